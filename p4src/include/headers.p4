@@ -1,0 +1,169 @@
+// Headers on the wire, inside the loop, and between data plane and controller.
+#ifndef P4MESH_HEADERS
+#define P4MESH_HEADERS
+
+typedef bit<48> mac_t;
+
+const bit<16> ETHERTYPE_VLAN = 0x8100;
+const bit<16> ETHERTYPE_QINQ = 0x88A8;
+const bit<16> ETHERTYPE_IPV4 = 0x0800;
+const bit<16> ETHERTYPE_IPV6 = 0x86DD;
+const bit<16> ETHERTYPE_MAC_CONTROL = 0x8808;
+// Plain Ethernet test frames: the signature follows the EtherType.
+const bit<16> ETHERTYPE_TEST = 0xFFFF;
+
+const bit<8> PROTOCOL_UDP = 17;
+const bit<8> NEXT_HOP_BY_HOP = 0;
+const bit<8> NEXT_ROUTING = 43;
+const bit<8> NEXT_FRAGMENT = 44;
+const bit<8> NEXT_DESTINATION = 60;
+const bit<8> NEXT_MOBILITY = 135;
+
+const bit<16> SIGNATURE_MAGIC = 0x504D;
+
+header ethernet_t {
+    mac_t   dst;
+    mac_t   src;
+    bit<16> ether_type;
+}
+
+header vlan_t {
+    bit<3>  priority;
+    bit<1>  drop_eligible;
+    bit<12> id;
+    bit<16> ether_type;
+}
+
+header ipv4_t {
+    bit<4>  version;
+    bit<4>  header_words;
+    bit<8>  dscp_ecn;
+    bit<16> total_length;
+    bit<16> identification;
+    bit<16> flags_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> checksum;
+    bit<32> src;
+    bit<32> dst;
+}
+
+// The low 32 bits of the addresses are fields of their own: modifiers count in them.
+header ipv6_t {
+    bit<4>  version;
+    bit<8>  traffic_class;
+    bit<20> flow_label;
+    bit<16> payload_length;
+    bit<8>  next_header;
+    bit<8>  hop_limit;
+    bit<96> src_prefix;
+    bit<32> src_low;
+    bit<96> dst_prefix;
+    bit<32> dst_low;
+}
+
+// Eight bytes of an IPv6 extension header; the first unit of a header carries its type and length.
+header extension_unit_t {
+    bit<8>  next_header;
+    bit<8>  length_units;
+    bit<48> rest;
+}
+
+header udp_t {
+    bit<16> src;
+    bit<16> dst;
+    bit<16> length_bytes;
+    bit<16> checksum;
+}
+
+// First 18 bytes of the payload of every test frame. `check` is the ones' complement checksum of
+// the other fields, so the sum over the whole signature is constant and the UDP checksum does not
+// depend on it.
+header signature_t {
+    bit<16> magic;
+    bit<8>  run;
+    bit<24> flow;
+    bit<32> sequence;
+    bit<48> transmit_time;
+    bit<16> check;
+}
+
+// State that a frame carries while it circulates. It has the size of the signature, which takes
+// its place in a transmitted copy: a seed is exactly as long as the frames made from it.
+header loop_t {
+    bit<8>  kind;
+    bit<8>  flags;
+    bit<8>  stream;
+    bit<8>  carry;
+    // When the frame left egress in its last pass, in ticks of the target's clock.
+    bit<48> time;
+    // SEED: fraction of a tick; START: first departure; READ: cell to be read.
+    bit<32> value;
+    // START: streams left; READ: cells left.
+    bit<32> count;
+}
+
+// Kinds of frame in the loop, and operations of a packet-out; one numbering for both.
+const bit<8> KIND_SEED  = 1;
+const bit<8> KIND_START = 2;
+const bit<8> KIND_READ  = 3;
+const bit<8> KIND_SEND  = 4;
+
+// Flags of KIND_READ: clear each cell; report only the last cell; position of the duplicate
+// window that is cleared.
+const bit<8> FLAG_CLEAR  = 0x01;
+const bit<8> FLAG_SILENT = 0x02;
+// Flag of KIND_START: the first departure has been computed.
+const bit<8> FLAG_TIMED  = 0x04;
+
+@controller_header("packet_out")
+header packet_out_t {
+    // KIND_SEED: the payload joins the loop. KIND_START: streams begin together. KIND_READ: cells
+    // are read. KIND_SEND: the payload leaves through `port`.
+    bit<8>  kind;
+    bit<8>  flags;
+    bit<8>  stream;
+    bit<8>  window;
+    bit<16> port;
+    bit<32> value;
+    bit<32> count;
+}
+
+@controller_header("packet_in")
+header packet_in_t {
+    // KIND_READ: the payload is a record_t. KIND_SEND: the payload is a frame from `port`.
+    bit<8>  kind;
+    bit<8>  flags;
+    bit<16> port;
+    bit<48> time;
+}
+
+// Everything that is measured at one cell number: the flow, the transmitter and the port of that
+// number, read in one pass. Minima are kept as the maximum of the complement, so that a cleared
+// cell is the neutral element: minimum = ~inverted.
+header record_t {
+    bit<32> cell;
+    bit<64> frames;
+    bit<64> bytes;
+    bit<32> duplicates;
+    bit<32> reordered;
+    bit<32> next_sequence;
+    bit<64> last_gap_time;
+    bit<32> latency_min_inverted;
+    bit<32> latency_max;
+    bit<64> latency_sum;
+    bit<32> latency_last;
+    bit<32> latency_overflows;
+    bit<32> jitter_min_inverted;
+    bit<32> jitter_max;
+    bit<64> jitter_sum;
+    bit<64> first_arrival;
+    bit<64> last_arrival;
+    bit<32> flow_sequence;
+    bit<32> departures;
+    bit<64> first_departure;
+    bit<64> last_departure;
+    bit<32> spacing_min_inverted;
+}
+
+#endif

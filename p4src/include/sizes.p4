@@ -1,0 +1,45 @@
+// Every table and register size, with the reason for it. Index widths follow from these numbers.
+#ifndef P4MESH_SIZES
+#define P4MESH_SIZES
+
+// Ports that P4 can name: 9 bits on v1model and Tofino 1.
+#define PORTS 512
+
+// Streams that run at the same time. A trial of the standard suites needs one to eight; 64 leave
+// room for one stream per priority and frame size of a mixed-traffic campaign.
+#define STREAMS 64
+
+// Transmitters, one for each (stream, transmit port): 64 streams on every one of 256 ports.
+#define TRANSMITTERS 16384
+
+// Flows, one for each (stream, source, destination): 256 x 255 = 65,280 for a 256-port full mesh.
+#define FLOWS 65536
+
+// Places in the destination lists of all streams.
+#define DESTINATIONS 16384
+
+// (port, address) pairs that a receiving port answers to.
+#define RECEIVERS 4096
+
+// Sequence numbers remembered for each flow to tell a duplicate from a late frame. A duplicate is
+// recognised when fewer than this many later frames of its flow lie between it and the original.
+#define WINDOW_BITS 3
+#define WINDOW_CELLS (FLOWS << WINDOW_BITS)
+
+// Latency histograms, and the bins of each: 64 bins per power of two give a relative bin width of
+// at most 1/64, so that the middle of a bin is within 0.79 % of every latency in it.
+#define HISTOGRAMS 64
+#define HISTOGRAM_BINS 2048
+#define HISTOGRAM_RULES 1024
+
+// Field modifiers: one state cell for each transmitter, and the values of all modifier lists.
+#define MODIFIER_VALUES 16384
+
+// Protocols whose frames go to the controller.
+#define PUNT_RULES 64
+
+// Frame counters are kept for each (port, reason); 32 reasons.
+#define REASON_BITS 5
+#define REASON_CELLS (PORTS << REASON_BITS)
+
+#endif

@@ -1,0 +1,236 @@
+// Everything that is measured about received test frames, per flow and per port. A reading pass
+// goes through the same registers in the same order and fills a record.
+#ifndef P4MESH_MEASUREMENT
+#define P4MESH_MEASUREMENT
+
+// Latency histogram: 64 bins for every power of two.
+control LatencyHistogram(in headers_t hdr, in local_t local, in bit<32> latency) {
+    @id(ID_COUNTER_LATENCY)
+    @brief("Frames per latency bin; cell = histogram x 2048 + bin")
+    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
+
+    bit<32> base = 0;
+    bit<32> bin = 0;
+    bit<1>  selected = 0;
+
+    @id(ID_ACTION_USE_HISTOGRAM)
+    @brief("Counts the frame in a histogram, whose first cell is given")
+    action use_histogram(bit<32> first_cell) {
+        base = first_cell;
+        selected = 1;
+    }
+
+    @id(ID_TABLE_HISTOGRAM)
+    @brief("Histogram of a range of flows on a port; frames without an entry are in none")
+    table histogram {
+        key = {
+            local.port : exact @name("port");
+            hdr.signature.flow : ternary @name("flow");
+        }
+        actions = { use_histogram; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = HISTOGRAM_RULES;
+    }
+
+    // Bin = 64 x (octave) + the six bits behind the leading one.
+    action below_64() { bin = latency; }
+#define OCTAVE(N, LOW) action octave_##N() { bin = (bit<32>)((bit<11>)(N - 5) << 6) + (bit<32>)latency[LOW + 5 : LOW]; }
+    OCTAVE(6, 0)   OCTAVE(7, 1)   OCTAVE(8, 2)   OCTAVE(9, 3)   OCTAVE(10, 4)  OCTAVE(11, 5)
+    OCTAVE(12, 6)  OCTAVE(13, 7)  OCTAVE(14, 8)  OCTAVE(15, 9)  OCTAVE(16, 10) OCTAVE(17, 11)
+    OCTAVE(18, 12) OCTAVE(19, 13) OCTAVE(20, 14) OCTAVE(21, 15) OCTAVE(22, 16) OCTAVE(23, 17)
+    OCTAVE(24, 18) OCTAVE(25, 19) OCTAVE(26, 20) OCTAVE(27, 21) OCTAVE(28, 22) OCTAVE(29, 23)
+    OCTAVE(30, 24) OCTAVE(31, 25)
+#undef OCTAVE
+
+    @brief("Leading bit of the latency selects the octave; fixed by the program")
+    table octave {
+        key = { latency : lpm; }
+        actions = {
+            below_64;
+            octave_6;  octave_7;  octave_8;  octave_9;  octave_10; octave_11; octave_12;
+            octave_13; octave_14; octave_15; octave_16; octave_17; octave_18; octave_19;
+            octave_20; octave_21; octave_22; octave_23; octave_24; octave_25; octave_26;
+            octave_27; octave_28; octave_29; octave_30; octave_31;
+        }
+        const default_action = below_64();
+        const entries = {
+            0x80000000 &&& 0x80000000 : octave_31();
+            0x40000000 &&& 0xC0000000 : octave_30();
+            0x20000000 &&& 0xE0000000 : octave_29();
+            0x10000000 &&& 0xF0000000 : octave_28();
+            0x08000000 &&& 0xF8000000 : octave_27();
+            0x04000000 &&& 0xFC000000 : octave_26();
+            0x02000000 &&& 0xFE000000 : octave_25();
+            0x01000000 &&& 0xFF000000 : octave_24();
+            0x00800000 &&& 0xFF800000 : octave_23();
+            0x00400000 &&& 0xFFC00000 : octave_22();
+            0x00200000 &&& 0xFFE00000 : octave_21();
+            0x00100000 &&& 0xFFF00000 : octave_20();
+            0x00080000 &&& 0xFFF80000 : octave_19();
+            0x00040000 &&& 0xFFFC0000 : octave_18();
+            0x00020000 &&& 0xFFFE0000 : octave_17();
+            0x00010000 &&& 0xFFFF0000 : octave_16();
+            0x00008000 &&& 0xFFFF8000 : octave_15();
+            0x00004000 &&& 0xFFFFC000 : octave_14();
+            0x00002000 &&& 0xFFFFE000 : octave_13();
+            0x00001000 &&& 0xFFFFF000 : octave_12();
+            0x00000800 &&& 0xFFFFF800 : octave_11();
+            0x00000400 &&& 0xFFFFFC00 : octave_10();
+            0x00000200 &&& 0xFFFFFE00 : octave_9();
+            0x00000100 &&& 0xFFFFFF00 : octave_8();
+            0x00000080 &&& 0xFFFFFF80 : octave_7();
+            0x00000040 &&& 0xFFFFFFC0 : octave_6();
+        }
+    }
+
+    apply {
+        if (histogram.apply().hit) {
+            octave.apply();
+            COUNT(latency_histogram, base + bin);
+        }
+    }
+}
+
+// Registers of the flow `local.cell`.
+control FlowMeasurement(inout headers_t hdr, inout local_t local) {
+    DuplicateWindow(WINDOW_CELLS) window;
+    Sum32(FLOWS) duplicates;
+    SequenceTracker(FLOWS) sequence;
+    Sum32(FLOWS) reordered;
+    Swap48(FLOWS) last_gap;
+    Sum64(FLOWS) frames;
+    Sum64(FLOWS) bytes;
+    Extremes(FLOWS) latency_extremes;
+    Sum64(FLOWS) latency_sum;
+    Swap32(FLOWS) latency_last;
+    Sum32(FLOWS) latency_overflows;
+    Extremes(FLOWS) jitter_extremes;
+    Sum64(FLOWS) jitter_sum;
+    First48(FLOWS) first_arrival;
+    Swap48(FLOWS) last_arrival;
+    LatencyHistogram() histogram;
+
+    apply {
+        bit<2>  op = local.flow_op;
+        bit<32> cell = local.cell;
+        bit<32> place = (cell << WINDOW_BITS) + (bit<32>)local.window;
+        bit<32> tag = hdr.signature.run ++ hdr.signature.sequence[23:0];
+        bit<1>  duplicate;
+        bit<32> ahead;
+        bit<2>  late_op = op;
+        bit<2>  gap_op = op;
+        bit<2>  sample_op = op;
+        bit<2>  jitter_op = op;
+        bit<32> latency = 0;
+        bit<32> overflow = 0;
+
+        if (op == OP_UPDATE) {
+            place = (cell << WINDOW_BITS) + (bit<32>)hdr.signature.sequence[WINDOW_BITS - 1 : 0];
+        }
+        window.apply(op, place, tag, duplicate);
+
+        // A duplicate is counted and is no sample of anything else (methodology, latency rule 7).
+        if (op == OP_UPDATE && duplicate == 1) {
+            sample_op = OP_NONE;
+        }
+        if (op != OP_UPDATE || duplicate == 1) {
+            duplicates.apply(op, cell, 1, local.seen.duplicates);
+        }
+        if (sample_op != OP_NONE) {
+            sequence.apply(op, cell, hdr.signature.sequence, local.seen.next_sequence, ahead);
+            if (op == OP_UPDATE) {
+                late_op = OP_NONE;
+                gap_op = OP_NONE;
+                if (ahead[31:31] == 1) {
+                    late_op = OP_UPDATE;
+                } else if (ahead != 0) {
+                    gap_op = OP_UPDATE;
+                }
+            }
+            if (late_op != OP_NONE) {
+                reordered.apply(late_op, cell, 1, local.seen.reordered);
+            }
+            if (gap_op != OP_NONE) {
+                last_gap.apply(gap_op, cell, hdr.signature.transmit_time, local.seen.last_gap_time);
+            }
+            frames.apply(op, cell, 1, local.seen.frames);
+            bytes.apply(op, cell, (bit<64>)local.frame_bytes, local.seen.bytes);
+
+            // Differences modulo 2^48; more than 32 bits of ticks saturate and are counted.
+            bit<48> difference = local.arrival_time - hdr.signature.transmit_time;
+            latency = difference[31:0];
+            if (difference[47:32] != 0) {
+                latency = 0xFFFFFFFF;
+                overflow = 1;
+            }
+            latency_extremes.apply(op, cell, latency, local.seen.latency_min_inverted, local.seen.latency_max);
+            latency_sum.apply(op, cell, (bit<64>)latency, local.seen.latency_sum);
+            latency_last.apply(op, cell, latency, local.seen.latency_last);
+            if (op != OP_UPDATE || overflow == 1) {
+                latency_overflows.apply(op, cell, 1, local.seen.latency_overflows);
+            }
+
+            // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.
+            bit<32> longer = EXCESS(latency, local.seen.latency_last);
+            bit<32> shorter = EXCESS(local.seen.latency_last, latency);
+            bit<32> jitter = longer | shorter;
+            if (op == OP_UPDATE && local.seen.frames == 0) {
+                jitter_op = OP_NONE;
+            }
+            if (jitter_op != OP_NONE) {
+                jitter_extremes.apply(op, cell, jitter, local.seen.jitter_min_inverted, local.seen.jitter_max);
+                jitter_sum.apply(op, cell, (bit<64>)jitter, local.seen.jitter_sum);
+            }
+            first_arrival.apply(op, cell, local.arrival_time, local.seen.first_arrival);
+            last_arrival.apply(op, cell, local.arrival_time, local.seen.last_arrival);
+            if (op == OP_UPDATE) {
+                histogram.apply(hdr, local, latency);
+            }
+        }
+        if (hdr.record.isValid()) {
+            hdr.record.duplicates = local.seen.duplicates;
+            hdr.record.next_sequence = local.seen.next_sequence;
+            hdr.record.reordered = local.seen.reordered;
+            hdr.record.last_gap_time = local.seen.last_gap_time;
+            hdr.record.frames = local.seen.frames;
+            hdr.record.bytes = local.seen.bytes;
+            hdr.record.latency_min_inverted = local.seen.latency_min_inverted;
+            hdr.record.latency_max = local.seen.latency_max;
+            hdr.record.latency_sum = local.seen.latency_sum;
+            hdr.record.latency_last = local.seen.latency_last;
+            hdr.record.latency_overflows = local.seen.latency_overflows;
+            hdr.record.jitter_min_inverted = local.seen.jitter_min_inverted;
+            hdr.record.jitter_max = local.seen.jitter_max;
+            hdr.record.jitter_sum = local.seen.jitter_sum;
+            hdr.record.first_arrival = local.seen.first_arrival;
+            hdr.record.last_arrival = local.seen.last_arrival;
+        }
+    }
+}
+
+// Shortest distance between the starts of two frames on a port, whatever the frames are.
+control ArrivalSpacing(inout headers_t hdr, in local_t local) {
+    Swap32(PORTS) last_start;
+    Extremes(PORTS) spacing;
+
+    apply {
+        bit<32> cell = local.cell;
+        bit<32> previous;
+        bit<32> min_inverted = 0;
+        bit<32> unused;
+        if (local.port_op == OP_UPDATE) {
+            cell = (bit<32>)local.port;
+        }
+        last_start.apply(local.port_op, cell, local.arrival_time[31:0], previous);
+        // A port that has not received since the clear has no distance yet.
+        if (local.port_op != OP_UPDATE || previous != 0) {
+            spacing.apply(local.port_op, cell, local.arrival_time[31:0] - previous,
+                          min_inverted, unused);
+        }
+        if (hdr.record.isValid()) {
+            hdr.record.spacing_min_inverted = min_inverted;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,105 @@
+// P4Mesh, the network tester, for v1model (embedded engine and simple_switch).
+//
+// Ingress: frames of the controller enter the loop or leave; frames of the loop are paced, started
+// or read cells; all other frames are classified and measured. Egress: copies of seeds become test
+// frames, frames of the loop are stamped and recirculated, records go to the controller.
+#include "arch.p4"
+#include "registers.p4"
+#include "../shared/streams.p4"
+#include "../shared/measurement.p4"
+#include "../shared/reception.p4"
+#include "../shared/transmission.p4"
+#include "../shared/requests.p4"
+#include "parser.p4"
+
+control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    @id(ID_COUNTER_RECEIVE_REASON)
+    @brief("Frames at ingress, per port and reason; cell = port x 32 + reason")
+    FRAME_COUNTER(REASON_CELLS, receive_reason);
+
+    Requests() requests;
+    Streams() streams;
+    Starting() starting;
+    Reading() reading;
+    Reception() reception;
+    FlowMeasurement() flow_measurement;
+    ArrivalSpacing() arrival_spacing;
+
+    apply {
+        verdict_t verdict = { 0, 0, 0 };
+        meta.local.port = standard.ingress_port;
+        meta.local.arrival_time = standard.ingress_global_timestamp;
+        meta.local.frame_bytes = standard.packet_length + 4;
+        meta.local.damaged = (bit<1>)standard.checksum_error;
+
+        if (hdr.packet_out.isValid()) {
+            requests.apply(hdr, meta.local, verdict);
+        } else if (hdr.loop.isValid()) {
+            if (hdr.loop.kind == KIND_READ) {
+                reading.apply(hdr, meta.local, verdict);
+            } else {
+                bit<1> paced = 1;
+                verdict.port = PORT_LOOP;
+                if (hdr.loop.kind == KIND_START) {
+                    starting.apply(hdr, meta.local, verdict, paced);
+                }
+                if (paced == 1) {
+                    streams.apply(hdr, meta.local, verdict);
+                }
+            }
+        } else {
+            reception.apply(hdr, meta.local, verdict);
+        }
+
+        if (meta.local.flow_op != OP_NONE) {
+            flow_measurement.apply(hdr, meta.local);
+        }
+        if (meta.local.port_op != OP_NONE) {
+            arrival_spacing.apply(hdr, meta.local);
+        }
+        if (meta.local.reason != REASON_NONE) {
+            COUNT(receive_reason, (bit<32>)(meta.local.port ++ meta.local.reason));
+        }
+
+        if (verdict.drop == 1) {
+            mark_to_drop(standard);
+        } else {
+            standard.egress_spec = verdict.port;
+            standard.mcast_grp = verdict.group;
+        }
+    }
+}
+
+control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    @id(ID_COUNTER_TRANSMIT_REASON)
+    @brief("Copies of seeds at egress, per port and reason; cell = port x 32 + reason")
+    FRAME_COUNTER(REASON_CELLS, transmit_reason);
+
+    Transmission() transmission;
+    Circulation() circulation;
+
+    apply {
+        bit<REASON_BITS> reason = REASON_NONE;
+        bit<2> read_op = OP_NONE;
+        bit<1> again = 0;
+        circulation.apply(hdr, meta.local, standard.egress_port, standard.egress_rid,
+                          standard.egress_global_timestamp, read_op, again);
+        if (read_op != OP_NONE || (hdr.loop.isValid() && again == 0)) {
+            transmission.apply(hdr, standard.egress_rid, standard.egress_global_timestamp,
+                               read_op, reason);
+        }
+        if (reason != REASON_NONE) {
+            COUNT(transmit_reason, (bit<32>)(standard.egress_port ++ reason));
+            if (reason != REASON_TRANSMITTED) {
+                mark_to_drop(standard);
+            }
+        }
+        if (again == 1) {
+            hdr.record.setInvalid();
+            recirculate_preserving_field_list(0);
+        }
+    }
+}
+
+V1Switch(TesterParser(), VerifySignature(), TesterIngress(), TesterEgress(),
+         UpdateChecksums(), TesterDeparser()) main;
