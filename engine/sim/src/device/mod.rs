@@ -1,0 +1,152 @@
+//! Devices under test: nodes that receive frames and send frames, without a P4 program.
+//!
+//! A model owns its state and its decisions; lines, links, queues and time belong to the
+//! [`Fabric`]. To add one: a file here, a name in [`build`].
+
+mod broadcast;
+mod ethernet_switch;
+mod lookup;
+mod mac_table;
+mod station;
+
+use std::collections::BTreeMap;
+
+use p4mesh_pipeline::Frame;
+use serde::de::DeserializeOwned;
+
+use crate::config::ConfigError;
+use crate::drops::DropCause;
+use crate::event::Source;
+use crate::fabric::{Arrival, ArrivalRule, Fabric};
+
+pub use broadcast::BroadcastConfig;
+pub use ethernet_switch::{EthernetSwitch, EthernetSwitchConfig, Forwarding};
+pub use lookup::LookupConfig;
+pub use mac_table::{MacTable, MacTableConfig};
+pub use station::{Received, Station, Stream};
+
+/// A model of a device. Ports are numbered from 0 in the order of the configuration.
+pub trait Device: Send {
+    /// When the device acts on frames that arrive at a port.
+    fn arrival_rule(&self, port: usize) -> ArrivalRule;
+
+    /// A frame for which the arrival rule is fulfilled. The device owns it: it enqueues it, drops
+    /// it with a cause, or gives it back to the pool.
+    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts);
+
+    /// A timer that the device set for a port fell due.
+    fn timer(&mut self, _port: usize, _ports: &mut DevicePorts) {}
+
+    /// Called once, before the clock starts.
+    fn start(&mut self, _ports: &mut DevicePorts) {}
+
+    /// Back to the state after power-on; the queues have been flushed.
+    fn reset(&mut self) {}
+
+    /// Counters of the model, by name, for truth checks.
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        BTreeMap::new()
+    }
+
+    /// Access to the concrete type, for tests.
+    fn as_any(&mut self) -> &mut dyn std::any::Any;
+}
+
+/// The ports of one device.
+pub struct DevicePorts<'a> {
+    pub(crate) fabric: &'a mut Fabric,
+    /// Index of its first port in the fabric.
+    pub(crate) base: usize,
+    pub(crate) count: usize,
+}
+
+impl DevicePorts<'_> {
+    #[inline]
+    pub fn now_ps(&self) -> u64 {
+        self.fabric.now_ps
+    }
+
+    /// Number of ports.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn rate_bps(&self, port: usize) -> u64 {
+        self.fabric.port(self.base + port).line.rate_bps()
+    }
+
+    #[inline]
+    pub fn link_up(&self, port: usize) -> bool {
+        self.fabric.port(self.base + port).link_up()
+    }
+
+    /// A buffer with a copy of `bytes`.
+    #[inline]
+    pub fn copy(&mut self, bytes: &[u8]) -> Frame {
+        self.fabric.out.pool.copy_of(bytes)
+    }
+
+    /// An empty buffer.
+    pub fn take(&mut self) -> Frame {
+        self.fabric.out.pool.take()
+    }
+
+    /// Gives a buffer back.
+    pub fn give(&mut self, frame: Frame) {
+        self.fabric.out.pool.give(frame);
+    }
+
+    /// Puts a frame into the queue of a port; its first bit leaves at `ready_ps` or, behind other
+    /// frames, later.
+    #[inline]
+    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64) {
+        self.fabric.enqueue(self.base + port, frame, ready_ps);
+    }
+
+    /// Counts a drop at a port.
+    #[inline]
+    pub fn drop(&mut self, port: usize, cause: DropCause, frame: Frame) {
+        self.fabric.drop_frame(self.base + port, cause, frame);
+    }
+
+    /// Calls [`Device::timer`] at `at_ps`.
+    pub fn set_timer(&mut self, port: usize, at_ps: u64) {
+        self.fabric
+            .events
+            .schedule(at_ps, Source::Timer((self.base + port) as u32));
+    }
+}
+
+/// Names of the models, as `device` in the configuration has them.
+pub const MODELS: &[&str] = &["ethernet_switch"];
+
+/// Makes the device of one `devices[i]` of the configuration.
+pub(crate) fn build(
+    path: &str,
+    name: &str,
+    device: &str,
+    model: &serde_json::Value,
+    seed: u64,
+) -> Result<Box<dyn Device>, ConfigError> {
+    match device {
+        "ethernet_switch" => {
+            let path = format!("{path}.model");
+            let config: EthernetSwitchConfig = parse(&path, model)?;
+            config.check(&path)?;
+            Ok(Box::new(EthernetSwitch::new(config, name, seed)))
+        }
+        _ => Err(ConfigError::Invalid {
+            at: format!("{path}.device"),
+            problem: format!("no device model named '{device}'"),
+            valid: MODELS.join(", "),
+        }),
+    }
+}
+
+fn parse<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T, ConfigError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ConfigError::Parse {
+        at: format!("{path}.{}", error.path()),
+        problem: error.inner().to_string(),
+    })
+}

@@ -1,0 +1,115 @@
+//! Why frames end, outside of P4: one enum and counters for it.
+
+use std::collections::BTreeMap;
+
+use p4mesh_pipeline::DropReason;
+
+macro_rules! drop_causes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// Why the simulated network dropped a frame.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum DropCause { $($(#[$doc])* $variant,)* }
+
+        impl DropCause {
+            pub const ALL: &'static [DropCause] = &[$(DropCause::$variant,)*];
+
+            /// The name in counters and reports.
+            pub fn name(self) -> &'static str {
+                match self { $(DropCause::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+drop_causes! {
+    /// `mark_to_drop` in the ingress of the program.
+    ProgramIngress = "program_ingress",
+    /// `mark_to_drop` in the egress of the program.
+    ProgramEgress = "program_egress",
+    /// The program replicated to a group without members.
+    EmptyMulticastGroup = "empty_multicast_group",
+    /// The program chose a port that does not exist.
+    UnknownPort = "unknown_port",
+    /// The program cloned to a session that does not exist.
+    UnknownCloneSession = "unknown_clone_session",
+    /// Too many passes in a row, or too many at one instant.
+    PassLimit = "pass_limit",
+    /// Larger than the target or the device carries.
+    Oversize = "oversize",
+    /// Smaller than the device forwards, or too short for an Ethernet header.
+    Undersize = "undersize",
+    /// No program was installed.
+    NoProgram = "no_program",
+    /// A reason that the pipeline added later.
+    ProgramOther = "program_other",
+    /// The queue of the output port was full.
+    QueueFull = "queue_full",
+    /// The queue of the recirculation port was full.
+    LoopFull = "loop_full",
+    /// Nobody fetched the packet-ins.
+    PacketInOverflow = "packet_in_overflow",
+    /// Nobody fetched the digests.
+    DigestOverflow = "digest_overflow",
+    /// The link was down.
+    LinkDown = "link_down",
+    /// The port has no link.
+    Unconnected = "unconnected",
+    /// The destination is behind the port from which the frame came.
+    SamePort = "same_port",
+    /// More frames per second than the device can look up.
+    LookupOverload = "lookup_overload",
+    /// More flooded frames per second than the device can replicate.
+    BroadcastOverload = "broadcast_overload",
+    /// The random loss that the model asks for.
+    RandomLoss = "random_loss",
+    /// The device was reset.
+    Reset = "reset",
+}
+
+impl From<DropReason> for DropCause {
+    fn from(reason: DropReason) -> DropCause {
+        match reason {
+            DropReason::Ingress => DropCause::ProgramIngress,
+            DropReason::Egress => DropCause::ProgramEgress,
+            DropReason::EmptyMulticastGroup => DropCause::EmptyMulticastGroup,
+            DropReason::UnknownPort => DropCause::UnknownPort,
+            DropReason::UnknownCloneSession => DropCause::UnknownCloneSession,
+            DropReason::PassLimit => DropCause::PassLimit,
+            DropReason::Oversize => DropCause::Oversize,
+            _ => DropCause::ProgramOther,
+        }
+    }
+}
+
+/// One counter per cause.
+#[derive(Clone, Debug)]
+pub struct DropCounters([u64; DropCause::ALL.len()]);
+
+impl Default for DropCounters {
+    fn default() -> DropCounters {
+        DropCounters([0; DropCause::ALL.len()])
+    }
+}
+
+impl DropCounters {
+    #[inline]
+    pub fn count(&mut self, cause: DropCause) {
+        self.0[cause as usize] += 1;
+    }
+
+    pub fn get(&self, cause: DropCause) -> u64 {
+        self.0[cause as usize]
+    }
+
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The causes that occurred.
+    pub fn nonzero(&self) -> BTreeMap<&'static str, u64> {
+        let counts = DropCause::ALL
+            .iter()
+            .map(|&cause| (cause.name(), self.get(cause)));
+        counts.filter(|&(_, count)| count > 0).collect()
+    }
+}

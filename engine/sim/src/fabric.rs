@@ -1,0 +1,316 @@
+//! Ports, links and the frames on them: what every node of the network sends through.
+//!
+//! A frame costs one event per hop. When a port sends, the time at which the receiver must act
+//! follows from the line alone; the frame waits in the port's flight queue, of which only the first
+//! frame has an event.
+
+use std::collections::VecDeque;
+
+use p4mesh_pipeline::{Frame, FramePool, Outputs};
+
+use crate::drops::{DropCause, DropCounters};
+use crate::event::{EventQueue, Source, Ticket};
+use crate::line::{wire_bytes, Line, Slot};
+
+/// When a node acts on a frame that it receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrivalRule {
+    /// Bytes that must have arrived (with FCS); `None` is the whole frame.
+    pub lookahead_bytes: Option<u32>,
+    /// Time from there to the decision.
+    pub latency_ps: u64,
+}
+
+/// A frame that a node receives.
+pub struct Arrival {
+    pub frame: Frame,
+    /// First bit after the start frame delimiter, at the receiver.
+    pub first_bit_ps: u64,
+    /// End of the FCS, at the receiver; in the future for a cut-through receiver.
+    pub last_bit_ps: u64,
+}
+
+/// A frame between the decision to send it and the decision of its receiver.
+struct Flight {
+    act_ps: u64,
+    ticket: Ticket,
+    start_ps: u64,
+    first_bit_ps: u64,
+    last_bit_ps: u64,
+    frame: Frame,
+}
+
+/// Frames and bytes (with FCS) that passed a port.
+#[derive(Clone, Debug, Default)]
+pub struct PortCounters {
+    pub tx_frames: u64,
+    pub tx_bytes: u64,
+    pub rx_frames: u64,
+    pub rx_bytes: u64,
+    pub drops: DropCounters,
+}
+
+/// One port of one node.
+pub struct Port {
+    /// Index of the node.
+    pub node: u32,
+    /// Index among the ports of the node.
+    pub local: u32,
+    /// The number that the user gave it.
+    pub id: u16,
+    pub line: Line,
+    /// Longest queue, in frames, not counting the frame on the wire.
+    pub queue_frames: usize,
+    pub counters: PortCounters,
+    peer: Option<u32>,
+    delay_ps: u64,
+    link_up: bool,
+    /// Latency of the receiver at the other end.
+    peer_latency_ps: u64,
+    flights: VecDeque<Flight>,
+    /// Start times of frames that wait, for ports without scheduling.
+    waiting: VecDeque<u64>,
+}
+
+impl Port {
+    pub fn link_up(&self) -> bool {
+        self.peer.is_some() && self.link_up
+    }
+
+    pub fn peer(&self) -> Option<usize> {
+        self.peer.map(|peer| peer as usize)
+    }
+
+    /// Frames sent by this port that the receiver has not acted on.
+    pub fn flights(&self) -> usize {
+        self.flights.len()
+    }
+}
+
+/// All ports of the network, the clock and the pending events.
+#[derive(Default)]
+pub struct Fabric {
+    pub(crate) now_ps: u64,
+    pub(crate) events: EventQueue,
+    pub(crate) ports: Vec<Port>,
+    /// Frames in flight on all links.
+    pub(crate) in_flight: u64,
+    /// The outputs of pipeline passes and the pool of frame buffers.
+    pub(crate) out: Outputs,
+}
+
+impl Fabric {
+    pub fn now_ps(&self) -> u64 {
+        self.now_ps
+    }
+
+    pub fn pool(&mut self) -> &mut FramePool {
+        &mut self.out.pool
+    }
+
+    pub fn port(&self, port: usize) -> &Port {
+        &self.ports[port]
+    }
+
+    /// Adds a port without a link and returns its index.
+    pub(crate) fn add_port(
+        &mut self,
+        node: u32,
+        local: u32,
+        id: u16,
+        line: Line,
+        queue_frames: usize,
+    ) -> usize {
+        self.ports.push(Port {
+            node,
+            local,
+            id,
+            line,
+            queue_frames,
+            counters: PortCounters::default(),
+            peer: None,
+            delay_ps: 0,
+            link_up: true,
+            peer_latency_ps: 0,
+            flights: VecDeque::new(),
+            waiting: VecDeque::new(),
+        });
+        self.ports.len() - 1
+    }
+
+    /// Connects two ports; `rules` are those of the nodes at `a` and at `b`.
+    pub(crate) fn connect(&mut self, a: usize, b: usize, delay_ps: u64, rules: [ArrivalRule; 2]) {
+        for (port, peer, rule) in [(a, b, rules[1]), (b, a, rules[0])] {
+            let port = &mut self.ports[port];
+            port.peer = Some(peer as u32);
+            port.delay_ps = delay_ps;
+            port.peer_latency_ps = rule.latency_ps;
+            port.line.set_lookahead(rule.lookahead_bytes);
+        }
+    }
+
+    /// Sets both directions of the link of a port up or down. Frames in flight on a link that is
+    /// down when they arrive are lost.
+    pub(crate) fn set_link(&mut self, port: usize, up: bool) {
+        self.ports[port].link_up = up;
+        if let Some(peer) = self.ports[port].peer() {
+            self.ports[peer].link_up = up;
+        }
+    }
+
+    /// Counts a drop at a port and takes the buffer back.
+    #[inline]
+    pub fn drop_frame(&mut self, port: usize, cause: DropCause, frame: Frame) {
+        self.ports[port].counters.drops.count(cause);
+        self.out.pool.give(frame);
+    }
+
+    /// Sends a frame as early as possible from `from_ps` on (start of the preamble), after
+    /// everything that the port sent before. The wire is used even when there is no link.
+    #[inline]
+    pub fn send(&mut self, port: usize, frame: Frame, from_ps: u64) -> Slot {
+        let Fabric {
+            ports,
+            events,
+            in_flight,
+            out,
+            ..
+        } = self;
+        let port_index = port as u32;
+        let port = &mut ports[port];
+        let length = wire_bytes(&frame);
+        let slot = port.line.send(from_ps, length);
+        port.counters.tx_frames += 1;
+        port.counters.tx_bytes += u64::from(length);
+        if port.peer.is_none() || !port.link_up {
+            let cause = if port.peer.is_none() {
+                DropCause::Unconnected
+            } else {
+                DropCause::LinkDown
+            };
+            port.counters.drops.count(cause);
+            out.pool.give(frame);
+            return slot;
+        }
+        let act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
+        let ticket = events.ticket();
+        if port.flights.is_empty() {
+            events.push(act_ps, ticket, Source::Flight(port_index));
+        }
+        port.flights.push_back(Flight {
+            act_ps,
+            ticket,
+            start_ps: slot.start_ps,
+            first_bit_ps: slot.first_bit_ps + port.delay_ps,
+            last_bit_ps: slot.last_bit_ps + port.delay_ps,
+            frame,
+        });
+        *in_flight += 1;
+        slot
+    }
+
+    /// First in, first out with a bounded queue: sends a frame whose first bit may leave at
+    /// `ready_ps` at the earliest, or drops it when the queue of the port is full. The departure is
+    /// computed at once, so waiting costs no event.
+    #[inline]
+    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64) {
+        let now_ps = self.now_ps;
+        let entry = &mut self.ports[port];
+        while entry
+            .waiting
+            .front()
+            .is_some_and(|&start_ps| start_ps <= now_ps)
+        {
+            entry.waiting.pop_front();
+        }
+        if entry.waiting.len() >= entry.queue_frames && entry.line.free_ps() > now_ps {
+            self.drop_frame(port, DropCause::QueueFull, frame);
+            return;
+        }
+        let from_ps = ready_ps.saturating_sub(entry.line.preamble_ps());
+        let slot = self.send(port, frame, from_ps);
+        if slot.start_ps > now_ps {
+            self.ports[port].waiting.push_back(slot.start_ps);
+        }
+    }
+
+    /// Frames that wait in the queue of [`Fabric::enqueue`].
+    pub fn waiting(&self, port: usize) -> usize {
+        self.ports[port]
+            .waiting
+            .iter()
+            .filter(|&&start_ps| start_ps > self.now_ps)
+            .count()
+    }
+
+    /// Drops what a port has queued but not started to send.
+    pub fn flush(&mut self, port: usize) {
+        let now_ps = self.now_ps;
+        let Fabric {
+            ports,
+            in_flight,
+            out,
+            ..
+        } = self;
+        let port = &mut ports[port];
+        port.waiting.clear();
+        while port
+            .flights
+            .back()
+            .is_some_and(|flight| flight.start_ps > now_ps)
+        {
+            let flight = port.flights.pop_back().expect("a flight is there");
+            port.line.rewind(flight.start_ps);
+            port.counters.tx_frames -= 1;
+            port.counters.tx_bytes -= u64::from(wire_bytes(&flight.frame));
+            port.counters.drops.count(DropCause::Reset);
+            out.pool.give(flight.frame);
+            *in_flight -= 1;
+        }
+    }
+
+    /// The frame for which a flight event fell due, with the port that receives it. `None` when the
+    /// frame is gone (flushed, or the link is down).
+    #[inline]
+    pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket) -> Option<(usize, Arrival)> {
+        let Fabric {
+            ports,
+            events,
+            in_flight,
+            out,
+            ..
+        } = self;
+        let port = &mut ports[sender];
+        if port.flights.front()?.ticket != ticket {
+            return None;
+        }
+        let flight = port.flights.pop_front()?;
+        *in_flight -= 1;
+        if let Some(next) = port.flights.front() {
+            events.push(next.act_ps, next.ticket, Source::Flight(sender as u32));
+        }
+        let receiver = port.peer()?;
+        if !port.link_up {
+            port.counters.drops.count(DropCause::LinkDown);
+            out.pool.give(flight.frame);
+            return None;
+        }
+        let counters = &mut ports[receiver].counters;
+        counters.rx_frames += 1;
+        counters.rx_bytes += u64::from(wire_bytes(&flight.frame));
+        let Flight {
+            first_bit_ps,
+            last_bit_ps,
+            frame,
+            ..
+        } = flight;
+        Some((
+            receiver,
+            Arrival {
+                frame,
+                first_bit_ps,
+                last_bit_ps,
+            },
+        ))
+    }
+}

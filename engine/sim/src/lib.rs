@@ -1,0 +1,82 @@
+//! A network in virtual time: a tester that runs a P4 program, devices under test, links.
+//!
+//! Owns: the clock (picoseconds), events, ports, lines, links, the traffic manager and the
+//! recirculation port of the tester, device models, counters of what truly happened. Refuses: what
+//! a program does with a frame (`p4mesh-pipeline`), P4Runtime, real interfaces, test methods.
+//!
+//! Deterministic: the same document, program and calls give the same results on any machine.
+//! Events are ordered by (time, insertion), random numbers come from seeded generators.
+//!
+//! # The document
+//!
+//! [`Network::from_json`] reads it. Times are picoseconds, rates bits per second, clock offsets
+//! parts per billion, lengths bytes with FCS; unknown fields are errors. Fields with a value below
+//! that are marked * may be left out and have that value then.
+//!
+//! ```json
+//! {
+//!   "seed": 1,                                    // *
+//!   "tester": {
+//!     "name": "tester",                           // *
+//!     "ports": [{
+//!       "id": 1, "rate_bps": 1000000000,
+//!       "inter_frame_gap_bits": 96,               // *
+//!       "clock_ppb": 0,                           // *
+//!       "queue_frames": 1024,                     // * per priority
+//!       "tx_stamp_offset_ps": 0,                  // *
+//!       "rx_stamp_offset_ps": 0,                  // *
+//!       "pad_to_minimum": true                    // *
+//!     }],
+//!     "loop": {"port": 509, "rate_bps": 100000000000, "latency_ps": 500000, "queue_frames": 16384},
+//!     "cpu_port": 510, "drop_port": 511,          // *
+//!     "timestamp_tick_ps": 1,                     // *
+//!     "ingress_latency_ps": 0,                    // *
+//!     "egress_latency_ps": 0,                     // *
+//!     "max_frame_bytes": 16384,                   // *
+//!     "packet_in_limit": 1048576                  // *
+//!   },
+//!   "devices": [{
+//!     "name": "dut", "device": "ethernet_switch",
+//!     "ports": [{"id": 1, "rate_bps": 1000000000, "inter_frame_gap_bits": 128,
+//!                "clock_ppb": 1000, "queue_frames": 64}],
+//!     "model": {                                  // * and every field in it
+//!       "forwarding": {"cut_through": {"lookahead_bytes": 122}},   // or "store_and_forward" (*)
+//!       "latency_ps": 1720000,                    // 0
+//!       "mac_table": {"size": 2048, "aging_ps": 300000000000000, "ways": 4},  // 16384, 300 s, none
+//!       "learning": true,
+//!       "lookup": {"rate_fps": 4700000, "overload_pass_ppm": 200, "burst_frames": 64},   // none
+//!       "broadcast": {"min_ps": 1013400, "base_ps": 496000, "byte_ps": 8000,
+//!                     "queue_frames": 64, "unknown_unicast": false},                     // none
+//!       "loss_ppb": 0,
+//!       "min_frame_bytes": 64, "max_frame_bytes": 16384
+//!     }
+//!   }],
+//!   "links": [{"a": {"node": "tester", "port": 1}, "b": {"node": "dut", "port": 1}, "delay_ps": 5000}]
+//! }
+//! ```
+//!
+//! The comments are explanations; the document is plain JSON. A wire is a link between two ports
+//! of the tester. The program is not part of the document: a P4Runtime server installs it with
+//! [`Network::set_program`].
+
+pub mod config;
+pub mod device;
+mod drops;
+mod event;
+mod fabric;
+mod line;
+mod network;
+mod recirculation;
+mod rng;
+mod tester;
+mod time;
+
+pub use config::ConfigError;
+pub use drops::{DropCause, DropCounters};
+pub use event::{EventQueue, Source};
+pub use fabric::{Arrival, ArrivalRule, Fabric, PortCounters};
+pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
+pub use network::{DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Truth};
+pub use rng::Rng;
+pub use tester::{Digest, Tester};
+pub use time::{BitClock, Span};

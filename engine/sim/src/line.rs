@@ -1,0 +1,177 @@
+//! One direction of an Ethernet line: when a frame starts, when its bits pass, when the next may
+//! start.
+
+use crate::time::{BitClock, Span};
+
+/// Preamble and start frame delimiter.
+pub const PREAMBLE_BITS: u64 = 64;
+/// The frame check sequence, which frames inside the engine do not carry.
+pub const FCS_BYTES: u32 = 4;
+/// Smallest frame that Ethernet allows, with FCS.
+pub const MIN_WIRE_BYTES: u32 = 64;
+/// The gap between frames unless a port says otherwise.
+pub const STANDARD_GAP_BITS: u32 = 96;
+
+/// Length on the wire, with FCS, of a frame of the engine.
+#[inline]
+pub fn wire_bytes(frame: &[u8]) -> u32 {
+    frame.len() as u32 + FCS_BYTES
+}
+
+/// When the parts of one frame pass the sending end of a line. "First bit" is the first bit after
+/// the start frame delimiter, "last bit" the end of the FCS. Fractions are cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// First bit of the preamble.
+    pub start_ps: u64,
+    pub first_bit_ps: u64,
+    pub last_bit_ps: u64,
+    /// The point that the receiver waits for: its look-ahead, or the last bit.
+    pub decision_ps: u64,
+}
+
+/// The sending side of a line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    clock: BitClock,
+    rate_bps: u64,
+    gap_bits: u32,
+    /// How many bytes the receiver waits for; `None` is all of them.
+    lookahead_bytes: Option<u32>,
+    free: Span,
+    preamble: Span,
+    timing: Timing,
+}
+
+/// Durations that depend on the frame length, kept for the length that was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timing {
+    wire_bytes: u32,
+    /// From the first bit.
+    body: Span,
+    decision: Span,
+    /// From the start of the preamble to the end of the gap.
+    occupied: Span,
+}
+
+impl Line {
+    pub fn new(rate_bps: u64, clock_ppb: i64, gap_bits: u32) -> Line {
+        let clock = BitClock::new(rate_bps, clock_ppb);
+        let preamble = clock.periods(PREAMBLE_BITS);
+        let timing = Timing::default();
+        Line {
+            clock,
+            rate_bps,
+            gap_bits,
+            lookahead_bytes: None,
+            free: Span::default(),
+            preamble,
+            timing,
+        }
+    }
+
+    pub fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
+    /// Changes the gap that follows the frames sent from now on.
+    pub fn set_gap_bits(&mut self, gap_bits: u32) {
+        self.gap_bits = gap_bits;
+        self.timing = Timing::default();
+    }
+
+    pub fn gap_bits(&self) -> u32 {
+        self.gap_bits
+    }
+
+    /// Says how many bytes of a frame the receiver waits for before it acts.
+    pub fn set_lookahead(&mut self, lookahead_bytes: Option<u32>) {
+        self.lookahead_bytes = lookahead_bytes;
+        self.timing = Timing::default();
+    }
+
+    /// When the line is free for the next preamble, cut to whole picoseconds.
+    #[inline]
+    pub fn free_ps(&self) -> u64 {
+        self.free.ps
+    }
+
+    /// The first bit of a frame that is sent as early as possible from `from_ps` on.
+    #[inline]
+    pub fn next_first_bit_ps(&self, from_ps: u64) -> u64 {
+        self.clock
+            .sum(Span::whole(from_ps).max(self.free), self.preamble)
+            .ps
+    }
+
+    /// Duration of preamble and start frame delimiter, cut to whole picoseconds.
+    #[inline]
+    pub fn preamble_ps(&self) -> u64 {
+        self.preamble.ps
+    }
+
+    /// Sends a frame as early as possible from `from_ps` on.
+    #[inline]
+    pub fn send(&mut self, from_ps: u64, wire_bytes: u32) -> Slot {
+        if self.timing.wire_bytes != wire_bytes {
+            self.timing = self.timing_of(wire_bytes);
+        }
+        let start = Span::whole(from_ps).max(self.free);
+        let first_bit = self.clock.sum(start, self.preamble);
+        self.free = self.clock.sum(start, self.timing.occupied);
+        Slot {
+            start_ps: start.ps,
+            first_bit_ps: first_bit.ps,
+            last_bit_ps: self.clock.sum(first_bit, self.timing.body).ps,
+            decision_ps: self.clock.sum(first_bit, self.timing.decision).ps,
+        }
+    }
+
+    /// Forgets the frames that would have started at `at_ps` or later.
+    pub fn rewind(&mut self, at_ps: u64) {
+        self.free = self.free.min(Span::whole(at_ps));
+    }
+
+    fn timing_of(&self, wire_bytes: u32) -> Timing {
+        let bits = 8 * u64::from(wire_bytes);
+        let awaited = wire_bytes.min(self.lookahead_bytes.unwrap_or(wire_bytes));
+        Timing {
+            wire_bytes,
+            body: self.clock.periods(bits),
+            decision: self.clock.periods(8 * u64::from(awaited)),
+            occupied: self
+                .clock
+                .periods(PREAMBLE_BITS + bits + u64::from(self.gap_bits)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_to_back_frames_take_a_wire_slot_each() {
+        let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
+        let first = line.send(1_000, 64);
+        let expected = Slot {
+            start_ps: 1_000,
+            first_bit_ps: 65_000,
+            last_bit_ps: 577_000,
+            decision_ps: 577_000,
+        };
+        assert_eq!(first, expected);
+        assert_eq!(line.free_ps(), 673_000);
+        assert_eq!(line.send(1_000, 64).start_ps, 673_000);
+    }
+
+    #[test]
+    fn lookahead_ends_at_the_last_bit_of_a_short_frame() {
+        let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
+        line.set_lookahead(Some(122));
+        let short = line.send(0, 64);
+        assert_eq!(short.decision_ps, short.last_bit_ps);
+        let long = line.send(0, 1518);
+        assert_eq!(long.decision_ps - long.first_bit_ps, 122 * 8_000);
+    }
+}

@@ -1,0 +1,502 @@
+//! The whole network and its clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use p4mesh_pipeline::{Program, Switch};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::config::{ConfigError, NetworkConfig};
+use crate::device::{self, Device, DevicePorts};
+use crate::event::{Source, Ticket};
+use crate::fabric::{ArrivalRule, Fabric};
+use crate::line::Line;
+use crate::tester::{Digest, Tester};
+
+/// Why an operation on a network was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    #[error("no port {port} on {node}; valid: {valid}")]
+    NoSuchPort {
+        node: String,
+        port: u16,
+        valid: String,
+    },
+    #[error("no device named '{name}'; valid: {valid}")]
+    NoSuchDevice { name: String, valid: String },
+    #[error("cannot run to {asked_ps} ps: the clock is at {now_ps} ps")]
+    TimeIsPast { asked_ps: u64, now_ps: u64 },
+}
+
+/// What one port did, for truth checks.
+#[derive(Clone, Debug, Serialize)]
+pub struct PortTruth {
+    pub tx_frames: u64,
+    pub tx_bytes: u64,
+    pub rx_frames: u64,
+    pub rx_bytes: u64,
+    /// Frames in the queue now.
+    pub queued_frames: u64,
+    /// Frames between this port and the decision of the node at the other end now.
+    pub in_flight_frames: u64,
+    pub drops: BTreeMap<&'static str, u64>,
+}
+
+/// What one node did.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeTruth {
+    pub ports: BTreeMap<u16, PortTruth>,
+    /// Drops that belong to no port.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// Counters of the device model.
+    pub counters: BTreeMap<&'static str, u64>,
+}
+
+/// What everything did: for tests of the tester, which must not look at it when it measures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Truth {
+    pub now_ps: u64,
+    pub events: u64,
+    pub in_flight_frames: u64,
+    pub circulating_frames: u64,
+    pub nodes: BTreeMap<String, NodeTruth>,
+}
+
+struct DeviceNode {
+    name: String,
+    device: Box<dyn Device>,
+    base: usize,
+    count: usize,
+}
+
+/// A port of a device, for [`NetworkBuilder`].
+#[derive(Clone, Debug)]
+pub struct DevicePort {
+    pub id: u16,
+    pub line: Line,
+    pub queue_frames: usize,
+}
+
+/// A tester, devices, and the links between them.
+pub struct Network {
+    fabric: Fabric,
+    tester: Option<Tester>,
+    tester_name: String,
+    devices: Vec<DeviceNode>,
+    events_done: u64,
+}
+
+/// Builds a network out of devices, without a tester; [`Network::from_json`] is the usual way.
+#[derive(Default)]
+pub struct NetworkBuilder {
+    fabric: Fabric,
+    devices: Vec<DeviceNode>,
+}
+
+impl NetworkBuilder {
+    /// Adds a device and returns its index.
+    pub fn device(&mut self, name: &str, device: Box<dyn Device>, ports: &[DevicePort]) -> usize {
+        let node = self.devices.len() as u32 + 1;
+        let base = self.fabric.ports.len();
+        for (local, port) in ports.iter().enumerate() {
+            self.fabric.add_port(
+                node,
+                local as u32,
+                port.id,
+                port.line.clone(),
+                port.queue_frames,
+            );
+        }
+        self.devices.push(DeviceNode {
+            name: name.to_string(),
+            device,
+            base,
+            count: ports.len(),
+        });
+        self.devices.len() - 1
+    }
+
+    /// Connects port `a.1` of device `a.0` with port `b.1` of device `b.0`, counted from 0.
+    pub fn link(&mut self, a: (usize, usize), b: (usize, usize), delay_ps: u64) {
+        let index = |end: (usize, usize)| self.devices[end.0].base + end.1;
+        let rule = |end: (usize, usize)| self.devices[end.0].device.arrival_rule(end.1);
+        let (rules, a, b) = ([rule(a), rule(b)], index(a), index(b));
+        self.fabric.connect(a, b, delay_ps, rules);
+    }
+
+    pub fn build(self) -> Network {
+        Network::new(self.fabric, None, String::new(), self.devices)
+    }
+}
+
+impl Network {
+    /// Builds the network of a JSON document (see the crate documentation).
+    pub fn from_json(text: &str) -> Result<Network, ConfigError> {
+        Network::from_config(&NetworkConfig::from_json(text)?)
+    }
+
+    fn from_config(config: &NetworkConfig) -> Result<Network, ConfigError> {
+        let mut builder = NetworkBuilder::default();
+        let tester = Tester::new(&config.tester, config.seed, 0, &mut builder.fabric);
+        for (index, entry) in config.devices.iter().enumerate() {
+            let path = format!("devices[{index}]");
+            let device =
+                device::build(&path, &entry.name, &entry.device, &entry.model, config.seed)?;
+            let port = |port: &crate::config::PortConfig| DevicePort {
+                id: port.id,
+                line: Line::new(port.rate_bps, port.clock_ppb, port.inter_frame_gap_bits),
+                queue_frames: port.queue_frames,
+            };
+            let ports: Vec<DevicePort> = entry.ports.iter().map(port).collect();
+            builder.device(&entry.name, device, &ports);
+        }
+        let NetworkBuilder { fabric, devices } = builder;
+        let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
+        for link in &config.links {
+            let end = |end: &crate::config::EndConfig| {
+                network
+                    .find(&end.node, end.port)
+                    .expect("the configuration has been checked")
+            };
+            let (a, b) = (end(&link.a), end(&link.b));
+            let rules = [network.arrival_rule(a), network.arrival_rule(b)];
+            network.fabric.connect(a, b, link.delay_ps, rules);
+        }
+        Ok(network)
+    }
+
+    fn new(
+        fabric: Fabric,
+        tester: Option<Tester>,
+        tester_name: String,
+        devices: Vec<DeviceNode>,
+    ) -> Network {
+        let mut network = Network {
+            fabric,
+            tester,
+            tester_name,
+            devices,
+            events_done: 0,
+        };
+        for index in 0..network.devices.len() {
+            network.with_device(index, |device, ports| device.start(ports));
+        }
+        network
+    }
+
+    fn with_device<T>(
+        &mut self,
+        index: usize,
+        call: impl FnOnce(&mut dyn Device, &mut DevicePorts) -> T,
+    ) -> T {
+        let DeviceNode {
+            device,
+            base,
+            count,
+            ..
+        } = &mut self.devices[index];
+        let mut ports = DevicePorts {
+            fabric: &mut self.fabric,
+            base: *base,
+            count: *count,
+        };
+        call(device.as_mut(), &mut ports)
+    }
+
+    fn find(&self, node: &str, port: u16) -> Option<usize> {
+        match &self.tester {
+            Some(tester) if node == self.tester_name => tester.fabric_port(port),
+            _ => {
+                let node = self.devices.iter().find(|it| it.name == node)?;
+                (node.base..node.base + node.count)
+                    .find(|&index| self.fabric.ports[index].id == port)
+            }
+        }
+    }
+
+    fn arrival_rule(&self, port: usize) -> ArrivalRule {
+        let entry = &self.fabric.ports[port];
+        match (entry.node, &self.tester) {
+            (0, Some(tester)) => tester.arrival_rule(),
+            (node, _) => self.devices[node as usize - 1]
+                .device
+                .arrival_rule(entry.local as usize),
+        }
+    }
+
+    /// Virtual time.
+    pub fn now_ps(&self) -> u64 {
+        self.fabric.now_ps
+    }
+
+    /// Events handled since the beginning.
+    pub fn events_done(&self) -> u64 {
+        self.events_done
+    }
+
+    /// Handles everything up to and including `until_ps`, and sets the clock to it.
+    pub fn run_until(&mut self, until_ps: u64) -> Result<(), NetworkError> {
+        let now_ps = self.fabric.now_ps;
+        if until_ps < now_ps {
+            return Err(NetworkError::TimeIsPast {
+                asked_ps: until_ps,
+                now_ps,
+            });
+        }
+        while self
+            .fabric
+            .events
+            .next_time_ps()
+            .is_some_and(|time_ps| time_ps <= until_ps)
+        {
+            self.step();
+        }
+        self.fabric.now_ps = until_ps;
+        Ok(())
+    }
+
+    /// Runs until no frame is anywhere outside the recirculation loop, or to `limit_ps`. Returns
+    /// true when it is quiet. The clock stands at the last event then, not at the limit.
+    pub fn settle(&mut self, limit_ps: u64) -> bool {
+        while self.in_flight() > 0 {
+            match self.fabric.events.next_time_ps() {
+                Some(time_ps) if time_ps <= limit_ps => self.step(),
+                _ => {
+                    self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn step(&mut self) {
+        let Some((time_ps, ticket, source)) = self.fabric.events.pop() else {
+            return;
+        };
+        debug_assert!(time_ps >= self.fabric.now_ps, "time goes forward");
+        self.fabric.now_ps = time_ps;
+        self.events_done += 1;
+        self.handle(source, ticket);
+    }
+
+    #[inline]
+    fn handle(&mut self, source: Source, ticket: Ticket) {
+        match source {
+            Source::Flight(sender) => {
+                let Some((receiver, arrival)) = self.fabric.arrive(sender as usize, ticket) else {
+                    return;
+                };
+                let entry = &self.fabric.ports[receiver];
+                let local = entry.local as usize;
+                match (entry.node, &mut self.tester) {
+                    (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),
+                    (node, _) => self.with_device(node as usize - 1, |device, ports| {
+                        device.receive(local, arrival, ports)
+                    }),
+                }
+            }
+            Source::PortFree(port) => {
+                if let Some(tester) = &mut self.tester {
+                    let local = self.fabric.ports[port as usize].local as usize;
+                    tester.port_free(local, &mut self.fabric);
+                }
+            }
+            Source::Loop => {
+                if let Some(tester) = &mut self.tester {
+                    tester.recirculated(ticket, &mut self.fabric);
+                }
+            }
+            Source::Timer(port) => {
+                let entry = &self.fabric.ports[port as usize];
+                let (node, local) = (entry.node as usize, entry.local as usize);
+                self.with_device(node - 1, |device, ports| device.timer(local, ports));
+            }
+        }
+    }
+
+    /// Frames anywhere outside the recirculation loop: on links, in devices, in queues.
+    pub fn in_flight(&self) -> u64 {
+        self.fabric.in_flight + self.tester.as_ref().map_or(0, Tester::queued)
+    }
+
+    /// The tester node.
+    pub fn tester(&mut self) -> Option<&mut Tester> {
+        self.tester.as_mut()
+    }
+
+    /// The switch of the tester node, when a program is installed.
+    pub fn switch(&mut self) -> Option<&mut Switch> {
+        self.tester.as_mut().and_then(Tester::switch)
+    }
+
+    /// Installs a program with fresh state on the tester. Packets in its queues and in its loop
+    /// are dropped.
+    pub fn set_program(&mut self, program: Arc<Program>) {
+        if let Some(tester) = &mut self.tester {
+            let switch = Switch::new(program, tester.switch_config().clone());
+            tester.install(switch, &mut self.fabric);
+        }
+    }
+
+    /// Gives the program a frame on the CPU port, now.
+    pub fn packet_out(&mut self, frame: Vec<u8>) {
+        if let Some(tester) = &mut self.tester {
+            tester.packet_out(frame, &mut self.fabric);
+        }
+    }
+
+    /// The oldest frame that the program sent to the CPU port.
+    pub fn take_packet_in(&mut self) -> Option<Vec<u8>> {
+        self.tester.as_mut().and_then(Tester::take_packet_in)
+    }
+
+    /// Frames that the program sent to the CPU port since the beginning.
+    pub fn packet_ins_total(&self) -> u64 {
+        self.tester.as_ref().map_or(0, Tester::packet_ins_total)
+    }
+
+    /// The oldest digest of the program.
+    pub fn take_digest(&mut self) -> Option<Digest> {
+        self.tester.as_mut().and_then(Tester::take_digest)
+    }
+
+    /// Port numbers and rates of the tester, in ascending order of their numbers.
+    pub fn tester_ports(&self) -> Vec<(u16, u64)> {
+        let ports = self
+            .fabric
+            .ports
+            .iter()
+            .filter(|port| port.node == 0 && self.tester.is_some());
+        let known = ports.filter(|port| self.find(&self.tester_name, port.id).is_some());
+        let mut list: Vec<(u16, u64)> = known.map(|port| (port.id, port.line.rate_bps())).collect();
+        list.sort_unstable();
+        list
+    }
+
+    /// Sets the link of a node's port up or down, in both directions.
+    pub fn set_link(&mut self, node: &str, port: u16, up: bool) -> Result<(), NetworkError> {
+        let index = self.port_index(node, port)?;
+        self.fabric.set_link(index, up);
+        Ok(())
+    }
+
+    /// Changes the gap that a port of the tester or of a device keeps after each frame.
+    pub fn set_gap_bits(
+        &mut self,
+        node: &str,
+        port: u16,
+        gap_bits: u32,
+    ) -> Result<(), NetworkError> {
+        let index = self.port_index(node, port)?;
+        self.fabric.ports[index].line.set_gap_bits(gap_bits);
+        Ok(())
+    }
+
+    /// Puts a device into its state after power-on: queues and tables are empty. What it has begun
+    /// to send goes on its way.
+    pub fn reset_device(&mut self, name: &str) -> Result<(), NetworkError> {
+        let Some(index) = self.devices.iter().position(|it| it.name == name) else {
+            let valid: Vec<&str> = self.devices.iter().map(|it| it.name.as_str()).collect();
+            return Err(NetworkError::NoSuchDevice {
+                name: name.to_string(),
+                valid: valid.join(", "),
+            });
+        };
+        let node = &mut self.devices[index];
+        for port in node.base..node.base + node.count {
+            self.fabric.flush(port);
+        }
+        node.device.reset();
+        Ok(())
+    }
+
+    fn port_index(&self, node: &str, port: u16) -> Result<usize, NetworkError> {
+        self.find(node, port).ok_or_else(|| {
+            let entries = self
+                .fabric
+                .ports
+                .iter()
+                .filter(|entry| self.node_name(entry.node) == node);
+            let valid: Vec<String> = entries.map(|entry| entry.id.to_string()).collect();
+            NetworkError::NoSuchPort {
+                node: node.to_string(),
+                port,
+                valid: valid.join(", "),
+            }
+        })
+    }
+
+    fn node_name(&self, node: u32) -> &str {
+        match node {
+            0 => &self.tester_name,
+            _ => &self.devices[node as usize - 1].name,
+        }
+    }
+
+    /// A device, for tests.
+    pub fn device<T: 'static>(&mut self, index: usize) -> Option<&mut T> {
+        self.devices.get_mut(index)?.device.as_any().downcast_mut()
+    }
+
+    /// All counters.
+    pub fn truth(&self) -> Truth {
+        let mut nodes = BTreeMap::new();
+        if let Some(tester) = &self.tester {
+            let drops = tester.drops().nonzero();
+            nodes.insert(
+                self.tester_name.clone(),
+                NodeTruth {
+                    ports: BTreeMap::new(),
+                    drops,
+                    counters: BTreeMap::new(),
+                },
+            );
+        }
+        for node in &self.devices {
+            let counters = node.device.counters();
+            nodes.insert(
+                node.name.clone(),
+                NodeTruth {
+                    ports: BTreeMap::new(),
+                    drops: BTreeMap::new(),
+                    counters,
+                },
+            );
+        }
+        for (index, port) in self.fabric.ports.iter().enumerate() {
+            let counters = &port.counters;
+            let mut drops = counters.drops.nonzero();
+            let mut queued_frames = self.fabric.waiting(index) as u64;
+            if let (0, Some(tester)) = (port.node, &self.tester) {
+                drops.extend(tester.port_drops(port.local as usize).nonzero());
+                queued_frames += tester.depth(port.local as usize) as u64;
+            }
+            let truth = PortTruth {
+                tx_frames: counters.tx_frames,
+                tx_bytes: counters.tx_bytes,
+                rx_frames: counters.rx_frames,
+                rx_bytes: counters.rx_bytes,
+                queued_frames,
+                in_flight_frames: port.flights() as u64,
+                drops,
+            };
+            let node = nodes
+                .get_mut(self.node_name(port.node))
+                .expect("every port has a node");
+            node.ports.insert(port.id, truth);
+        }
+        Truth {
+            now_ps: self.now_ps(),
+            events: self.events_done,
+            in_flight_frames: self.in_flight(),
+            circulating_frames: self
+                .tester
+                .as_ref()
+                .map_or(0, |tester| tester.circulating() as u64),
+            nodes,
+        }
+    }
+}
