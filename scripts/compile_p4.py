@@ -93,7 +93,9 @@ def main() -> int:
     if shutil.which(COMPILER) is None:
         print(INSTALL_HINT, file=sys.stderr)
         return 3
-    version = subprocess.run([COMPILER, "--version"], capture_output=True, text=True, check=True).stdout
+    version = subprocess.run(
+        [COMPILER, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    ).stdout
     compiler = " ".join(version.split())
     COMPILED.mkdir(exist_ok=True)
     for name, source in PROGRAMS.items():
