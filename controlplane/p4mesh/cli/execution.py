@@ -1,0 +1,148 @@
+"""Runs the units of a test and puts every finished trial on disk before the next one starts."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Protocol, cast
+
+from p4mesh.errors import EngineMissingError, RunDirectoryError
+from p4mesh.methods.base import TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.registry import find_test
+from p4mesh.store.codec import decode, encode
+from p4mesh.store.run_directory import RunDirectory, StoredTrial, Timing
+from p4mesh.topology import Topology
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+DEFAULT_OPENER = "p4mesh.trial:open_measurer"
+"""Where measurers come from, as module:function, so that worker processes can find it."""
+
+
+class Measurer(Protocol):
+    """The trial engine, seen from here."""
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        """Run one trial."""
+        ...
+
+
+Opener = Callable[[Topology], AbstractContextManager[Measurer]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run; the same in every process."""
+
+    test: str
+    topology: Topology
+    bed: TestBed
+    parameters: ParameterSet
+    opener: str = DEFAULT_OPENER
+
+    @property
+    def method(self) -> TestMethod:
+        """Return the test."""
+        return find_test(self.test)
+
+
+@dataclass(frozen=True)
+class TrialReport:
+    """A trial that has just finished, for the journal and for progress."""
+
+    trial: StoredTrial
+    timing: Timing | None
+    """None when the trial was read from disk."""
+    remaining: int
+
+
+Publish = Callable[[TrialReport], None]
+"""Returns when the trial is on disk."""
+
+
+class Observer(Protocol):
+    """Who wants to know how a run proceeds."""
+
+    def trial(self, report: TrialReport) -> None:
+        """A trial is finished and on disk."""
+        ...
+
+    def unit_finished(self, unit: str) -> None:
+        """A unit has its result."""
+        ...
+
+
+def resolve_opener(name: str) -> Opener:
+    """Return the function ``module:function``; raise EngineMissingError when it does not import."""
+    module, _, function = name.partition(":")
+    try:
+        return cast(Opener, getattr(importlib.import_module(module), function))
+    except ImportError as error:
+        raise EngineMissingError(f"the trial engine does not load: {error}", hint="build it with: make setup") from None
+
+
+def run_unit(job: Job, unit: Unit, stored: tuple[StoredTrial, ...], publish: Publish) -> UnitResult:
+    """Run one unit on a measurer of its own; trials in ``stored`` are not repeated."""
+    with ExitStack() as stack:
+        session = _UnitSession(job, unit, stored, publish, stack)
+        return job.method.run_unit(unit, job.bed, job.parameters, session)
+
+
+def run_in_process(
+    job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
+) -> Mapping[Unit, UnitResult]:
+    """Run all units one after the other in this process."""
+
+    def publish(report: TrialReport) -> None:
+        if report.timing is not None:
+            directory.append(report.trial, report.timing)
+        observer.trial(report)
+
+    results: dict[Unit, UnitResult] = {}
+    for unit in units:
+        results[unit] = run_unit(job, unit, directory.stored(unit.key), publish)
+        observer.unit_finished(unit.key)
+    return results
+
+
+class _UnitSession:
+    """The session of one unit: answers from disk first, then from a measurer opened on demand."""
+
+    def __init__(
+        self, job: Job, unit: Unit, stored: tuple[StoredTrial, ...], publish: Publish, stack: ExitStack
+    ) -> None:
+        self._job = job
+        self._unit = unit
+        self._stored = stored
+        self._publish = publish
+        self._stack = stack
+        self._measurer: Measurer | None = None
+        self._index = 0
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        index, self._index = self._index, self._index + 1
+        question = encode(spec)
+        if index < len(self._stored):
+            known = self._stored[index]
+            if known.spec != question:
+                raise RunDirectoryError(
+                    f"trial {index} of {self._unit.key} on disk is not the trial that this version asks for",
+                    hint="start a new run in another directory",
+                )
+            self._publish(TrialReport(known, None, note.remaining))
+            return decode(TrialResult, known.result)
+        if self._measurer is None:
+            self._measurer = self._stack.enter_context(resolve_opener(self._job.opener)(self._job.topology))
+        started, begin = datetime.now(timezone.utc), time.monotonic()
+        result = self._measurer.measure(spec)
+        elapsed_s = round(time.monotonic() - begin, 6)
+        trial = StoredTrial(self._unit.key, index, float(note.load_pct), question, encode(result))
+        timing = Timing(self._unit.key, index, started.isoformat(timespec="milliseconds"), elapsed_s)
+        self._publish(TrialReport(trial, timing, note.remaining))
+        return result

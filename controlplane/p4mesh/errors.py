@@ -1,0 +1,101 @@
+"""Every error that a user can meet, as one tree.
+
+::
+
+    P4MeshError                    exit 4 (a bug, when raised as such)
+    ├── UsageError                 exit 2: what the user wrote cannot be used
+    │   ├── UnknownTestError       no such test; lists the tests
+    │   ├── ParameterError         unknown parameter, wrong type, out of range
+    │   ├── TopologyError          missing, malformed or unsuitable topology
+    │   └── RunDirectoryError      the output directory belongs to something else
+    ├── EnvironmentFault           exit 3: the machine or the target cannot do it
+    │   ├── ProgramError           compiled P4 program missing or stale
+    │   ├── EngineMissingError     the extension module p4mesh._engine is not built
+    │   ├── TargetError            the target refused, failed or went away
+    │   └── UnsupportedError       "not supported on TARGET", never a silent fallback
+    └── InternalError              exit 4: a broken invariant of our own
+
+A message says what is wrong and where; ``hint`` says what is valid or what to do next. The command
+line prints both on stderr and exits with ``exit_code``; a traceback appears only with ``--debug``.
+A test that ran and failed is not an error: the command exits with ``EXIT_TEST_FAILED``.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_TEST_FAILED = 1
+EXIT_USAGE = 2
+EXIT_ENVIRONMENT = 3
+EXIT_BUG = 4
+
+
+class P4MeshError(Exception):
+    """Root of the tree: one message, one hint, one exit code."""
+
+    exit_code: int = EXIT_BUG
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the hint when the error crosses a process boundary."""
+        return (_rebuild, (type(self), self.message, self.hint))
+
+    def render(self) -> str:
+        """Return the text for stderr, without a trailing newline."""
+        text = f"error: {self.message}"
+        return f"{text}\n hint: {self.hint}" if self.hint else text
+
+
+def _rebuild(kind: type[P4MeshError], message: str, hint: str) -> P4MeshError:
+    return kind(message, hint=hint)
+
+
+class UsageError(P4MeshError):
+    """What the user wrote cannot be used."""
+
+    exit_code = EXIT_USAGE
+
+
+class UnknownTestError(UsageError):
+    """No test has this name."""
+
+
+class ParameterError(UsageError):
+    """A test parameter is unknown, has the wrong type or is out of its range."""
+
+
+class TopologyError(UsageError):
+    """A topology file is missing, malformed or cannot carry the test."""
+
+
+class RunDirectoryError(UsageError):
+    """The output directory holds something that must not be overwritten."""
+
+
+class EnvironmentFault(P4MeshError):
+    """The machine or the target cannot do what was asked."""
+
+    exit_code = EXIT_ENVIRONMENT
+
+
+class ProgramError(EnvironmentFault):
+    """The compiled P4 program is missing or does not match its sources."""
+
+
+class EngineMissingError(EnvironmentFault):
+    """The extension module is not built or does not load."""
+
+
+class TargetError(EnvironmentFault):
+    """The target refused a request, failed or went away."""
+
+
+class UnsupportedError(EnvironmentFault):
+    """The target lacks a feature that the test needs."""
+
+
+class InternalError(P4MeshError):
+    """An invariant of P4Mesh itself is broken."""

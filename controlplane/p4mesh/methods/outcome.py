@@ -1,0 +1,77 @@
+"""Results as data: tables and figures that any report can show without knowing the test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+Cell = str | int | float | bool | None
+
+
+class State(str, Enum):
+    """Verdict of a whole test (methodology 0.6)."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    DONE = "DONE"
+    """Executed; the test has no criterion."""
+    INVALID = "INVALID"
+    """At least one trial could not be trusted."""
+    ABORT = "ABORT"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: ``key`` in rows and CSV (unit last), ``title`` for people, decimals to show."""
+
+    key: str
+    title: str
+    unit: str = ""
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One result table; ``rows`` map column keys to cells, None where a value does not apply."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[dict[str, Cell], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a figure."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    theoretical: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One plot with axes that start at the given bounds; None = from the data."""
+
+    name: str
+    title: str
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    x_max: float | None = None
+    y_max: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that a finished test has to say."""
+
+    state: State
+    summary: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    findings: tuple[str, ...] = ()
+    """Facts that the reader must not miss, such as flooding or untrusted trials."""
+    deviations: tuple[str, ...] = ()
+    """Where the run departs from the RFC."""

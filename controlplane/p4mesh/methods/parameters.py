@@ -1,0 +1,171 @@
+"""Test parameters declared as data: one declaration serves validation, ``p4mesh tests`` and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+
+Value = bool | int | str | Fraction
+
+
+class Kind(str, Enum):
+    """Type of a parameter's value."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a test: name, unit, type, default, range and where the RFC asks for it."""
+
+    name: str
+    kind: Kind
+    default: Value
+    unit: str
+    section: str
+    summary: str
+    minimum: Fraction | None = None
+    maximum: Fraction | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> str:
+        """Return the accepted values in words, with the unit."""
+        if self.kind is Kind.BOOLEAN:
+            return "true or false"
+        if self.kind is Kind.CHOICE:
+            return "one of " + ", ".join(self.choices)
+        word = "an integer" if self.kind is Kind.INTEGER else "a number"
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{word} in {show(self.minimum)}..{show(self.maximum)}{unit}"
+
+    def parse(self, text: str) -> Value:
+        """Return the value of ``text``; raise ParameterError with the valid range."""
+        value = self._convert(text.strip())
+        if value is None:
+            raise ParameterError(f"--set {self.name}={text}: not valid", hint=f"{self.name} is {self.valid}")
+        return value
+
+    def _convert(self, text: str) -> Value | None:
+        if self.kind is Kind.BOOLEAN:
+            return {"true": True, "false": False}.get(text.lower())
+        if self.kind is Kind.CHOICE:
+            return text if text in self.choices else None
+        try:
+            number = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            return None
+        if self.minimum is not None and number < self.minimum:
+            return None
+        if self.maximum is not None and number > self.maximum:
+            return None
+        if self.kind is Kind.DECIMAL:
+            return number
+        return int(number) if number.denominator == 1 else None
+
+
+def show(value: Value | None) -> str:
+    """Return a value as a user would write it: decimals without trailing zeros, true/false."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Fraction):
+        return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+    return str(value)
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """Values of all parameters of one test."""
+
+    values: Mapping[str, Value]
+
+    def number(self, name: str) -> Fraction:
+        """Return a numeric parameter as an exact rational."""
+        value = self.values[name]
+        assert isinstance(value, int | Fraction) and not isinstance(value, bool), name
+        return Fraction(value)
+
+    def integer(self, name: str) -> int:
+        """Return an integer parameter."""
+        value = self.values[name]
+        assert isinstance(value, int) and not isinstance(value, bool), name
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean parameter."""
+        value = self.values[name]
+        assert isinstance(value, bool), name
+        return value
+
+    def text(self, name: str) -> str:
+        """Return a choice parameter."""
+        value = self.values[name]
+        assert isinstance(value, str), name
+        return value
+
+    def shown(self) -> dict[str, str]:
+        """Return every value as text, for the configuration echo."""
+        return {name: show(value) for name, value in self.values.items()}
+
+
+def resolve(test: str, declared: Iterable[Parameter], settings: Iterable[str]) -> ParameterSet:
+    """Return all parameter values of ``test`` from ``key=value`` settings over the defaults.
+
+    Raises ParameterError for an unknown key, a repeated key or a value out of range.
+    """
+    known = {parameter.name: parameter for parameter in declared}
+    values: dict[str, Value] = {name: parameter.default for name, parameter in known.items()}
+    seen: set[str] = set()
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"--set {setting}: no '='", hint="write --set key=value")
+        if name not in known:
+            raise ParameterError(f"--set {setting}: {test} has no parameter '{name}'", hint=_known(known))
+        if name in seen:
+            raise ParameterError(f"--set {setting}: '{name}' is set twice", hint="give each parameter once")
+        seen.add(name)
+        values[name] = known[name].parse(text)
+    return ParameterSet(values)
+
+
+def _known(known: Mapping[str, Parameter]) -> str:
+    return "valid parameters: " + ", ".join(known)
+
+
+def percent(name: str, default: str, section: str, summary: str, minimum: str = "0.0001") -> Parameter:
+    """Declare a load in percent of line rate, on or above the 1 ppm grid."""
+    return Parameter(
+        name, Kind.DECIMAL, Fraction(default), "% of line rate", section, summary, Fraction(minimum), Fraction(100)
+    )
+
+
+def decimal(name: str, default: str, unit: str, section: str, summary: str, bounds: tuple[str, str]) -> Parameter:
+    """Declare a decimal number within inclusive ``bounds``."""
+    low, high = (Fraction(bound) for bound in bounds)
+    return Parameter(name, Kind.DECIMAL, Fraction(default), unit, section, summary, low, high)
+
+
+def integer(name: str, default: int, unit: str, section: str, summary: str, bounds: tuple[int, int]) -> Parameter:
+    """Declare an integer within inclusive ``bounds``."""
+    low, high = (Fraction(bound) for bound in bounds)
+    return Parameter(name, Kind.INTEGER, default, unit, section, summary, low, high)
+
+
+def boolean(name: str, default: bool, section: str, summary: str) -> Parameter:
+    """Declare a switch."""
+    return Parameter(name, Kind.BOOLEAN, default, "", section, summary)
+
+
+def choice(name: str, default: str, section: str, summary: str, choices: tuple[str, ...]) -> Parameter:
+    """Declare a choice between words."""
+    return Parameter(name, Kind.CHOICE, default, "", section, summary, choices=choices)

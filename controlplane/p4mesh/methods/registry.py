@@ -1,0 +1,22 @@
+"""All tests, by name."""
+
+from __future__ import annotations
+
+import difflib
+
+from p4mesh.errors import UnknownTestError
+from p4mesh.methods.base import TestMethod
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+
+TESTS: tuple[TestMethod, ...] = (FullyMeshed(),)
+
+
+def find_test(name: str) -> TestMethod:
+    """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
+    for test in TESTS:
+        if test.name == name:
+            return test
+    names = [test.name for test in TESTS]
+    close = difflib.get_close_matches(name, names, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    raise UnknownTestError(f"unknown test '{name}'", hint=f"{guess}valid tests: {', '.join(names)}")

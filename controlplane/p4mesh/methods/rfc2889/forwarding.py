@@ -1,0 +1,142 @@
+"""Measuring parts that the mesh tests of RFC 2889 (5.1 to 5.4) share: sweep and throughput search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.methods.base import Session, TrialNote, UnitResult
+from p4mesh.methods.metrics import judge_loss, rate_metrics
+from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.rfc2889.parameters import goal_of, learning_of, nanoseconds, sweep_of
+from p4mesh.methods.search import Verdict, bisect
+from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.stream import Burst, PatternKind, Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+FORWARDING = "forwarding"
+THROUGHPUT = "throughput"
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Who sends to whom, at which line rate."""
+
+    pattern: PatternKind
+    tx_ports: tuple[int, ...]
+    rx_ports: tuple[int, ...]
+    line_rate_bps: int
+
+
+def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
+    """Return the trial that offers ``load_pct`` percent of line rate on every transmit port."""
+    duration_ns = nanoseconds(parameters, "duration_ms")
+    rate_fps = rate_at_pct(load_pct, frame_size_bytes, mesh.line_rate_bps)
+    burst_frames = parameters.integer("burst_frames")
+    stream = Stream(
+        name=mesh.pattern.value,
+        frame_size_bytes=frame_size_bytes,
+        rate_fps=rate_fps,
+        frame_count=max(1, tx_frames(duration_ns, rate_fps)),
+        pattern=mesh.pattern,
+        tx_ports=mesh.tx_ports,
+        rx_ports=mesh.rx_ports,
+        burst=Burst(burst_frames) if burst_frames > 1 else None,
+    )
+    return TrialSpec(
+        label=f"{part} {frame_size_bytes} B {float(load_pct):.4f} %",
+        streams=(stream,),
+        duration_ns=duration_ns,
+        learning=learning_of(parameters),
+        settle_ns=nanoseconds(parameters, "settle_ms"),
+        restabilise_ns=nanoseconds(parameters, "restabilise_ms"),
+    )
+
+
+def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+    """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
+    loads = sweep_of(parameters)
+    rows = []
+    for index, load in enumerate(loads):
+        spec = trial_spec(mesh, FORWARDING, size, load, parameters)
+        result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
+        rows.append(_row(spec, result, mesh, load))
+    trusted = [row for row in rows if row["status"] == Status.VALID.value]
+    best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
+    last = rows[-1]
+    return {
+        "frame_size_bytes": size,
+        "rows": rows,
+        "mfr_fps": best["forwarding_fps"] if best else None,
+        "mfr_offered_pct": best["offered_pct"] if best else None,
+        "frmol_fps": last["forwarding_fps"] if last["status"] == Status.VALID.value else None,
+        "frmol_offered_pct": last["offered_pct"] if last["status"] == Status.VALID.value else None,
+        "flooded_frames": sum(row["flooded_frames"] for row in rows),
+        **_theory(mesh, size),
+    }
+
+
+def measure_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+    """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
+    goal = goal_of(parameters)
+    acceptable = parameters.number("acceptable_loss_pct")
+    rows: list[UnitResult] = []
+
+    def trial(load: Fraction) -> Verdict:
+        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters)
+        remaining = max(0, goal.trials_expected - len(rows) - 1)
+        result = session.measure(spec, TrialNote(load, remaining))
+        verdict = judge_loss(result, acceptable)
+        rows.append({**_row(spec, result, mesh, load), "verdict": verdict.value})
+        return verdict
+
+    outcome = bisect(goal, trial)
+    passing = [row for row in rows if row["verdict"] == Verdict.PASS.value]
+    shown = passing[-1] if outcome.result is not None else rows[-1]
+    return {
+        "frame_size_bytes": size,
+        "state": outcome.state.value,
+        "result_pct": None if outcome.result is None else float(outcome.result),
+        "upper_pct": None if outcome.failed is None else float(outcome.failed),
+        "at_least": outcome.at_least,
+        "trials": len(rows),
+        "shown": shown,
+        "rows": rows,
+        "flooded_frames": sum(row["flooded_frames"] for row in rows),
+        **_theory(mesh, size),
+    }
+
+
+PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
+    THROUGHPUT: measure_throughput,
+    FORWARDING: measure_forwarding,
+}
+
+
+def _theory(mesh: Mesh, size: int) -> UnitResult:
+    return {"theoretical_fps": float(len(mesh.tx_ports) * max_rate_fps(size, mesh.line_rate_bps))}
+
+
+def _row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:
+    rates = rate_metrics(spec, result, mesh.line_rate_bps)
+    size = spec.streams[0].frame_size_bytes
+    latency = result.latency
+    return {
+        "load_pct": float(load),
+        "offered_pct": float(rates.offered_pct),
+        "offered_fps": float(rates.offered_fps),
+        "offered_l1_mbps": float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
+        "tx_frames": result.tx_frames,
+        "rx_frames": result.rx_frames,
+        "lost_frames": result.lost_frames,
+        "loss_pct": float(rates.loss_pct),
+        "forwarding_fps": float(rates.forwarding_fps),
+        "received_pct": float(rates.received_pct),
+        "received_l1_mbps": float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
+        "flooded_frames": result.flooded_frames,
+        "latency_avg_us": None if not latency or not latency.count else latency.sum_ns / latency.count / 1000,
+        "status": result.status.value,
+        "reason": result.reason,
+    }

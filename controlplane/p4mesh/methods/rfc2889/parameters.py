@@ -1,0 +1,92 @@
+"""Parameters that several RFC 2889 tests share, each with the clause that asks for it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal, integer, percent
+from p4mesh.methods.search import SearchGoal
+from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
+from p4mesh.trial.spec import Learning
+
+RFC_DURATION_MS = 30_000
+NS_PER_MS = 1_000_000
+
+TRIAL: tuple[Parameter, ...] = (
+    decimal("duration_ms", "20", "ms", "RFC 2889 5.1.2", "transmission time of one trial; RFC 30 s", ("0.1", "300000")),
+    integer(
+        "burst_frames",
+        1,
+        "frames",
+        "RFC 2889 5.1.2",
+        "frames per burst at minimum gap; 1 = evenly spaced",
+        (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
+    ),
+    decimal("acceptable_loss_pct", "0", "%", "RFC 2889 5.1.3", "loss that still passes a throughput trial", ("0", "100")),
+    integer("learning_rate_fps", 1000, "frames/s", "RFC 2544 23", "rate of the learning frames", (1, 1_000_000)),
+    integer("learning_frames", 1, "frames", "RFC 2544 23", "learning frames per address", (1, 100)),
+    boolean("learning_verify", True, "RFC 2544 23", "verify before each trial that every address is learned"),
+    decimal("learning_wait_ms", "2000", "ms", "RFC 2544 23", "silence between learning and traffic", ("0", "600000")),
+    decimal("settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames before counters are read", ("0", "600000")),
+    decimal("restabilise_ms", "5000", "ms", "RFC 2544 23", "silence between trials", ("0", "600000")),
+)
+
+SWEEP: tuple[Parameter, ...] = (
+    percent("sweep_start_pct", "10", "RFC 2889 5.1.2", "first load of the forwarding-rate sweep"),
+    percent("sweep_end_pct", "100", "RFC 2889 5.1.2", "last load of the sweep, where FRMOL is read"),
+    percent("sweep_step_pct", "10", "RFC 2889 5.1.2", "step of the sweep"),
+)
+
+SEARCH: tuple[Parameter, ...] = (
+    percent("search_initial_pct", "50", "RFC 2889 5.1.3", "first load of the throughput search"),
+    percent("search_min_pct", "0.1", "RFC 2889 5.1.3", "lowest load of the search"),
+    percent("search_max_pct", "100", "RFC 2889 5.1.3", "highest load of the search"),
+    percent("search_resolution_pct", "0.1", "RFC 2889 5.1.3", "width at which the search stops after a PASS"),
+    boolean("search_try_max_first", True, "RFC 2889 5.1.3", "try the highest load before the bisection"),
+)
+
+
+def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
+    """Return the loads of the forwarding sweep; raise ParameterError when start exceeds end."""
+    start, end = parameters.number("sweep_start_pct"), parameters.number("sweep_end_pct")
+    if start > end:
+        raise ParameterError(
+            f"sweep_start_pct={float(start):g} is above sweep_end_pct={float(end):g}",
+            hint="the sweep runs upwards: sweep_start_pct <= sweep_end_pct",
+        )
+    return sweep_loads(start, end, parameters.number("sweep_step_pct"))
+
+
+def goal_of(parameters: ParameterSet) -> SearchGoal:
+    """Return the goal of the throughput search; raise ParameterError when its bounds contradict."""
+    low, first, high = (parameters.number(f"search_{name}_pct") for name in ("min", "initial", "max"))
+    if not low <= first <= high:
+        raise ParameterError(
+            f"search_min_pct={float(low):g}, search_initial_pct={float(first):g}, search_max_pct={float(high):g}"
+            " are out of order",
+            hint="search_min_pct <= search_initial_pct <= search_max_pct",
+        )
+    return SearchGoal(
+        first,
+        low,
+        high,
+        parameters.number("search_resolution_pct"),
+        parameters.flag("search_try_max_first"),
+    )
+
+
+def learning_of(parameters: ParameterSet) -> Learning:
+    """Return the learning phase that precedes each trial (RFC 2544 section 23)."""
+    return Learning(
+        rate_fps=parameters.integer("learning_rate_fps"),
+        frames_per_address=parameters.integer("learning_frames"),
+        wait_ns=nanoseconds(parameters, "learning_wait_ms"),
+        verify=parameters.flag("learning_verify"),
+    )
+
+
+def nanoseconds(parameters: ParameterSet, name: str) -> int:
+    """Return a ``*_ms`` parameter in whole nanoseconds."""
+    return int(parameters.number(name) * NS_PER_MS)

@@ -1,0 +1,174 @@
+"""Tables and figures of the mesh tests of RFC 2889 (methodology 3.1), from unit results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.outcome import Cell, Column, Figure, Series, State, Table
+from p4mesh.methods.search import Verdict
+from p4mesh.trial.result import Status
+
+Results = Sequence[UnitResult]
+
+_SIZE = Column("frame_size_bytes", "Frame size", "B")
+
+THROUGHPUT_COLUMNS = (
+    _SIZE,
+    Column("state", "Result"),
+    Column("tx_pct", "Tx", "% of line", 4),
+    Column("tx_fps", "Tx", "frames/s", 0),
+    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
+    Column("rx_pct", "Rx", "% of line", 4),
+    Column("rx_fps", "Rx", "frames/s", 0),
+    Column("rx_l1_mbps", "Rx (L1)", "Mbit/s", 2),
+    Column("loss_pct", "Loss", "%", 4),
+    Column("lost_frames", "Lost", "frames"),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+
+FORWARDING_COLUMNS = (
+    _SIZE,
+    Column("theoretical_fps", "Theoretical", "frames/s", 0),
+    Column("mfr_fps", "MFR", "frames/s", 0),
+    Column("mfr_offered_pct", "Oload at MFR", "% of line", 2),
+    Column("frmol_fps", "FRMOL", "frames/s", 0),
+    Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
+    Column("flooded_frames", "Flooded", "frames"),
+)
+
+
+def throughput_table(results: Results) -> Table:
+    """Return the throughput table; a FAIL row shows the last load tried and its loss."""
+    rows = []
+    for result in results:
+        shown = result["shown"]
+        rows.append(
+            {
+                "frame_size_bytes": result["frame_size_bytes"],
+                "state": _state_text(result),
+                "tx_pct": shown["load_pct"],
+                "tx_fps": shown["offered_fps"],
+                "tx_l1_mbps": shown["offered_l1_mbps"],
+                "rx_pct": shown["received_pct"],
+                "rx_fps": shown["forwarding_fps"],
+                "rx_l1_mbps": shown["received_l1_mbps"],
+                "loss_pct": shown["loss_pct"],
+                "lost_frames": shown["lost_frames"],
+                "upper_pct": result["upper_pct"],
+                "trials": result["trials"],
+            }
+        )
+    return Table(
+        "throughput",
+        "Throughput: highest load without loss",
+        THROUGHPUT_COLUMNS,
+        tuple(rows),
+        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames.",
+    )
+
+
+def forwarding_table(results: Results) -> Table:
+    """Return one row per frame size: MFR with its offered load, and FRMOL."""
+    keys = [column.key for column in FORWARDING_COLUMNS]
+    rows = tuple({key: result[key] for key in keys} for result in results)
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows)
+
+
+def sweep_tables(results: Results) -> tuple[Table, Table]:
+    """Return load against received rate and load against loss, one column per frame size."""
+    return (
+        _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "received_pct", "Rx", results),
+        _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
+    )
+
+
+def _sweep_table(name: str, title: str, key: str, word: str, results: Results) -> Table:
+    columns = [Column("load_pct", "Tx", "% of line", 2)]
+    by_load: dict[float, dict[str, Cell]] = {}
+    for result in results:
+        size = result["frame_size_bytes"]
+        column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "received_pct" else "%", 4)
+        columns.append(column)
+        for row in result["rows"]:
+            cells = by_load.setdefault(row["load_pct"], {"load_pct": row["load_pct"]})
+            cells[column.key] = row[key] if row["status"] == Status.VALID.value else row["status"]
+    return Table(name, title, tuple(columns), tuple(by_load[load] for load in sorted(by_load)))
+
+
+def rate_figure(throughput: Results, forwarding: Results) -> Figure:
+    """Return frame size against frame rate: theoretical, throughput and MFR (RFC 2889 5.1.5)."""
+    theory = {result["frame_size_bytes"]: result["theoretical_fps"] for result in (*throughput, *forwarding)}
+    series = [Series("theoretical maximum", _points(theory), theoretical=True)]
+    found = {
+        result["frame_size_bytes"]: result["shown"]["offered_fps"]
+        for result in throughput
+        if result["result_pct"] is not None
+    }
+    peaks = {result["frame_size_bytes"]: result["mfr_fps"] for result in forwarding if result["mfr_fps"] is not None}
+    if found:
+        series.append(Series("throughput", _points(found)))
+    if peaks:
+        series.append(Series("maximum forwarding rate", _points(peaks)))
+    return Figure("rate", "Frame rate against frame size, all ports", "frame size (B)", "frames/s", tuple(series))
+
+
+def load_figures(forwarding: Results) -> tuple[Figure, ...]:
+    """Return load against received rate and against loss, one line per frame size."""
+    if not forwarding:
+        return ()
+    return tuple(
+        Figure(name, title, "intended load (% of line rate)", label, _lines(forwarding, key), 100.0, 100.0)
+        for name, title, label, key in (
+            ("received", "Received rate against load", "received (% of line rate)", "received_pct"),
+            ("loss", "Frame loss against load", "loss (%)", "loss_pct"),
+        )
+    )
+
+
+def overall_state(throughput: Results, forwarding: Results) -> State:
+    """Return the verdict: untrusted trials first, then FAIL, then PASS; DONE without a search."""
+    states = {result["state"] for result in throughput}
+    statuses = {row["status"] for result in forwarding for row in result["rows"]}
+    if Verdict.ABORT.value in states or Status.ABORT.value in statuses:
+        return State.ABORT
+    if Verdict.INVALID.value in states or Status.INVALID.value in statuses:
+        return State.INVALID
+    if not throughput:
+        return State.DONE
+    return State.FAIL if Verdict.FAIL.value in states else State.PASS
+
+
+def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
+    """Return what must not be overlooked: flooding and untrusted trials."""
+    found = []
+    for part, units in results.items():
+        for unit in units:
+            where = f"{part} {unit['frame_size_bytes']} B"
+            if unit["flooded_frames"]:
+                found.append(f"flooding detected: {unit['flooded_frames']} frames ({where})")
+            for row in unit["rows"]:
+                if row["status"] != Status.VALID.value:
+                    found.append(f"{row['status']} trial, {where} at {row['load_pct']:g} %: {row['reason']}")
+    return tuple(found)
+
+
+def _state_text(result: UnitResult) -> str:
+    if result["at_least"]:
+        return f"{result['state']} (at least)"
+    return str(result["state"])
+
+
+def _points(values: Mapping[int, float]) -> tuple[tuple[float, float], ...]:
+    return tuple((float(size), float(values[size])) for size in sorted(values))
+
+
+def _lines(results: Results, key: str) -> tuple[Series, ...]:
+    return tuple(
+        Series(
+            f"{result['frame_size_bytes']} B",
+            tuple((row["load_pct"], row[key]) for row in result["rows"] if row["status"] == Status.VALID.value),
+        )
+        for result in results
+    )

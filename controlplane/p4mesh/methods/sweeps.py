@@ -1,0 +1,34 @@
+"""Load sequences that do not depend on a search: the 2889 sweep and the 2544 frame-loss sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+
+def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fraction, ...]:
+    """Return start, start + step, ... and always ``end`` (RFC 2889 5.1: FRMOL needs the last load).
+
+    Raises ValueError when ``start`` exceeds ``end`` or ``step`` is not positive.
+    """
+    if start > end or step <= 0:
+        raise ValueError(f"no sweep from {start} to {end} in steps of {step}")
+    loads = [start + index * step for index in range(int((end - start) / step) + 1)]
+    if loads[-1] < end:
+        loads.append(end)
+    return tuple(loads)
+
+
+def frame_loss_loads(
+    lossless: Callable[[Fraction], bool], step: Fraction = Fraction(10), *, full: bool = False
+) -> Iterator[Fraction]:
+    """Yield 100, 100 - step, ... % until two successive loads were loss-free (RFC 2544 26.3).
+
+    ``lossless(load)`` is asked after the caller measured the yielded load. ``full`` continues to
+    the lowest positive load. RFC 2544 allows steps of at most 10 %.
+    """
+    load, clean = Fraction(100), 0
+    while load > 0 and (full or clean < 2):
+        yield load
+        clean = clean + 1 if lossless(load) else 0
+        load -= step

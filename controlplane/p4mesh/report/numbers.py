@@ -1,0 +1,28 @@
+"""How cells are written: decimal point, no thousands separators, a dash where nothing applies."""
+
+from __future__ import annotations
+
+from p4mesh.methods.outcome import Cell, Column
+
+NOT_APPLICABLE = "-"
+
+
+def cell_text(column: Column, value: Cell) -> str:
+    """Return a cell as text with the decimals of its column."""
+    if value is None:
+        return NOT_APPLICABLE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{column.digits}f}" if column.digits is not None else f"{value:g}"
+    return str(value)
+
+
+def header_text(column: Column) -> str:
+    """Return title and unit of a column in one line."""
+    return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def is_numeric(column: Column, values: list[Cell]) -> bool:
+    """Whether the column holds numbers, which are aligned to the right."""
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None)

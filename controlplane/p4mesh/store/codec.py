@@ -1,0 +1,73 @@
+"""Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values."""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> Any:
+    """Return ``value`` as JSON data; raise TypeError for a type that has no place in a result."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """Return the ``kind`` that :func:`encode` made ``data`` from; raise ValueError on a mismatch."""
+    return cast(T, _decode(kind, data))
+
+
+def canonical(data: Any) -> str:
+    """Return JSON text that is equal for equal data: no spaces, order of insertion kept."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _decode(kind: Any, data: Any) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if data is None:
+            return None
+        (inner,) = [item for item in get_args(kind) if item is not type(None)]
+        return _decode(inner, data)
+    if origin is tuple:
+        return tuple(_decode(get_args(kind)[0], item) for item in data)
+    if origin is dict:
+        return dict(data)
+    if kind is Fraction:
+        return Fraction(data)
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = _hints(kind)
+        unknown = set(data) - set(hints)
+        if unknown:
+            raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+        return kind(**{name: _decode(hints[name], item) for name, item in data.items()})
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    if kind is float and isinstance(data, int):
+        return float(data)
+    if isinstance(kind, type) and not isinstance(data, kind):
+        raise ValueError(f"{data!r} is not {kind.__name__}")
+    return data
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)

@@ -1,0 +1,58 @@
+"""CSV of result tables and of the trial log: one header line, units in the names, full precision."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from p4mesh.store.run_directory import StoredTrial
+
+TRIAL_COLUMNS = (
+    "unit",
+    "trial",
+    "load_pct",
+    "status",
+    "reason",
+    "intended_frames",
+    "tx_frames",
+    "expected_rx_frames",
+    "rx_frames",
+    "lost_frames",
+    "flooded_frames",
+    "duplicate_frames",
+    "reordered_frames",
+    "foreign_frames",
+    "stale_frames",
+    "damaged_frames",
+    "latency_ns_min",
+    "latency_ns_avg",
+    "latency_ns_max",
+)
+
+
+def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return a table as CSV text; a cell that does not apply is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(["" if row.get(column) is None else row[column] for column in columns])
+    return text.getvalue()
+
+
+def trial_row(trial: StoredTrial) -> dict[str, Any]:
+    """Return one line of the trial log."""
+    latency = trial.result.get("latency")
+    row = {"unit": trial.unit, "trial": trial.index, "load_pct": trial.load_pct, **trial.result}
+    if latency and latency["count"]:
+        row["latency_ns_min"] = latency["min_ns"]
+        row["latency_ns_avg"] = latency["sum_ns"] / latency["count"]
+        row["latency_ns_max"] = latency["max_ns"]
+    return {column: row.get(column) for column in TRIAL_COLUMNS}
+
+
+def trials_csv(trials: Iterable[StoredTrial]) -> str:
+    """Return the trial log as CSV text."""
+    return table_csv(TRIAL_COLUMNS, (trial_row(trial) for trial in trials))

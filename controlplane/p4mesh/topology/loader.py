@@ -1,0 +1,176 @@
+"""Topology file to :class:`Topology`: schema, ranges, and the checks that a schema cannot make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from p4mesh.errors import TopologyError
+from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
+from p4mesh.topology.schema import validate
+from p4mesh.topology.yaml_source import YamlSource
+
+DEFAULT_CLOCK_TICK_PS = 1000
+DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
+_DEVICE_OWN_KEYS = ("name", "device", "ports")
+
+
+def load_topology(path: str | Path) -> Topology:
+    """Return the topology in the file; raise TopologyError with file, line and what is valid."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TopologyError(f"{path}: no such topology file", hint="see topologies/ for examples") from None
+    except UnicodeDecodeError:
+        raise TopologyError(f"{path}: not a text file", hint="a topology is a YAML file, see topologies/") from None
+    except OSError as error:
+        raise TopologyError(f"{path}: {error.strerror}", hint="name a YAML file, see topologies/") from None
+    return parse_topology(str(path), text)
+
+
+def parse_topology(name: str, text: str) -> Topology:
+    """Return the topology that ``text`` describes; ``name`` is the file name for messages."""
+    source = YamlSource(name, text)
+    validate(source)
+    data = source.data
+    tester = data["tester"]
+    ports = tuple(
+        TesterPort(
+            number,
+            f"{group['name']}{number}" if "name" in group else f"p{number}",
+            group["rate_bps"],
+            group.get("ifg_bytes", 12),
+            float(group.get("clock_offset_ppm", 0)),
+        )
+        for number, group in _expand(source, ("tester", "ports"), tester["ports"])
+    )
+    devices = tuple(_device(source, index, node) for index, node in enumerate(data.get("nodes", [])))
+    _require_unique_names(source, devices)
+    loop = tester.get("loop")
+    return Topology(
+        name=data["name"],
+        description=data.get("description", "").strip(),
+        source=name,
+        text=text,
+        clock_tick_ps=tester.get("clock_tick_ps", DEFAULT_CLOCK_TICK_PS),
+        seed=data.get("seed", 0),
+        loop=Loop(loop["rate_bps"], float(loop["latency_ns"])) if loop else DEFAULT_LOOP,
+        tester_ports=ports,
+        devices=devices,
+        links=_links(source, data["links"], ports, devices),
+    )
+
+
+def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
+    path = ("nodes", index)
+    cut_through = node.get("forwarding") == "cut_through"
+    if ("look_ahead_bytes" in node) != cut_through:
+        raise TopologyError(
+            f"{source.where((*path, 'forwarding'))}: look_ahead_bytes and forwarding do not fit together",
+            hint="give look_ahead_bytes with 'forwarding: cut_through', and only then",
+        )
+    ports = tuple(
+        DevicePort(
+            number,
+            group["rate_bps"],
+            group.get("ifg_bytes", 12),
+            group.get("queue_frames", 1024),
+            float(group.get("clock_offset_ppm", 0)),
+        )
+        for number, group in _expand(source, (*path, "ports"), node["ports"])
+    )
+    model = {key: value for key, value in node.items() if key not in _DEVICE_OWN_KEYS}
+    return Device(node["name"], node["device"], ports, model)
+
+
+def _expand(
+    source: YamlSource, path: tuple[str | int, ...], groups: list[dict[str, Any]]
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return (number, group) per port in ascending order; numbers must be 1..N without gaps."""
+    expanded: dict[int, dict[str, Any]] = {}
+    for index, group in enumerate(groups):
+        where = (*path, index, "numbers")
+        for number in _numbers(source, where, str(group["numbers"])):
+            if number in expanded:
+                raise TopologyError(f"{source.where(where)}: port {number} is given twice", hint="number each port once")
+            expanded[number] = group
+    missing = [number for number in range(1, len(expanded) + 1) if number not in expanded]
+    if missing:
+        raise TopologyError(
+            f"{source.where(path)}: port {missing[0]} is missing", hint=f"number {len(expanded)} ports 1 to {len(expanded)}"
+        )
+    return sorted(expanded.items())
+
+
+def _numbers(source: YamlSource, path: tuple[str | int, ...], text: str) -> list[int]:
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if not 1 <= low <= high <= 512:
+            raise TopologyError(f"{source.where(path)}: '{part}' is not a range of ports", hint="ports are 1 to 512")
+        numbers.extend(range(low, high + 1))
+    return numbers
+
+
+def _links(
+    source: YamlSource, groups: list[dict[str, Any]], tester_ports: Iterable[TesterPort], devices: Iterable[Device]
+) -> tuple[Link, ...]:
+    rates = {(TESTER, port.number): port.rate_bps for port in tester_ports}
+    rates.update({(device.name, port.number): port.rate_bps for device in devices for port in device.ports})
+    links: list[Link] = []
+    used: set[PortRef] = set()
+    for index, group in enumerate(groups):
+        path = ("links", index)
+        near, far = (_ends(source, (*path, key), group[key], rates) for key in ("from", "to"))
+        if len(near) != len(far):
+            raise TopologyError(
+                f"{source.where(path)}: {len(near)} ports are linked to {len(far)}",
+                hint="name equally many ports at both ends",
+            )
+        for left, right in zip(near, far, strict=True):
+            for key, end in (("from", left), ("to", right)):
+                if end in used:
+                    raise TopologyError(
+                        f"{source.where((*path, key))}: {end} is linked twice", hint="each port takes one link"
+                    )
+                used.add(end)
+            rate, other = rates[left.node, left.port], rates[right.node, right.port]
+            if rate != other:
+                raise TopologyError(
+                    f"{source.where(path)}: {left} runs at {rate} bit/s, {right} at {other} bit/s",
+                    hint="both ends of a link need the same rate_bps",
+                )
+            links.append(Link((left, right), float(group.get("latency_ns", 0))))
+    loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
+    if loose:
+        raise TopologyError(
+            f"{source.where(('links',))}: tester:{loose[0]} has no link", hint="link every tester port to a device or port"
+        )
+    return tuple(links)
+
+
+def _ends(
+    source: YamlSource, path: tuple[str | int, ...], text: str, rates: dict[tuple[str, int], int]
+) -> list[PortRef]:
+    node, _, numbers = text.partition(":")
+    nodes = sorted({name for name, _ in rates})
+    if node not in nodes:
+        raise TopologyError(f"{source.where(path)}: no node '{node}'", hint=f"valid nodes: {', '.join(nodes)}")
+    ends = [PortRef(node, number) for number in _numbers(source, path, numbers)]
+    for end in ends:
+        if (end.node, end.port) not in rates:
+            count = sum(1 for name, _ in rates if name == node)
+            raise TopologyError(f"{source.where(path)}: no port {end}", hint=f"{node} has ports 1 to {count}")
+    return ends
+
+
+def _require_unique_names(source: YamlSource, devices: tuple[Device, ...]) -> None:
+    names: set[str] = set()
+    for index, device in enumerate(devices):
+        if device.name in names:
+            raise TopologyError(
+                f"{source.where(('nodes', index, 'name'))}: '{device.name}' is given twice", hint="name each node once"
+            )
+        names.add(device.name)

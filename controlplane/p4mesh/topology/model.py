@@ -1,0 +1,87 @@
+"""The topology model: what the YAML file means after ranges are expanded and defaults applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+TESTER = "tester"
+"""Name of the tester in links."""
+
+
+@dataclass(frozen=True)
+class TesterPort:
+    """One port of the tester."""
+
+    number: int
+    name: str
+    rate_bps: int
+    ifg_bytes: int = 12
+    clock_offset_ppm: float = 0.0
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The recirculation port in which seed frames circulate."""
+
+    rate_bps: int
+    latency_ns: float
+
+
+@dataclass(frozen=True)
+class DevicePort:
+    """One port of a device under test."""
+
+    number: int
+    rate_bps: int
+    ifg_bytes: int = 12
+    queue_frames: int = 1024
+    clock_offset_ppm: float = 0.0
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device under test: a model of the engine with its parameters, units in their names."""
+
+    name: str
+    device: str
+    ports: tuple[DevicePort, ...]
+    model: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PortRef:
+    """One end of a link: ``tester`` or a device name, and a port number."""
+
+    node: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return the spelling of the YAML file."""
+        return f"{self.node}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A full-duplex cable."""
+
+    ends: tuple[PortRef, PortRef]
+    latency_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A complete test set-up."""
+
+    name: str
+    description: str
+    source: str
+    """Path of the file, as the user gave it."""
+    text: str
+    """Content of the file, kept for the configuration echo."""
+    clock_tick_ps: int
+    seed: int
+    loop: Loop
+    tester_ports: tuple[TesterPort, ...]
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...]

@@ -1,0 +1,88 @@
+"""Validation against ``schema.json`` with one message: file, line, key, what is wrong, what is valid."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from p4mesh.errors import TopologyError
+from p4mesh.topology.yaml_source import YamlSource
+
+_TYPE_NAMES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+}
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a topology file."""
+    loaded: dict[str, Any] = json.loads(files(__package__).joinpath("schema.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def validate(source: YamlSource) -> None:
+    """Raise TopologyError for the first fault in file order."""
+    validator = Draft202012Validator(schema())
+    errors = sorted(validator.iter_errors(source.data), key=lambda error: _order(source, error))
+    if errors:
+        raise _explain(source, errors[0])
+
+
+def _order(source: YamlSource, error: ValidationError) -> tuple[int, str]:
+    place = source.where(tuple(error.absolute_path))
+    return int(place.removeprefix(source.name + ":").partition(":")[0]), error.message
+
+
+def _explain(source: YamlSource, error: ValidationError) -> TopologyError:
+    path = tuple(error.absolute_path)
+    where = source.where(path)
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        unknown = next(key for key in error.instance if key not in known)
+        close = difflib.get_close_matches(unknown, known, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        return TopologyError(
+            f"{source.where((*path, unknown))}: unknown key", hint=f"{guess}valid keys: {', '.join(known)}"
+        )
+    if error.validator == "required":
+        missing = next(key for key in error.schema["required"] if key not in error.instance)
+        return TopologyError(
+            f"{where}: '{missing}' is missing", hint=f"required keys: {', '.join(error.schema['required'])}"
+        )
+    return TopologyError(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {_valid(error.schema)}")
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _valid(rule: dict[str, Any]) -> str:
+    if "$ref" in rule:
+        rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
+    if "description" in rule:
+        return str(rule["description"])
+    if "enum" in rule:
+        return ", ".join(str(item) for item in rule["enum"])
+    text = _TYPE_NAMES.get(str(rule.get("type")), "see the schema")
+    low, high = rule.get("minimum", rule.get("exclusiveMinimum")), rule.get("maximum")
+    if low is not None and high is not None:
+        return f"{text} in {low}..{high}"
+    if low is not None:
+        return f"{text} from {low}"
+    if "minItems" in rule:
+        return f"{text} with at least {rule['minItems']} entry"
+    if "pattern" in rule:
+        return f"{text} that matches {rule['pattern']}"
+    return text

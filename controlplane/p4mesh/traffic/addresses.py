@@ -1,0 +1,51 @@
+"""Test addresses of RFC 4814 (MAC), RFC 2544 appendix C.2.2 (IPv4) and RFC 5180 5.2 (IPv6).
+
+Pseudo-random bytes come from SplitMix64 of (seed, port, host): a pure function, so every trial and
+every target sees the same addresses.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address
+
+BROADCAST_MAC = b"\xff" * 6
+_MASK64 = (1 << 64) - 1
+_IPV4_BASE = int(IPv4Address("198.18.0.0"))
+_IPV6_BASE = int(IPv6Address("2001:2::"))
+_MAX_PORT = 0xFFFF
+
+
+def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
+    """Return ``(RR & 0xFC):PP:PP:RR:RR:RR`` of RFC 4814 section 4.2, PP:PP the 1-based port number."""
+    _check_port(port)
+    random = _splitmix64((seed << 40) ^ (port << 20) ^ host)
+    return bytes([random >> 56 & 0xFC]) + port.to_bytes(2, "big") + (random & 0xFFFFFF).to_bytes(3, "big")
+
+
+def station_ipv4(port: int, host: int = 2, *, output_half: bool = False) -> IPv4Address:
+    """Return the host on the subnet of ``port``: 198.18.0.0/16 for inputs, 198.19.0.0/16 for outputs.
+
+    The device is host 1, the first tester host 2; one /24 per port, ports 1..255.
+    """
+    if not 1 <= port <= 255 or not 1 <= host <= 254:
+        raise ValueError(f"port {port} (1..255) or host {host} (1..254) has no RFC 2544 address")
+    return IPv4Address(_IPV4_BASE + (int(output_half) << 16) + (port << 8) + host)
+
+
+def station_ipv6(port: int, host: int = 2, *, output_half: bool = False) -> IPv6Address:
+    """Return the host on the /64 of ``port`` inside 2001:2::/48; the upper half serves outputs."""
+    _check_port(port)
+    subnet = port + (0x8000 if output_half else 0)
+    return IPv6Address(_IPV6_BASE + (subnet << 64) + host)
+
+
+def _check_port(port: int) -> None:
+    if not 1 <= port <= _MAX_PORT:
+        raise ValueError(f"port number {port} is not in 1..{_MAX_PORT}")
+
+
+def _splitmix64(value: int) -> int:
+    value = (value + 0x9E3779B97F4A7C15) & _MASK64
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _MASK64
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & _MASK64
+    return value ^ value >> 31

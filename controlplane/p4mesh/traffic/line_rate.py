@@ -1,0 +1,90 @@
+"""Line-rate arithmetic of Ethernet, in exact rationals.
+
+Frame sizes are L2 sizes in bytes: first byte of the destination address to last byte of the FCS.
+An *L1* rate counts preamble, start delimiter and inter-frame gap; an *L2* rate counts the frame
+alone. Every name says which one it is. References: RFC 2544 appendix B, RFC 8238 section 5.3.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+PREAMBLE_BYTES = 8
+"""Seven bytes of preamble and the start frame delimiter."""
+STANDARD_IFG_BYTES = 12
+"""Minimum inter-frame gap of 96 bit times."""
+STANDARD_OVERHEAD_BYTES = PREAMBLE_BYTES + STANDARD_IFG_BYTES
+NS_PER_S = 1_000_000_000
+PS_PER_S = 1_000_000_000_000
+
+Rational = int | Fraction
+
+
+def max_rate_fps(
+    frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
+) -> Fraction:
+    """Return the highest frame rate of a line: ``R / (8 (L + overhead))``, not rounded."""
+    return Fraction(line_rate_bps) / (8 * (frame_size_bytes + Fraction(overhead_bytes)))
+
+
+def l1_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
+    """Return the L1 bit rate ``f * 8 (L + 20)``, overhead of the standard gap included."""
+    return Fraction(rate_fps) * 8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
+
+
+def l2_rate_bps(rate_fps: Rational, frame_size_bytes: int) -> Fraction:
+    """Return the L2 bit rate ``f * 8 L``."""
+    return Fraction(rate_fps) * 8 * frame_size_bytes
+
+
+def utilisation_pct(rate_fps: Rational, frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
+    """Return the L1 rate as percent of the line rate, the "%" of every report table."""
+    return 100 * l1_rate_bps(rate_fps, frame_size_bytes) / Fraction(line_rate_bps)
+
+
+def rate_at_pct(
+    load_pct: Rational,
+    frame_size_bytes: int,
+    line_rate_bps: Rational,
+    overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES,
+) -> Fraction:
+    """Return the frame rate at ``load_pct`` percent of the line rate (or of a port rate cap)."""
+    return Fraction(load_pct) / 100 * max_rate_fps(frame_size_bytes, line_rate_bps, overhead_bytes)
+
+
+def tx_frames(duration_ns: int, rate_fps: Rational) -> int:
+    """Return the exact frame count of a frame-based trial: ``floor(T * fps)``."""
+    return int(Fraction(duration_ns, NS_PER_S) * Fraction(rate_fps))
+
+
+def serialization_ns(frame_size_bytes: int, line_rate_bps: Rational) -> Fraction:
+    """Return the store-and-forward time of one frame, ``8 L / R``, without preamble and gap."""
+    return Fraction(8 * frame_size_bytes * NS_PER_S) / Fraction(line_rate_bps)
+
+
+def frame_time_ns(
+    frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
+) -> Fraction:
+    """Return the wire slot of one frame, ``8 (L + overhead) / R``."""
+    return 8 * (frame_size_bytes + Fraction(overhead_bytes)) * NS_PER_S / Fraction(line_rate_bps)
+
+
+def overload_utilisation_pct(frame_size_bytes: int, gap_delta_bytes: int) -> Fraction:
+    """Return the utilisation shown when the gap is ``gap_delta_bytes`` short (forward pressure)."""
+    return forwarded_utilisation_pct(frame_size_bytes, STANDARD_OVERHEAD_BYTES - gap_delta_bytes)
+
+
+def forwarded_utilisation_pct(frame_size_bytes: int, overhead_bytes: Rational) -> Fraction:
+    """Return the utilisation of a saturated output whose overhead per frame is not 20 bytes."""
+    shown = 100 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES)
+    return Fraction(shown) / (frame_size_bytes + Fraction(overhead_bytes))
+
+
+def stream_share_fps(port_rate_fps: Rational, stream_count: int) -> Fraction:
+    """Return the rate of each of ``stream_count`` streams that share a port's L1 rate equally."""
+    return Fraction(port_rate_fps) / stream_count
+
+
+def floor_to_ppm(load_pct: Rational) -> Fraction:
+    """Return ``load_pct`` on the 1 ppm grid of the published testers: ``floor(10000 p) / 10000``."""
+    return Fraction(int(Fraction(load_pct) * 10_000), 10_000)

@@ -1,0 +1,132 @@
+"""Searches: all published trial sequences, then the properties that close what was left open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p4mesh.methods.search import Grid, SearchGoal, Verdict, bisect
+from p4mesh.methods.sweeps import frame_loss_loads, sweep_loads
+
+VECTORS = json.loads((Path(__file__).parent / "fixtures" / "search_vectors.json").read_text())
+
+
+def limit(value: Any) -> Callable[[Fraction], Verdict]:
+    return lambda load: Verdict.PASS if load <= Fraction(str(value)) else Verdict.FAIL
+
+
+def goal(initial: Any, low: Any, high: Any, resolution: Any, **more: Any) -> SearchGoal:
+    return SearchGoal(*(Fraction(str(item)) for item in (initial, low, high, resolution)), **more)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['source']}-{v['frame_size_bytes']}-{v['result']}")
+@pytest.mark.parametrize("edge", ["true_limit_min", "midway"])
+def test_published_sequences_are_reproduced_trial_by_trial(vector: dict[str, Any], edge: str) -> None:
+    low, high = Fraction(str(vector["true_limit_min"])), Fraction(str(vector["true_limit_max"]))
+    true_limit = low if edge == "true_limit_min" else low + (high - low) / 2
+    asked = goal(
+        vector["initial"], vector["minimum"], vector["maximum"], vector["resolution"], grid=Grid(vector["grid"])
+    )
+    found = bisect(asked, limit(true_limit))
+    assert [[float(step.load), step.verdict is Verdict.PASS] for step in found.steps] == vector["trials"]
+    assert found.state.value == vector["state"]
+    assert found.result is not None and float(found.result) == vector["result"]
+
+
+def test_resolution_stops_only_after_a_pass() -> None:
+    """66.294 % with resolution 10 %: after FAILs the search goes on until the next PASS."""
+    found = bisect(goal(10, 10, 100, 10), limit("66.3"))
+    assert found.result == Fraction("66.2939453125")
+    assert found.steps[-1].verdict is Verdict.PASS
+
+
+def test_the_maximum_is_not_tried_so_the_result_is_a_floor() -> None:
+    found = bisect(goal(10, 10, 100, 10), limit(100))
+    assert found.result == Fraction("94.375")
+    assert found.at_least
+
+
+def test_try_max_first_gives_the_maximum_with_one_trial() -> None:
+    found = bisect(goal(50, 1, 100, "0.1", try_max_first=True), limit(100))
+    assert (found.result, len(found.steps), found.at_least) == (100, 1, False)
+
+
+@pytest.mark.parametrize("true_limit", ["0.5", "1.3", "17.5467", "50", "60.625", "99.95"])
+@pytest.mark.parametrize("try_max_first", [False, True])
+def test_a_known_limit_is_found_within_the_resolution(true_limit: str, try_max_first: bool) -> None:
+    asked = goal(50, "0.1", 100, "0.1", try_max_first=try_max_first)
+    found = bisect(asked, limit(true_limit))
+    assert found.state is Verdict.PASS
+    assert found.result is not None
+    assert found.result <= Fraction(true_limit)
+    if not found.at_least:
+        assert found.failed is not None
+        assert found.failed > Fraction(true_limit)
+        assert found.failed - found.result <= Fraction("0.1")
+
+
+def test_a_limit_that_is_exactly_a_tried_load_ends_the_search() -> None:
+    found = bisect(goal(55, 10, 100, 10), limit(55))
+    assert found.result == 55
+    assert len(found.steps) < 25
+
+
+def test_nothing_passes_is_a_fail_without_a_result() -> None:
+    """A search that ends at its lower bound reports the last load tried, never a marker value."""
+    found = bisect(goal(50, "0.01", 100, "0.01"), limit(0))
+    assert found.state is Verdict.FAIL
+    assert found.result is None
+    assert Fraction("0.01") < found.last_tried <= Fraction("0.02")
+
+
+def test_an_untrusted_trial_ends_the_search_and_is_no_result() -> None:
+    answers = iter([Verdict.PASS, Verdict.INVALID])
+    found = bisect(goal(10, 10, 100, 10), lambda _: next(answers))
+    assert found.state is Verdict.INVALID
+    assert found.result is None
+
+
+def test_integers_are_floored_in_both_directions() -> None:
+    found = bisect(goal(100, 100, 2048, 1, grid=Grid.INTEGER), limit(1500))
+    assert found.result == 1500
+    assert all(step.load.denominator == 1 for step in found.steps)
+
+
+def test_three_decimals_are_floored() -> None:
+    found = bisect(goal(10, 10, 100, 10, grid=Grid.THREE_DECIMALS), limit("66.3"))
+    assert all((step.load * 1000).denominator == 1 for step in found.steps)
+
+
+def test_a_flapping_device_ends_the_search() -> None:
+    seen: list[Fraction] = []
+
+    def flap(load: Fraction) -> Verdict:
+        seen.append(load)
+        return Verdict.PASS if len(seen) == 1 else Verdict.FAIL
+
+    found = bisect(goal(50, 10, 100, 1, grid=Grid.INTEGER), flap)
+    assert found.state is Verdict.FAIL
+
+
+@pytest.mark.parametrize("bounds", [(5, 10, 100, 1), (50, 60, 40, 1), (50, 10, 100, 0)])
+def test_contradicting_goals_are_refused(bounds: tuple[int, int, int, int]) -> None:
+    with pytest.raises(ValueError, match="minimum <= initial <= maximum"):
+        goal(*bounds)
+
+
+def test_sweeps_end_at_their_end() -> None:
+    assert sweep_loads(Fraction(10), Fraction(100), Fraction(10)) == tuple(range(10, 101, 10))
+    assert sweep_loads(Fraction(10), Fraction(95), Fraction(50)) == (10, 60, 95)
+    with pytest.raises(ValueError, match="no sweep"):
+        sweep_loads(Fraction(50), Fraction(10), Fraction(5))
+
+
+def test_frame_loss_sweep_stops_after_two_lossless_loads() -> None:
+    assert list(frame_loss_loads(lambda load: load <= 70)) == [100, 90, 80, 70, 60]
+    assert list(frame_loss_loads(lambda load: load in (90, 60, 50))) == [100, 90, 80, 70, 60, 50]
+    assert len(list(frame_loss_loads(lambda _: True, full=True))) == 10
