@@ -55,6 +55,8 @@
 //! }
 //! ```
 //!
+//! A device `host` has no model fields: tests send and take frames at its ports by hand.
+//!
 //! The comments are explanations; the document is plain JSON. A wire is a link between two ports
 //! of the tester. The program is not part of the document: a P4Runtime server installs it with
 //! [`Network::set_program`].
@@ -76,7 +78,9 @@ pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
 pub use fabric::{Arrival, ArrivalRule, Fabric, PortCounters};
 pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
-pub use network::{DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Truth};
+pub use network::{
+    DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth,
+};
 pub use rng::Rng;
 pub use tester::{Digest, Tester};
 pub use time::{BitClock, Span};

@@ -8,7 +8,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::config::{ConfigError, NetworkConfig};
-use crate::device::{self, Device, DevicePorts};
+use crate::device::{self, Device, DevicePorts, Host, HostFrame};
 use crate::event::{Source, Ticket};
 use crate::fabric::{ArrivalRule, Fabric};
 use crate::line::Line;
@@ -24,10 +24,23 @@ pub enum NetworkError {
         port: u16,
         valid: String,
     },
+    #[error("node {name} is not a host; valid: {valid}")]
+    NotAHost { name: String, valid: String },
     #[error("no device named '{name}'; valid: {valid}")]
     NoSuchDevice { name: String, valid: String },
     #[error("cannot run to {asked_ps} ps: the clock is at {now_ps} ps")]
     TimeIsPast { asked_ps: u64, now_ps: u64 },
+}
+
+/// How [`Network::settle_some`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settling {
+    /// No frame is outside the recirculation loop.
+    Quiet,
+    /// The time limit came first.
+    Limit,
+    /// The event limit came first; call again.
+    Unfinished,
 }
 
 /// What one port did, for truth checks.
@@ -238,6 +251,13 @@ impl Network {
 
     /// Handles everything up to and including `until_ps`, and sets the clock to it.
     pub fn run_until(&mut self, until_ps: u64) -> Result<(), NetworkError> {
+        while !self.run_some(until_ps, u64::MAX)? {}
+        Ok(())
+    }
+
+    /// Like [`Network::run_until`], but stops after `max_events` events. Returns true when it is
+    /// done; otherwise the clock stands at the last event.
+    pub fn run_some(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
         let now_ps = self.fabric.now_ps;
         if until_ps < now_ps {
             return Err(NetworkError::TimeIsPast {
@@ -245,31 +265,40 @@ impl Network {
                 now_ps,
             });
         }
-        while self
-            .fabric
-            .events
-            .next_time_ps()
-            .is_some_and(|time_ps| time_ps <= until_ps)
-        {
+        let stop_at = self.events_done.saturating_add(max_events);
+        while self.next_is_by(until_ps) {
+            if self.events_done == stop_at {
+                return Ok(false);
+            }
             self.step();
         }
         self.fabric.now_ps = until_ps;
-        Ok(())
+        Ok(true)
     }
 
-    /// Runs until no frame is anywhere outside the recirculation loop, or to `limit_ps`. Returns
-    /// true when it is quiet. The clock stands at the last event then, not at the limit.
-    pub fn settle(&mut self, limit_ps: u64) -> bool {
+    /// Runs until no frame is anywhere outside the recirculation loop, or to `limit_ps`, or for
+    /// `max_events` events. When the network is quiet the clock stands at the last event.
+    pub fn settle_some(&mut self, limit_ps: u64, max_events: u64) -> Settling {
+        let stop_at = self.events_done.saturating_add(max_events);
         while self.in_flight() > 0 {
-            match self.fabric.events.next_time_ps() {
-                Some(time_ps) if time_ps <= limit_ps => self.step(),
-                _ => {
-                    self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
-                    return false;
-                }
+            if !self.next_is_by(limit_ps) {
+                self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
+                return Settling::Limit;
             }
+            if self.events_done == stop_at {
+                return Settling::Unfinished;
+            }
+            self.step();
         }
-        true
+        Settling::Quiet
+    }
+
+    #[inline]
+    fn next_is_by(&self, limit_ps: u64) -> bool {
+        self.fabric
+            .events
+            .next_time_ps()
+            .is_some_and(|time_ps| time_ps <= limit_ps)
     }
 
     fn step(&mut self) {
@@ -376,6 +405,13 @@ impl Network {
         list
     }
 
+    /// True for a port that the program can send to: links, the CPU port, the loop port.
+    pub fn has_port(&self, port: u16) -> bool {
+        self.tester
+            .as_ref()
+            .is_some_and(|tester| tester.has_port(port))
+    }
+
     /// Sets the link of a node's port up or down, in both directions.
     pub fn set_link(&mut self, node: &str, port: u16, up: bool) -> Result<(), NetworkError> {
         let index = self.port_index(node, port)?;
@@ -434,6 +470,51 @@ impl Network {
             0 => &self.tester_name,
             _ => &self.devices[node as usize - 1].name,
         }
+    }
+
+    /// Sends a frame (without FCS) from a port of a device `host`, as soon as its line is free.
+    pub fn host_send(&mut self, name: &str, port: u16, frame: &[u8]) -> Result<(), NetworkError> {
+        let index = self.host_index(name)?;
+        let local = self.fabric.ports[self.port_index(name, port)?].local as usize;
+        self.with_device(index, |_, ports| {
+            let frame = ports.copy(frame);
+            ports.send_now(local, frame);
+        });
+        Ok(())
+    }
+
+    /// Takes the frames that have come to a device `host`: port, time of the first bit, bytes.
+    pub fn host_take(&mut self, name: &str) -> Result<Vec<(u16, u64, Vec<u8>)>, NetworkError> {
+        let index = self.host_index(name)?;
+        let base = self.devices[index].base;
+        let frames = self
+            .device::<Host>(index)
+            .map(Host::take)
+            .unwrap_or_default();
+        let with_id = |it: HostFrame| {
+            (
+                self.fabric.ports[base + it.port].id,
+                it.first_bit_ps,
+                it.frame,
+            )
+        };
+        Ok(frames.into_iter().map(with_id).collect())
+    }
+
+    fn host_index(&mut self, name: &str) -> Result<usize, NetworkError> {
+        let mut valid = Vec::new();
+        for (index, node) in self.devices.iter_mut().enumerate() {
+            if node.device.as_any().is::<Host>() {
+                if node.name == name {
+                    return Ok(index);
+                }
+                valid.push(node.name.clone());
+            }
+        }
+        Err(NetworkError::NotAHost {
+            name: name.to_string(),
+            valid: valid.join(", "),
+        })
     }
 
     /// A device, for tests.

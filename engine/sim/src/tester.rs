@@ -218,6 +218,11 @@ impl Tester {
         }
     }
 
+    /// True for a port that the program can send to.
+    pub fn has_port(&self, port: u16) -> bool {
+        self.place(port) != Place::Unknown
+    }
+
     /// Packets in the queues of the ports, without those of the loop.
     pub fn queued(&self) -> u64 {
         self.queued

@@ -5,6 +5,7 @@
 
 mod broadcast;
 mod ethernet_switch;
+mod host;
 mod lookup;
 mod mac_table;
 mod station;
@@ -21,6 +22,7 @@ use crate::fabric::{Arrival, ArrivalRule, Fabric};
 
 pub use broadcast::BroadcastConfig;
 pub use ethernet_switch::{EthernetSwitch, EthernetSwitchConfig, Forwarding};
+pub use host::{Host, HostFrame};
 pub use lookup::LookupConfig;
 pub use mac_table::{MacTable, MacTableConfig};
 pub use station::{Received, Station, Stream};
@@ -104,6 +106,12 @@ impl DevicePorts<'_> {
         self.fabric.enqueue(self.base + port, frame, ready_ps);
     }
 
+    /// Sends a frame as soon as the line is free, however many wait.
+    pub fn send_now(&mut self, port: usize, frame: Frame) {
+        let now_ps = self.fabric.now_ps;
+        self.fabric.send(self.base + port, frame, now_ps);
+    }
+
     /// Counts a drop at a port.
     #[inline]
     pub fn drop(&mut self, port: usize, cause: DropCause, frame: Frame) {
@@ -118,8 +126,13 @@ impl DevicePorts<'_> {
     }
 }
 
+/// `model` of a device that has nothing to configure.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoFields {}
+
 /// Names of the models, as `device` in the configuration has them.
-pub const MODELS: &[&str] = &["ethernet_switch"];
+pub const MODELS: &[&str] = &["ethernet_switch", "host"];
 
 /// Makes the device of one `devices[i]` of the configuration.
 pub(crate) fn build(
@@ -135,6 +148,10 @@ pub(crate) fn build(
             let config: EthernetSwitchConfig = parse(&path, model)?;
             config.check(&path)?;
             Ok(Box::new(EthernetSwitch::new(config, name, seed)))
+        }
+        "host" => {
+            let NoFields {} = parse(&format!("{path}.model"), model)?;
+            Ok(Box::new(Host::default()))
         }
         _ => Err(ConfigError::Invalid {
             at: format!("{path}.device"),

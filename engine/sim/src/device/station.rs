@@ -73,9 +73,7 @@ impl Device for Station {
             return;
         };
         let frame = ports.copy(&stream.frame);
-        ports
-            .fabric
-            .send(ports.base + port, frame, ports.fabric.now_ps);
+        ports.send_now(port, frame);
         self.sent[port] += 1;
         if self.sent[port] < stream.count {
             ports.set_timer(port, stream.start_ps + self.sent[port] * stream.interval_ps);

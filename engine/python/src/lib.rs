@@ -1,0 +1,18 @@
+//! The extension module `p4mesh._engine`: the engine for Python.
+//!
+//! Owns: conversions, the release of the GIL while the engine works, and the one exception class.
+//! Refuses: logic of its own; what Python sees is what the crates below do.
+
+mod error;
+mod sim_network;
+mod sim_target;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use super::error::EngineError;
+    #[pymodule_export]
+    use super::sim_network::SimNetwork;
+}

@@ -1,0 +1,270 @@
+//! `SimNetwork`: a simulated network with a P4Runtime server on its tester.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use p4mesh_p4runtime::{Notifier, PacketIoCounters};
+use p4mesh_pipeline::Program;
+use p4mesh_sim::{Network, Settling};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::{guarded, refused};
+use crate::sim_target::SimTarget;
+
+/// Events between two looks at pending signals (Ctrl-C): some 10 to 100 ms of work.
+const EVENTS_PER_SLICE: u64 = 200_000;
+
+/// A network in virtual time.
+///
+/// Between `serve` and `stop` a P4Runtime server on the tester node programs it. Virtual time only
+/// goes on inside `run_until`, `advance` and `settle`; before it does, these wait until the server
+/// has handled as many packet-outs as the caller says it has sent, so that what happens does not
+/// depend on threads.
+#[pyclass(module = "p4mesh._engine", frozen)]
+pub struct SimNetwork {
+    target: Arc<Mutex<SimTarget>>,
+    server: Mutex<Option<RunningServer>>,
+    counters: Mutex<Option<Arc<PacketIoCounters>>>,
+}
+
+struct RunningServer {}
+
+#[pymethods]
+impl SimNetwork {
+    /// Builds the network of a JSON document; `EngineError` says what is wrong with it and where.
+    #[new]
+    fn new(py: Python<'_>, config: String) -> PyResult<SimNetwork> {
+        guarded(py, move || {
+            let network = Network::from_json(&config).map_err(refused)?;
+            Ok(SimNetwork {
+                target: Arc::new(Mutex::new(SimTarget {
+                    network,
+                    notifier: None,
+                })),
+                server: Mutex::new(None),
+                counters: Mutex::new(None),
+            })
+        })
+    }
+
+    /// Runs until virtual time `ps`. Returns (virtual time, packet-ins since the beginning).
+    #[pyo3(signature = (ps, packet_outs = 0, timeout_s = 60.0))]
+    fn run_until(
+        &self,
+        py: Python<'_>,
+        ps: u64,
+        packet_outs: u64,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64)> {
+        self.await_packet_outs(py, packet_outs, timeout_s)?;
+        self.run(py, ps)
+    }
+
+    /// Runs for `ps` picoseconds. Returns (virtual time, packet-ins since the beginning).
+    #[pyo3(signature = (ps, packet_outs = 0, timeout_s = 60.0))]
+    fn advance(
+        &self,
+        py: Python<'_>,
+        ps: u64,
+        packet_outs: u64,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64)> {
+        self.await_packet_outs(py, packet_outs, timeout_s)?;
+        let until_ps = self.now_ps(py)?.saturating_add(ps);
+        self.run(py, until_ps)
+    }
+
+    /// Runs until no frame is outside the recirculation loop, for at most `max_ps`. Returns
+    /// (virtual time, packet-ins since the beginning, whether it is quiet).
+    #[pyo3(signature = (max_ps, packet_outs = 0, timeout_s = 60.0))]
+    fn settle(
+        &self,
+        py: Python<'_>,
+        max_ps: u64,
+        packet_outs: u64,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64, bool)> {
+        self.await_packet_outs(py, packet_outs, timeout_s)?;
+        let limit_ps = self.now_ps(py)?.saturating_add(max_ps);
+        loop {
+            let (settling, now_ps, packet_ins) = self.with(py, |target| {
+                let settling = target.network.settle_some(limit_ps, EVENTS_PER_SLICE);
+                target.report();
+                Ok((
+                    settling,
+                    target.network.now_ps(),
+                    target.network.packet_ins_total(),
+                ))
+            })?;
+            match settling {
+                Settling::Quiet => return Ok((now_ps, packet_ins, true)),
+                Settling::Limit => return Ok((now_ps, packet_ins, false)),
+                Settling::Unfinished => py.check_signals()?,
+            }
+        }
+    }
+
+    /// Virtual time in picoseconds.
+    #[getter]
+    fn now_ps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |target| Ok(target.network.now_ps()))
+    }
+
+    /// Frames that the program has sent to the CPU port since the beginning.
+    #[getter]
+    fn packet_ins_total(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |target| Ok(target.network.packet_ins_total()))
+    }
+
+    /// Frames anywhere outside the recirculation loop.
+    fn in_flight(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |target| Ok(target.network.in_flight()))
+    }
+
+    /// (number, rate in b/s) of the tester's ports.
+    fn ports(&self, py: Python<'_>) -> PyResult<Vec<(u16, u64)>> {
+        self.with(py, |target| Ok(target.network.tester_ports()))
+    }
+
+    /// Sets the link of a port of a node up or down.
+    fn set_link(&self, py: Python<'_>, node: &str, port: u16, up: bool) -> PyResult<()> {
+        self.with(py, |target| {
+            target.network.set_link(node, port, up).map_err(refused)
+        })
+    }
+
+    /// Sets the gap that a port keeps after each frame that it sends from now on.
+    fn set_gap_bits(&self, py: Python<'_>, node: &str, port: u16, gap_bits: u32) -> PyResult<()> {
+        self.with(py, |target| {
+            target
+                .network
+                .set_gap_bits(node, port, gap_bits)
+                .map_err(refused)
+        })
+    }
+
+    /// Puts a device into its state after power-on.
+    fn reset_device(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(py, |target| {
+            target.network.reset_device(name).map_err(refused)
+        })
+    }
+
+    /// Everything that truly happened, as a dict: for tests of the tester.
+    fn truth(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let text = self.with(py, |target| {
+            serde_json::to_string(&target.network.truth()).map_err(refused)
+        })?;
+        Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())
+    }
+
+    /// Sends a frame from a port of a device `host`.
+    fn host_send(&self, py: Python<'_>, name: &str, port: u16, frame: &[u8]) -> PyResult<()> {
+        self.with(py, |target| {
+            target.network.host_send(name, port, frame).map_err(refused)
+        })
+    }
+
+    /// Takes the frames that came to a device `host`: [(port, time of the first bit, bytes)].
+    fn host_take<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<Vec<(u16, u64, Bound<'py, PyBytes>)>> {
+        let frames = self.with(py, |target| target.network.host_take(name).map_err(refused))?;
+        Ok(frames
+            .into_iter()
+            .map(|(port, at_ps, frame)| (port, at_ps, PyBytes::new(py, &frame)))
+            .collect())
+    }
+
+    /// Installs a BMv2 JSON program without P4Runtime, for tests.
+    fn load_program(&self, py: Python<'_>, json: &str) -> PyResult<()> {
+        self.with(py, |target| {
+            let program = Program::from_json(json).map_err(refused)?;
+            target.network.set_program(Arc::new(program));
+            Ok(())
+        })
+    }
+
+    /// Gives the program a frame on the CPU port without P4Runtime, for tests.
+    fn packet_out(&self, py: Python<'_>, frame: Vec<u8>) -> PyResult<()> {
+        self.with(py, move |target| {
+            target.network.packet_out(frame);
+            target.report();
+            Ok(())
+        })
+    }
+
+    /// Takes the packet-ins that wait; while a server runs, they go to its controllers instead.
+    fn take_packet_ins<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let frames: Vec<Vec<u8>> = self.with(py, |target| {
+            Ok(std::iter::from_fn(|| target.network.take_packet_in()).collect())
+        })?;
+        Ok(frames.iter().map(|frame| PyBytes::new(py, frame)).collect())
+    }
+}
+
+impl SimNetwork {
+    /// Runs `work` with the lock of the target and without the GIL.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut SimTarget) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        guarded(py, || work(&mut lock(&self.target)))
+    }
+
+    fn run(&self, py: Python<'_>, until_ps: u64) -> PyResult<(u64, u64)> {
+        loop {
+            let (done, now_ps, packet_ins) = self.with(py, |target| {
+                let done = target
+                    .network
+                    .run_some(until_ps, EVENTS_PER_SLICE)
+                    .map_err(refused)?;
+                target.report();
+                Ok((
+                    done,
+                    target.network.now_ps(),
+                    target.network.packet_ins_total(),
+                ))
+            })?;
+            if done {
+                return Ok((now_ps, packet_ins));
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// Waits until the server has handled `packet_outs` packet-outs since the beginning.
+    fn await_packet_outs(&self, py: Python<'_>, packet_outs: u64, timeout_s: f64) -> PyResult<()> {
+        if packet_outs == 0 {
+            return Ok(());
+        }
+        let Some(counters) = lock(&self.counters).clone() else {
+            return Err(refused(
+                "no P4Runtime server runs, so no packet-outs can be waited for; call serve() first",
+            ));
+        };
+        let timeout = Duration::try_from_secs_f64(timeout_s)
+            .map_err(|_| refused(format!("timeout_s is {timeout_s}; valid: 0 or more")))?;
+        guarded(py, || {
+            if counters.wait_packet_outs(packet_outs, timeout) {
+                return Ok(());
+            }
+            let handled = counters.get().packet_outs_handled;
+            Err(refused(format!(
+                "the server handled {handled} of {packet_outs} packet-outs in {timeout_s} s"
+            )))
+        })
+    }
+}
+
+/// Locks a mutex whose data another thread may have left half changed by a panic; that panic has
+/// been reported as a bug already.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,62 @@
+"""The extension module: conversions, errors, and the clock. The engine itself is tested in Rust."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from p4mesh._engine import EngineError, SimNetwork
+
+GIGABIT = 1_000_000_000
+BYTE_PS = 8_000
+
+
+def document(**changes: Any) -> str:
+    """Two hosts on a switch, and a tester without links."""
+    ports = [{"id": 1, "rate_bps": GIGABIT}, {"id": 2, "rate_bps": GIGABIT}]
+    network = {
+        "tester": {"ports": ports, "loop": {"port": 509, "rate_bps": 100 * GIGABIT, "latency_ps": 500_000}},
+        "devices": [
+            {"name": "hosts", "device": "host", "ports": ports},
+            {"name": "dut", "device": "ethernet_switch", "ports": ports},
+        ],
+        "links": [{"a": {"node": "hosts", "port": port}, "b": {"node": "dut", "port": port}} for port in (1, 2)],
+    }
+    return json.dumps(network | changes)
+
+
+def test_a_frame_crosses_a_switch_in_the_time_of_its_bits() -> None:
+    network = SimNetwork(document())
+    frame = bytes.fromhex("ffffffffffff020000000001") + bytes(48)
+    network.host_send("hosts", 1, frame)
+    assert network.in_flight() == 1
+    assert network.settle(10**9) == (64 * BYTE_PS * 2 + 8 * BYTE_PS, 0, True)
+    assert network.host_take("hosts") == [(2, (8 + 64) * BYTE_PS, frame)]
+    assert network.truth()["nodes"]["dut"]["counters"]["flooded_group"] == 1
+
+
+def test_the_clock_goes_where_it_is_sent_and_never_back() -> None:
+    network = SimNetwork(document())
+    assert network.run_until(5_000) == (5_000, 0)
+    assert network.advance(1_000) == (6_000, 0)
+    with pytest.raises(EngineError, match="^cannot run to 1 ps: the clock is at 6000 ps$"):
+        network.run_until(1)
+
+
+def test_errors_say_what_is_valid() -> None:
+    network = SimNetwork(document())
+    with pytest.raises(EngineError, match="^no port 3 on dut; valid: 1, 2$"):
+        network.set_link("dut", 3, False)
+    with pytest.raises(EngineError, match="^no device named 'x'; valid: hosts, dut$"):
+        network.reset_device("x")
+    with pytest.raises(EngineError, match="^devices: invalid type: integer `3`, expected a sequence"):
+        SimNetwork(document(devices=3))
+    with pytest.raises(EngineError, match="no device model named 'hub'; valid: ethernet_switch, host"):
+        SimNetwork(document(devices=[{"name": "x", "device": "hub", "ports": []}], links=[]))
+
+
+def test_packet_outs_are_not_awaited_without_a_server() -> None:
+    with pytest.raises(EngineError, match="no P4Runtime server runs"):
+        SimNetwork(document()).advance(1, packet_outs=1)
