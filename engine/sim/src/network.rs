@@ -294,7 +294,7 @@ impl Network {
     }
 
     #[inline]
-    fn next_is_by(&self, limit_ps: u64) -> bool {
+    fn next_is_by(&mut self, limit_ps: u64) -> bool {
         self.fabric
             .events
             .next_time_ps()
