@@ -1,0 +1,121 @@
+"""The compiled tester program: its files, its freshness, and the numbers it shares with controllers.
+
+``make p4`` writes ``p4src/compiled``: the BMv2 JSON, the P4Info, and a manifest with the hashes of
+the sources and the constants of the program, so that no constant is typed twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from p4mesh.errors import ProgramError
+
+P4SRC = Path(__file__).resolve().parents[3] / "p4src"
+TESTER = "p4mesh"
+_FIX = "run make p4 where p4c is installed, or check out p4src again"
+
+
+def sources_of(main: str, p4src: Path = P4SRC) -> list[str]:
+    """Return the main file and everything it includes, relative to ``p4src``, sorted."""
+    pending, found = [p4src / main], set()
+    while pending:
+        path = pending.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for name in re.findall(r'^\s*#include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
+            pending.append((path.parent / name).resolve())
+    return sorted(path.relative_to(p4src).as_posix() for path in found)
+
+
+def hash_of_sources(sources: list[str], p4src: Path = P4SRC) -> str:
+    """Return the SHA-256 over names and contents of the sources."""
+    digest = hashlib.sha256()
+    for name in sources:
+        digest.update(name.encode() + b"\0" + (p4src / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def constants_of(sources: list[str], p4src: Path = P4SRC) -> dict[str, int]:
+    """Return every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources."""
+    pattern = re.compile(r"^(?:const\s+bit<\w+>\s+(\w+)\s*=\s*|#define\s+(\w+)\s+)(0[xX][0-9a-fA-F_]+|\d+);?\s*$", re.M)
+    constants = {}
+    for source in sources:
+        for const, define, number in pattern.findall((p4src / source).read_text()):
+            constants[const or define] = int(number.replace("_", ""), 0)
+    return dict(sorted(constants.items()))
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a controller needs to know about the compiled tester program."""
+
+    directory: Path
+    name: str
+    constants: dict[str, int]
+
+    @property
+    def json_path(self) -> Path:
+        """BMv2 JSON."""
+        return self.directory / f"{self.name}.json"
+
+    @property
+    def p4info_path(self) -> Path:
+        """P4Info in text format."""
+        return self.directory / f"{self.name}.p4info.txtpb"
+
+    def __getitem__(self, constant: str) -> int:
+        """Return a constant of the program by its P4 name."""
+        return self.constants[constant]
+
+    @cached_property
+    def record_fields(self) -> tuple[tuple[str, int], ...]:
+        """Names and widths in bytes of the fields of ``record_t``, in wire order."""
+        program = json.loads(self.json_path.read_text())
+        for header_type in program["header_types"]:
+            if header_type["name"] == "record_t":
+                return tuple((name, bits // 8) for name, bits, *_ in header_type["fields"])
+        raise ProgramError(f"{self.json_path}: the program has no header record_t", hint=_FIX)
+
+    def reason(self, name: str) -> int:
+        """Return the number of a reason, for example ``EXPECTED``."""
+        return self.constants[f"REASON_{name}"]
+
+    @cached_property
+    def reasons(self) -> dict[int, str]:
+        """Reason numbers and their names in lower case."""
+        prefix = "REASON_"
+        return {
+            number: name.removeprefix(prefix).lower()
+            for name, number in self.constants.items()
+            if name.startswith(prefix) and name != "REASON_BITS"
+        }
+
+
+def load_contract(name: str = TESTER, p4src: Path = P4SRC) -> Contract:
+    """Return the compiled program; raise ProgramError when it is missing or stale."""
+    directory = p4src / "compiled"
+    manifest_path = directory / "manifest.json"
+    try:
+        manifest: dict[str, Any] = json.loads(manifest_path.read_text())
+        entry = manifest[name]
+    except FileNotFoundError:
+        raise ProgramError(f"{manifest_path}: the compiled program is missing", hint=_FIX) from None
+    except (json.JSONDecodeError, KeyError):
+        raise ProgramError(f"{manifest_path}: no valid entry for program '{name}'", hint=_FIX) from None
+    for file, digest in entry["output_sha256"].items():
+        path = directory / file
+        if not path.exists():
+            raise ProgramError(f"{path}: the compiled program is missing", hint=_FIX)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise ProgramError(f"{path}: the compiled program is not the one of the manifest", hint=_FIX)
+    main = p4src / entry["main"]
+    if main.exists() and hash_of_sources(sources_of(entry["main"], p4src), p4src) != entry["source_sha256"]:
+        raise ProgramError(f"{directory / name}.json: the compiled program is older than its sources", hint=_FIX)
+    return Contract(directory, name, entry["constants"])

@@ -1,0 +1,250 @@
+"""The tester program seen by a controller: entries, seeds, starts and reading passes by name.
+
+Everything goes through P4Runtime (docs/DATAPLANE.md): table entries, multicast groups and
+packet-outs in, counters and packet-ins out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from p4mesh.errors import TargetError
+from p4mesh.p4runtime import Client, Entity
+from p4mesh.target.contract import Contract
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter, station as station_of
+
+WaitForPasses = Callable[[int], None]
+"""Lets the target's time pass until a frame has made this many rounds of the loop."""
+
+_FULL_MASK = (1 << 48) - 1
+_RECORD_REPLICA = 1
+_READ_ATTEMPTS = 3
+_RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow")
+_TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination")
+
+
+class DataPlane:
+    """Programs and reads one tester. The client must be the primary of the tester's device."""
+
+    def __init__(self, client: Client, contract: Contract) -> None:
+        self._client = client
+        self._contract = contract
+        self._entries: dict[object, Entity] = {}
+        self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
+
+    def load_program(self) -> None:
+        """Push the compiled tester and install what every trial needs."""
+        self._client.set_pipeline(self._contract.p4info_path, self._contract.json_path)
+        self._entries.clear()
+        self._groups.clear()
+        replicas = ((self._contract["PORT_CPU"], _RECORD_REPLICA), (self._contract["PORT_LOOP"], 0))
+        self._set_groups({self._contract["GROUP_READ"]: replicas})
+
+    @property
+    def packet_outs_sent(self) -> int:
+        """Packet-outs so far; the target's clock waits for them."""
+        return self._client.packet_outs_sent
+
+    def configure(self, plan: Plan, run: int) -> None:
+        """Install the entries and groups of a plan and remove those of the plan before."""
+        self._set_groups(
+            {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
+            | {stream.group: self._replicas(stream) for stream in plan.streams}
+        )
+        wanted: dict[object, Entity] = {}
+        for place, (stream, station) in enumerate(plan.destinations):
+            wanted["destination", place] = self._destination(place, stream, station)
+        for receiver in plan.receivers:
+            wanted["receiver", receiver.port, receiver.mac] = self._client.schema.table_entry(
+                "receiver",
+                match={"port": receiver.port, "destination_mac": (int.from_bytes(receiver.mac, "big"), _FULL_MASK)},
+                action="expected",
+                params={"flow_offset": receiver.flow_offset},
+                priority=1,
+            )
+        for stream in plan.streams:
+            wanted["stream", stream.index] = self._stream(stream)
+            for transmitter in stream.transmitters:
+                wanted["transmitter", transmitter.id] = self._transmitter(stream.stream, transmitter)
+        self._set_entries(wanted)
+        self._client.modify(
+            [
+                self._client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run}),
+                self._client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": run}),
+            ]
+        )
+
+    def stop_streams(self) -> None:
+        """Remove the stream entries; every seed ends at its next pass."""
+        self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})  # type: ignore[index]
+
+    def send(self, port: int, frame: bytes) -> None:
+        """Send one frame of the controller out of a port."""
+        self._request("SEND", frame, port=port)
+
+    def inject_seed(self, stream: int, payload: bytes, number: int, count: int) -> None:
+        """Put one of ``count`` seeds into the loop; their fractions are spread over one tick."""
+        self._request("SEED", payload, stream=stream, value=(number << 32) // count)
+
+    def start(self, streams: int, lead_ticks: int) -> None:
+        """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
+        self._request("START", b"", value=lead_ticks, count=streams)
+
+    def clear(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record."""
+        self._sweep(0, cells, self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"], 0, wait)
+
+    def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear the duplicate windows of all cells, and everything else there."""
+        for place in range(1 << self._contract["WINDOW_BITS"]):
+            self._sweep(0, cells, self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"], place, wait)
+
+    def read(self, cells: int, wait: WaitForPasses) -> np.ndarray:
+        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``.
+
+        A reading frame that is lost is noticed by its missing records, which are read again; the
+        first of duplicate records is kept. Raises TargetError when records stay missing.
+        """
+        payloads: dict[int, bytes] = {}
+        missing = [(0, cells)]
+        for _ in range(_READ_ATTEMPTS):
+            for first, count in missing:
+                self._request("READ", b"", value=first, count=count)
+                wait(count + 2)
+            wanted = sum(count for _, count in missing)
+            for record in self._records(wanted):
+                payloads.setdefault(int.from_bytes(record[:4], "big"), record)
+            missing = _gaps(payloads.keys(), cells)
+            if not missing:
+                return np.frombuffer(b"".join(payloads[cell] for cell in range(cells)), dtype=self._dtype)
+        raise TargetError(
+            f"{sum(count for _, count in missing)} of {cells} records were not received in {_READ_ATTEMPTS} attempts",
+            hint="the controller channel or the loop loses frames",
+        )
+
+    def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
+        """Return the frames per (port, reason)."""
+        counts = {}
+        for counter, reasons in (("receive_reason", _RECEIVE_REASONS), ("transmit_reason", _TRANSMIT_REASONS)):
+            cells = {
+                (port << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper()): (port, reason)
+                for port in ports
+                for reason in reasons
+            }
+            for index, data in self._client.read_counters(counter, list(cells)):
+                counts[cells[index]] = data.packets
+        return counts
+
+    def _sweep(self, first: int, count: int, flags: int, window: int, wait: WaitForPasses) -> None:
+        for _ in range(_READ_ATTEMPTS):
+            self._request("READ", b"", flags=flags, window=window, value=first, count=count)
+            wait(count + 2)
+            last = first + count - 1
+            if any(int.from_bytes(record[:4], "big") == last for record in self._records(1)):
+                return
+        raise TargetError(
+            f"a clearing pass over {count} cells did not return in {_READ_ATTEMPTS} attempts",
+            hint="the controller channel or the loop loses frames",
+        )
+
+    def _records(self, count: int) -> Iterable[bytes]:
+        for packet in self._client.take_packet_ins(count):
+            if packet.metadata["kind"] == self._contract["KIND_READ"]:
+                yield packet.payload
+
+    def _request(self, kind: str, payload: bytes, **fields: int) -> None:
+        self._client.packet_out(payload, kind=self._contract[f"KIND_{kind}"], **fields)
+
+    def _replicas(self, stream: StreamPlan) -> tuple[tuple[int, int], ...]:
+        return ((self._contract["PORT_LOOP"], 0), *((t.port, t.id) for t in stream.transmitters))
+
+    def _stream(self, plan: StreamPlan) -> Entity:
+        return self._client.schema.table_entry(
+            "stream",
+            match={"stream": plan.index},
+            action="set_stream",
+            params={
+                "interval_ticks": plan.clock.interval_ticks,
+                "interval_fraction_q32": plan.clock.interval_fraction_q32,
+                "departure_count": plan.clock.departures,
+                "start_offset_ticks": plan.start_offset_ticks,
+                "last_slot": plan.clock.last_slot,
+                "burst_slots": plan.clock.burst_slots,
+                "multicast_group": plan.group,
+            },
+        )
+
+    def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
+        source = station_of(transmitter.port)
+        family, address = _addresses(stream, source)
+        params = {
+            "first": transmitter.first_place,
+            "last": transmitter.positions - 1,
+            "length_entries": transmitter.list_length,
+            "base_entry": transmitter.list_base,
+            "flow": transmitter.flow_base,
+            "skipped": transmitter.skipped,
+            "frames": transmitter.frames,
+            "modified": 0,
+            "mac": int.from_bytes(source.mac, "big"),
+            **address,
+        }
+        return self._client.schema.table_entry(
+            "transmitter", match={"transmitter": transmitter.id}, action=f"source_{family}", params=params
+        )
+
+    def _destination(self, place: int, stream: Stream, station: Station) -> Entity:
+        family, address = _addresses(stream, station)
+        return self._client.schema.table_entry(
+            "destination",
+            match={"entry": place},
+            action=f"station_{family}",
+            params={"mac": int.from_bytes(station.mac, "big"), **address},
+        )
+
+    def _set_entries(self, wanted: dict[object, Entity]) -> None:
+        """Write the difference between what is installed and what is wanted."""
+        self._client.delete([entry for key, entry in self._entries.items() if key not in wanted])
+        self._client.modify(
+            [entry for key, entry in wanted.items() if key in self._entries and self._entries[key] != entry]
+        )
+        self._client.insert([entry for key, entry in wanted.items() if key not in self._entries])
+        self._entries = dict(wanted)
+
+    def _set_groups(self, wanted: dict[int, tuple[tuple[int, int], ...]]) -> None:
+        group = self._client.schema.multicast_group
+        self._client.delete([group(number, self._groups[number]) for number in self._groups if number not in wanted])
+        self._client.modify(
+            [group(n, replicas) for n, replicas in wanted.items() if n in self._groups and self._groups[n] != replicas]
+        )
+        self._client.insert([group(n, replicas) for n, replicas in wanted.items() if n not in self._groups])
+        self._groups = dict(wanted)
+
+
+def _addresses(stream: Stream, station: Station) -> tuple[str, dict[str, int]]:
+    if stream.template.ip_version is None:
+        return "ethernet", {}
+    if stream.template.ip_version == 4:
+        return "ipv4", {"address": int(station.ipv4)}
+    prefix, low = divmod(int(station.ipv6), 1 << 32)
+    return "ipv6", {"prefix": prefix, "low": low}
+
+
+def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:
+    """Return (first, count) of each run of missing cells."""
+    gaps: list[tuple[int, int]] = []
+    known = set(present)
+    for cell in range(cells):
+        if cell in known:
+            continue
+        if gaps and gaps[-1][0] + gaps[-1][1] == cell:
+            gaps[-1] = (gaps[-1][0], gaps[-1][1] + 1)
+        else:
+            gaps.append((cell, 1))
+    return gaps
+
+

@@ -1,0 +1,163 @@
+"""Runs one trial on any target: learn, start, wait, settle, read, classify, check conservation.
+
+The phases are those of methodology 0.3. A trial that cannot be trusted is INVALID with a reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from p4mesh.errors import TargetError
+from p4mesh.target.base import Target
+from p4mesh.target.contract import Contract
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.classify import Readings, classify
+from p4mesh.trial.dataplane import DataPlane
+from p4mesh.trial.frames import learning_frame, seed_payload
+from p4mesh.trial.plan import Limits, Plan, make_plan, station
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.verification import verification_streams
+
+_LAST_RUN = 255
+_SETTLE_ATTEMPTS = 20
+_LEARNING_ATTEMPTS = 3
+
+
+@dataclass
+class TrialEngine:
+    """Measures trials on a target through P4Runtime. One instance owns the data plane."""
+
+    target: Target
+    contract: Contract
+    dataplane: DataPlane
+
+    def __post_init__(self) -> None:
+        """Start with the first run number."""
+        self._run = 0
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        """Run one trial and return its counts."""
+        plan = self._plan(spec.streams)
+        self._learn(spec)
+        if spec.learning.enabled and spec.learning.verify:
+            flooded = self._verify_learning(spec)
+            if flooded:
+                return classify(spec, plan, None, self.target.tick_ps, invalid=f"learning not verified: {flooded} frames flooded")
+        readings = self._run_streams(plan, spec.duration_ns, spec.settle_ns)
+        self._wait(spec.restabilise_ns)
+        return classify(spec, plan, readings, self.target.tick_ps)
+
+    def _plan(self, streams: tuple) -> Plan:
+        limits = Limits(
+            streams=self.contract["STREAMS"],
+            transmitters=self.contract["TRANSMITTERS"],
+            flows=self.contract["FLOWS"],
+            destinations=self.contract["DESTINATIONS"],
+            receivers=self.contract["RECEIVERS"],
+            tick_ps=self.target.tick_ps,
+            loop=self.target.loop,
+            target=self.target.name,
+        )
+        return make_plan(streams, limits, self.target.rate_bps_of)
+
+    def _learn(self, spec: TrialSpec) -> None:
+        """Send learning frames from every receiving address, at the learning rate, then wait."""
+        if not spec.learning.enabled:
+            return
+        ports = spec.learning.ports or tuple(
+            sorted({port for stream in spec.streams for port in (*stream.tx_ports, *stream.rx_ports)})
+        )
+        gap_ns = 1_000_000_000 // spec.learning.rate_fps
+        for port in ports:
+            for _ in range(spec.learning.frames_per_address):
+                self.dataplane.send(port, learning_frame(station(port).mac))
+                self._wait(gap_ns)
+        self._wait(spec.learning.wait_ns)
+
+    def _verify_learning(self, spec: TrialSpec) -> int:
+        """Send a frame to every address; return how many were flooded after the last attempt."""
+        streams, duration_ns = verification_streams(spec.streams, self.target.rate_bps_of)
+        if not streams:
+            return 0
+        flooded = 0
+        for _ in range(_LEARNING_ATTEMPTS):
+            readings = self._run_streams(self._plan(streams), duration_ns, 0)
+            flooded = readings.received("flooded")
+            if flooded == 0:
+                return 0
+            self._learn(spec)
+        return flooded
+
+    def _run_streams(self, plan: Plan, duration_ns: int, settle_ns: int) -> Readings:
+        self._next_run()
+        self.dataplane.configure(plan, self._run)
+        self.dataplane.clear(plan.cells, self._wait_for_pass)
+        before = self.dataplane.reason_counts(plan.ports)
+        for stream in plan.streams:
+            seed = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+            for number in range(stream.seeds):
+                self.dataplane.inject_seed(stream.index, seed, number, stream.seeds)
+        lead_ns = self._start_lead_ns(plan)
+        self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.target.tick_ps)
+        round_ns = self._round_ns(plan)
+        self._wait(lead_ns + duration_ns + 2 * round_ns + self._longest_offset_ns(plan))
+        self._drain()
+        self.dataplane.stop_streams()
+        self._wait(2 * round_ns)
+        self._drain()
+        self._wait(settle_ns)
+        records = self.dataplane.read(plan.cells, self._wait_for_pass)
+        after = self.dataplane.reason_counts(plan.ports)
+        return Readings(records, before, after)
+
+    def _next_run(self) -> None:
+        if self._run == _LAST_RUN:
+            # Tags of the duplicate window repeat after this; it is cleared once in 255 runs.
+            self.dataplane.clear_windows(self.contract["FLOWS"], self._wait_for_pass)
+            self._run = 0
+        self._run += 1
+
+    def _drain(self) -> None:
+        """Wait until no frame is in flight, in steps that grow."""
+        step_ns = 100_000
+        for _ in range(_SETTLE_ATTEMPTS):
+            if self.target.in_flight() == 0:
+                return
+            self._wait(step_ns)
+            step_ns *= 2
+        raise TargetError(
+            f"{self.target.name}: frames are still in flight {step_ns // 1_000_000} ms after the last departure",
+            hint="a device of the topology may circulate frames",
+        )
+
+    def _wait(self, duration_ns: int) -> None:
+        if duration_ns:
+            self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
+
+    def _wait_for_pass(self, passes: int) -> None:
+        """Wait as long as a lone frame needs for ``passes`` rounds of the loop."""
+        self._wait(int(passes * self.target.loop.round_ps(self.contract_record_bytes)) // 1000 + 1_000)
+
+    @property
+    def contract_record_bytes(self) -> int:
+        """Size of a record on the recirculation port, an upper bound of a reading frame."""
+        return sum(width for _, width in self.contract.record_fields)
+
+    def _round_ns(self, plan: Plan) -> int:
+        """Return an upper bound of the time that a seed needs for one round."""
+        loop = self.target.loop
+        queued = sum(plan.seeds * loop.pass_ps(plan.stream.frame_size_bytes) for plan in plan.streams)
+        return int(loop.latency_ps + queued + max(loop.pass_ps(p.stream.frame_size_bytes) for p in plan.streams)) // 1000 + 1
+
+    def _start_lead_ns(self, plan: Plan) -> int:
+        """All seeds have made their first round, and all streams are started, before it is over."""
+        return max(self.target.start_lead_ns, (len(plan.streams) + 4) * self._round_ns(plan))
+
+    def _longest_offset_ns(self, plan: Plan) -> int:
+        return max((offset for stream in plan.streams for offset in stream.stream.start_offset_ns), default=0)
+
+
+def line_rate_fps(frame_size_bytes: int, rate_bps: int) -> float:
+    """Return the line rate in frames/s, for messages."""
+    return float(max_rate_fps(frame_size_bytes, rate_bps))

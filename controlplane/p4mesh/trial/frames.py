@@ -1,0 +1,73 @@
+"""Bytes of seeds and of learning frames. Built once per stream, never per frame."""
+
+from __future__ import annotations
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet
+
+from p4mesh.errors import ParameterError
+from p4mesh.traffic.stream import FrameTemplate
+
+ETHERTYPE_TEST = 0xFFFF
+SIGNATURE_BYTES = 18
+FCS_BYTES = 4
+_LEARNING_FRAME_BYTES = 60
+
+
+def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
+    """Return the headers of a test frame with zero addresses, lengths filled in."""
+    layers: Packet = Ether(dst="00:00:00:00:00:00", src="00:00:00:00:00:00")
+    for vlan_id in template.vlan_ids:
+        layers /= Dot1Q(vlan=vlan_id)
+    if template.ip_version is None:
+        layers.lastlayer().type = ETHERTYPE_TEST
+        return bytes(layers)
+    udp = UDP(sport=template.udp_source, dport=template.udp_destination, chksum=0)
+    l2_bytes = len(layers) + FCS_BYTES
+    if template.ip_version == 4:
+        ip = IP(src="0.0.0.0", dst="0.0.0.0", ttl=template.ttl, tos=template.dscp << 2, id=0)
+        ip.len = frame_size_bytes - l2_bytes
+        udp.len = ip.len - len(IP())
+    else:
+        ip = IPv6(src="::", dst="::", hlim=template.ttl, tc=template.dscp << 2, nh=17)
+        ip.plen = frame_size_bytes - l2_bytes - len(IPv6())
+        udp.len = ip.plen
+    if udp.len < len(UDP()):
+        raise _too_short(template, frame_size_bytes)
+    return bytes(layers / ip / udp)
+
+
+def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
+    """Return what a seed carries behind its loop header, which has the size of the signature.
+
+    The loop header and these bytes are ``frame_size_bytes`` - 4 long: a seed is as long as the
+    frames made from it. The payload is incrementing (methodology 0.2).
+    """
+    headers = headers_of(template, frame_size_bytes)
+    rest = frame_size_bytes - FCS_BYTES - SIGNATURE_BYTES - len(headers)
+    if rest < 0:
+        raise _too_short(template, frame_size_bytes)
+    return headers + bytes(index & 0xFF for index in range(rest))
+
+
+def learning_frame(source_mac: bytes) -> bytes:
+    """Return a broadcast frame from which a bridge learns ``source_mac`` (methodology 0.3 b)."""
+    frame = b"\xff" * 6 + source_mac + ETHERTYPE_TEST.to_bytes(2, "big")
+    return frame.ljust(_LEARNING_FRAME_BYTES, b"\0")
+
+
+def minimum_frame_bytes(template: FrameTemplate) -> int:
+    """Return the shortest frame of this template that still carries a signature."""
+    return len(headers_of(template, 1518)) + SIGNATURE_BYTES + FCS_BYTES
+
+
+def _too_short(template: FrameTemplate, frame_size_bytes: int) -> ParameterError:
+    minimum = minimum_frame_bytes(template)
+    kind = "plain Ethernet" if template.ip_version is None else f"IPv{template.ip_version}/UDP"
+    tags = f" with {len(template.vlan_ids)} VLAN tags" if template.vlan_ids else ""
+    return ParameterError(
+        f"frame size {frame_size_bytes}: {kind}{tags} and the 18-byte signature need {minimum} bytes",
+        hint=f"use {minimum} bytes or more, or a shorter frame format",
+    )

@@ -1,0 +1,124 @@
+"""From a rate to the departure clock of the P4 program, and to the number of seeds in the loop.
+
+The departure clock counts ticks of the target with a 32-bit fraction; a *slot* is one step of it.
+A stream sends in the first ``burst_slots`` of every ``last_slot + 1`` slots (docs/DATAPLANE.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.traffic.line_rate import STANDARD_OVERHEAD_BYTES
+
+_FRACTION_BITS = 32
+_LONGEST_SLOT_TICKS = 1 << 30
+"""A slot must stay below 2^31 ticks, the reach of the 32-bit comparison in the program."""
+_PS_PER_S = 10**12
+_FINEST_SHARE = 64
+
+
+@dataclass(frozen=True)
+class LoopModel:
+    """How a frame circulates: a recirculation port with a line rate, and the way round it."""
+
+    rate_bps: int
+    latency_ps: int
+    passes_per_s: int | None = None
+    """Passes per second that the target can execute at all; None = no limit but the port."""
+
+    def pass_ps(self, frame_size_bytes: int) -> Fraction:
+        """Time that one pass occupies the recirculation port."""
+        wire = Fraction(8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES) * _PS_PER_S, self.rate_bps)
+        if self.passes_per_s is None:
+            return wire
+        return max(wire, Fraction(_PS_PER_S, self.passes_per_s))
+
+    def round_ps(self, frame_size_bytes: int) -> Fraction:
+        """Time of one round of a lone seed."""
+        return self.latency_ps + self.pass_ps(frame_size_bytes)
+
+
+@dataclass(frozen=True)
+class DepartureClock:
+    """Parameters of one stream in table ``stream``."""
+
+    interval_ticks: int
+    interval_fraction_q32: int
+    departures: int
+    last_slot: int
+    burst_slots: int
+
+    @property
+    def slot_ticks(self) -> Fraction:
+        """Exact length of a slot."""
+        return self.interval_ticks + Fraction(self.interval_fraction_q32, 1 << _FRACTION_BITS)
+
+    @property
+    def frame_interval_ticks(self) -> Fraction:
+        """Mean distance of frames."""
+        return self.slot_ticks * (self.last_slot + 1) / self.burst_slots
+
+
+def departure_clock(
+    rate_fps: Fraction, frame_count: int, tick_ps: int, *, burst_frames: int = 1, wire_slot_ps: Fraction | None = None
+) -> DepartureClock:
+    """Return the clock for ``frame_count`` frames at ``rate_fps``.
+
+    A burst is sent in slots no longer than the wire time of a frame (``wire_slot_ps``), so that the
+    port's own minimum gap separates its frames (RFC 2889 appendix A).
+    """
+    period_ticks = Fraction(burst_frames * _PS_PER_S, 1) / rate_fps / tick_ps
+    if burst_frames > 1:
+        if wire_slot_ps is None:
+            raise ValueError("bursts need the wire time of a frame")
+        slots = max(burst_frames, _ceil(period_ticks * tick_ps / wire_slot_ps))
+    else:
+        slots = 1
+    slots = max(slots, _ceil(period_ticks / _LONGEST_SLOT_TICKS))
+    slot = period_ticks / slots
+    whole = int(slot)
+    fraction = int((slot - whole) * (1 << _FRACTION_BITS) + Fraction(1, 2))
+    if fraction >> _FRACTION_BITS:
+        whole, fraction = whole + 1, 0
+    bursts, rest = divmod(frame_count - 1, burst_frames)
+    return DepartureClock(whole, fraction, bursts * slots + rest + 1, slots - 1, burst_frames)
+
+
+def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
+    """Return how often per second a slot begins, silent slots included."""
+    return Fraction(_PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
+
+
+def seed_counts(slots: list[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
+    """Return the number of seeds of each stream, given (slot rate in 1/s, frame size) of each.
+
+    A stream needs one pass per slot; a seed makes one pass per round. Raises UnsupportedError when
+    the passes of all streams do not fit through the recirculation port.
+    """
+    busy = sum((rate * loop.pass_ps(size) / _PS_PER_S for rate, size in slots), Fraction(0))
+    if busy > 1:
+        raise UnsupportedError(
+            f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
+            hint="lower the rate or the number of streams, or give the loop more bandwidth (tester.loop.rate_bps)",
+        )
+    lone_round_ps = max(loop.round_ps(size) for _, size in slots)
+    margin = Fraction(21, 20)
+    while True:
+        counts = [max(1, _ceil(margin * rate * lone_round_ps / _PS_PER_S)) for rate, _ in slots]
+        queued = sum((count * loop.pass_ps(size) for count, (_, size) in zip(counts, slots, strict=True)), Fraction(0))
+        round_ps = max(lone_round_ps, queued)
+        if all(count * _PS_PER_S >= rate * round_ps for count, (rate, _) in zip(counts, slots, strict=True)):
+            return counts
+        # A full port shares its passes by seeds; more seeds make the shares finer.
+        margin *= 2
+        if margin > _FINEST_SHARE:
+            raise UnsupportedError(
+                f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
+                hint="leave a few per cent free: lower the rates, or give the loop more bandwidth",
+            )
+
+
+def _ceil(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)

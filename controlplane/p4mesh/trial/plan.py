@@ -1,0 +1,301 @@
+"""From streams to cells, places and replicas: what the tables of the P4 program will hold.
+
+Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a transmitter is one
+(stream, transmit port), a flow is one (stream, source, destination) and has one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from ipaddress import IPv4Address, IPv6Address
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.traffic.addresses import BROADCAST_MAC, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed_counts, slot_rate_fps
+
+FIRST_STREAM_GROUP = 2
+"""Multicast group of stream 0; group 1 belongs to reading passes."""
+
+
+@dataclass(frozen=True)
+class Station:
+    """A test address: its owner port and its addresses of every layer."""
+
+    port: int
+    mac: bytes
+    ipv4: IPv4Address
+    ipv6: IPv6Address
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One cell of the measurement registers."""
+
+    cell: int
+    sequence_cell: int
+    """Cell that counts the frames sent; a broadcast has one for all its receivers."""
+    stream: int
+    tx_port: int
+    rx_port: int
+    expected: bool = True
+    """False for the cell of a broadcast that would come back to its source."""
+
+
+@dataclass(frozen=True)
+class Transmitter:
+    """One (stream, transmit port). ``id`` is the replication id of its copies."""
+
+    id: int
+    stream: int
+    port: int
+    first_place: int
+    positions: int
+    list_base: int
+    list_length: int
+    flow_base: int
+    skipped: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """One stream with its clock, seeds and transmitters."""
+
+    index: int
+    stream: Stream
+    clock: DepartureClock
+    start_offset_ticks: int
+    seeds: int
+    transmitters: tuple[Transmitter, ...]
+
+    @property
+    def group(self) -> int:
+        """Multicast group of the stream."""
+        return FIRST_STREAM_GROUP + self.index
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A destination that a port owns."""
+
+    port: int
+    mac: bytes
+    flow_offset: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the streams of a trial need in the data plane."""
+
+    streams: tuple[StreamPlan, ...]
+    destinations: tuple[tuple[Stream, Station], ...]
+    receivers: tuple[Receiver, ...]
+    flows: tuple[Flow, ...]
+    ports: tuple[int, ...]
+
+    @property
+    def cells(self) -> int:
+        """Cells that a reading pass must visit: flows, transmitters and ports."""
+        transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
+        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes of the program and properties of the target that a plan must respect."""
+
+    streams: int
+    transmitters: int
+    flows: int
+    destinations: int
+    receivers: int
+    tick_ps: int
+    loop: LoopModel
+    target: str
+
+
+def station(port: int) -> Station:
+    """Return the one test address of a port."""
+    return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
+
+
+def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
+    """Allocate cells and places for ``streams``; raises when the program has no room for them."""
+    _require(len(streams), limits.streams, "streams", limits)
+    shared_ports = _shared_receivers(streams)
+    destinations: list[tuple[Stream, Station]] = []
+    list_bases: dict[tuple[object, ...], int] = {}
+    flows: list[Flow] = []
+    plans: list[StreamPlan] = []
+    transmitter_id = 0
+    for index, stream in enumerate(streams):
+        _check(stream)
+        clock = _clock(stream, limits, rate_bps_of)
+        base = _list_base(stream, destinations, list_bases)
+        skips = _skipped_departures(stream, clock, limits.tick_ps)
+        transmitters = []
+        for source, port in enumerate(stream.tx_ports):
+            transmitter_id += 1
+            first, positions, length = _places(stream, source)
+            transmitters.append(
+                Transmitter(
+                    transmitter_id, index, port, first, positions, base, length, len(flows), skips[source], stream.frame_count
+                )
+            )
+            flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
+        if max(skips) > 0:
+            clock = _with_more_departures(clock, max(skips))
+        plans.append(StreamPlan(index, stream, clock, 0, 0, tuple(transmitters)))
+    _require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
+    _require(len(flows), limits.flows, "flows", limits)
+    _require(len(destinations), limits.destinations, "destination places", limits)
+    receivers = _receivers(streams, shared_ports)
+    _require(len(receivers), limits.receivers, "receivers", limits)
+    slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
+    seeds = seed_counts(slots, limits.loop, limits.target)
+    return Plan(
+        tuple(_with_seeds(plan, count) for plan, count in zip(plans, seeds, strict=True)),
+        tuple(destinations),
+        receivers,
+        tuple(flows),
+        tuple(sorted({port for stream in streams for port in (*stream.tx_ports, *stream.rx_ports)})),
+    )
+
+
+def _places(stream: Stream, source: int) -> tuple[int, int, int]:
+    """Return (first place, number of positions, list length) of the source-th transmitter.
+
+    The program visits place = (first + k mod positions), minus the length when it is reached.
+    """
+    count = len(stream.rx_ports)
+    if stream.pattern is PatternKind.FULL_MESH:
+        return source + 1, count - 1, count
+    if stream.pattern is PatternKind.ROTATE:
+        return source % count, count, count
+    if stream.pattern is PatternKind.IN_PHASE:
+        return 0, count, count
+    if stream.pattern is PatternKind.PAIRS:
+        return source, 1, count
+    return 0, 1, 1
+
+
+def _flows_of(
+    stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]
+) -> list[Flow]:
+    port = stream.tx_ports[source]
+    if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
+        expected = set(stream.rx_ports) - {port}
+        return [Flow(base + place, base, index, port, rx, rx in expected) for place, rx in enumerate(shared_ports)]
+    first, positions, length = _places(stream, source)
+    return [
+        Flow(base + place, base + place, index, port, stream.rx_ports[(first + place) % length])
+        for place in range(positions)
+    ]
+
+
+def _shared_receivers(streams: Sequence[Stream]) -> tuple[int, ...]:
+    """Return the ports that receive frames addressed to many, in one order for all streams."""
+    ports = {
+        port
+        for stream in streams
+        if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST)
+        for port in (*stream.rx_ports, *stream.tx_ports)
+    }
+    return tuple(sorted(ports))
+
+
+def _receivers(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
+    unicast = {
+        port
+        for stream in streams
+        if stream.pattern not in (PatternKind.BROADCAST, PatternKind.MULTICAST)
+        for port in stream.rx_ports
+    }
+    receivers = [Receiver(port, station(port).mac, 0) for port in sorted(unicast)]
+    receivers += [Receiver(port, BROADCAST_MAC, place) for place, port in enumerate(shared_ports)]
+    return tuple(receivers)
+
+
+def _list_base(
+    stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]
+) -> int:
+    """Return where the stream's destination list begins; equal lists are kept once."""
+    if stream.pattern is PatternKind.MULTICAST:
+        raise UnsupportedError("multicast streams are not supported yet", hint="use broadcast")
+    broadcast = stream.pattern is PatternKind.BROADCAST
+    key = (stream.template.ip_version, broadcast, () if broadcast else stream.rx_ports)
+    if key not in bases:
+        bases[key] = len(destinations)
+        if broadcast:
+            everyone = Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
+            destinations.append((stream, everyone))
+        else:
+            destinations.extend((stream, station(port)) for port in stream.rx_ports)
+    return bases[key]
+
+
+def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
+    wire_slot = min(
+        Fraction(8 * (stream.frame_size_bytes + 20) * 10**12, rate_bps_of[port]) for port in stream.tx_ports
+    )
+    burst = stream.burst.frames if stream.burst else 1
+    return departure_clock(
+        stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
+    )
+
+
+def _skipped_departures(stream: Stream, clock: DepartureClock, tick_ps: int) -> list[int]:
+    """Return how many departures each transmitter leaves out before its first frame."""
+    if not stream.start_offset_ns:
+        return [0] * len(stream.tx_ports)
+    interval_ps = clock.frame_interval_ticks * tick_ps
+    return [round(Fraction(offset * 1000) / interval_ps) for offset in stream.start_offset_ns]
+
+
+def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock:
+    periods, rest = divmod(skipped, clock.burst_slots)
+    extra = periods * (clock.last_slot + 1) + rest
+    return DepartureClock(
+        clock.interval_ticks, clock.interval_fraction_q32, clock.departures + extra, clock.last_slot, clock.burst_slots
+    )
+
+
+def _with_seeds(plan: StreamPlan, seeds: int) -> StreamPlan:
+    return StreamPlan(plan.index, plan.stream, plan.clock, plan.start_offset_ticks, seeds, plan.transmitters)
+
+
+def _check(stream: Stream) -> None:
+    if stream.frame_count < 1:
+        raise ParameterError(
+            f"stream '{stream.name}': no frame fits into the trial at {float(stream.rate_fps):.3g} frames/s",
+            hint="lengthen the trial or raise the rate",
+        )
+    if stream.pattern is PatternKind.FULL_MESH and (stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2):
+        raise ParameterError(
+            f"stream '{stream.name}': a full mesh needs two or more ports, the same to transmit and to receive",
+            hint="use the pattern rotate for partial meshes",
+        )
+    if not stream.tx_ports or not stream.rx_ports:
+        raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
+    if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
+        raise ParameterError(
+            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports are no pairs",
+            hint="name equally many ports",
+        )
+
+
+def _require(wanted: int, available: int, what: str, limits: Limits) -> None:
+    if wanted > available:
+        raise UnsupportedError(
+            f"not supported on {limits.target}: the trial needs {wanted} {what}, the program has {available}",
+            hint="use fewer streams or ports (p4src/include/sizes.p4)",
+        )
+
+
+def _ipv4(port: int) -> IPv4Address:
+    if port <= 255:
+        return station_ipv4(port)
+    return IPv4Address(int(IPv4Address("198.19.0.0")) + (port << 2) + 2)
