@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
+from p4mesh.errors import ProgramError
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -87,3 +88,22 @@ def open_fake_switch(topology: Topology) -> Iterator[FakeMeasurer]:
         return sent if offered <= 4_700_000 else sent // 1000
 
     yield FakeMeasurer(carry)
+
+
+@contextmanager
+def open_wire(_: Topology) -> Iterator[FakeMeasurer]:
+    """Return a measurer that loses nothing."""
+    yield FakeMeasurer()
+
+
+@contextmanager
+def open_stale(_: Topology) -> Iterator[FakeMeasurer]:
+    """Fail as the trial engine does when the compiled program does not match its sources."""
+    raise ProgramError("p4src/compiled/p4mesh.json is stale", hint="run: make p4")
+    yield FakeMeasurer()
+
+
+@contextmanager
+def open_lossy(_: Topology) -> Iterator[FakeMeasurer]:
+    """Return a measurer that loses one frame in every trial."""
+    yield FakeMeasurer(lambda _, sent: sent - 1)

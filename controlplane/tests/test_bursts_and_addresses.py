@@ -46,5 +46,5 @@ def test_ip_addresses_stay_in_the_benchmarking_networks() -> None:
 
 @pytest.mark.parametrize("port", [0, 256])
 def test_ports_without_an_ipv4_network_are_refused(port: int) -> None:
-    with pytest.raises(ValueError, match="1..255"):
+    with pytest.raises(ValueError, match=r"1\.\.255"):
         addresses.station_ipv4(port)

@@ -79,12 +79,9 @@ class Observer(Protocol):
 
 
 def resolve_opener(name: str) -> Opener:
-    """Return the function ``module:function``; raise EngineMissingError when it does not import."""
+    """Return the function ``module:function``."""
     module, _, function = name.partition(":")
-    try:
-        return cast(Opener, getattr(importlib.import_module(module), function))
-    except ImportError as error:
-        raise EngineMissingError(f"the trial engine does not load: {error}", hint="build it with: make setup") from None
+    return cast(Opener, getattr(importlib.import_module(module), function))
 
 
 def run_unit(job: Job, unit: Unit, stored: tuple[StoredTrial, ...], publish: Publish) -> UnitResult:
@@ -138,7 +135,7 @@ class _UnitSession:
             self._publish(TrialReport(known, None, note.remaining))
             return decode(TrialResult, known.result)
         if self._measurer is None:
-            self._measurer = self._stack.enter_context(resolve_opener(self._job.opener)(self._job.topology))
+            self._measurer = self._open()
         started, begin = datetime.now(timezone.utc), time.monotonic()
         result = self._measurer.measure(spec)
         elapsed_s = round(time.monotonic() - begin, 6)
@@ -146,3 +143,11 @@ class _UnitSession:
         timing = Timing(self._unit.key, index, started.isoformat(timespec="milliseconds"), elapsed_s)
         self._publish(TrialReport(trial, timing, note.remaining))
         return result
+
+    def _open(self) -> Measurer:
+        try:
+            return self._stack.enter_context(resolve_opener(self._job.opener)(self._job.topology))
+        except ImportError as error:
+            raise EngineMissingError(
+                f"the trial engine does not load: {error}", hint="build it with: make setup"
+            ) from None

@@ -23,6 +23,7 @@ from p4mesh.report.text import outcome_text
 from p4mesh.topology import load_topology
 
 EXIT_INTERRUPTED = 130
+COMMANDS = ("run", "tests", "show", "topology", "switch")
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     if words[:1] == ["switch"]:
         return _switch(words[1:])
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        raise UsageError(f"unknown command '{words[0]}'", hint=f"valid commands: {', '.join(COMMANDS)}")
     parsed = _parser().parse_args(words)
     code: int = parsed.run(parsed)
     return code

@@ -151,7 +151,7 @@ def _workers(wanted: int | None) -> int:
     if wanted is None:
         return os.cpu_count() or 1
     if wanted < 1:
-        raise UsageError(f"--jobs {wanted}: not valid", hint="at least 1")
+        raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
     return wanted
 
 

@@ -59,7 +59,9 @@ def report_html(run: StoredRun, outcome: Outcome) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(config['title'])}, {escape(config['topology']['name'])}</title>\n"
-        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(part for part in body if part) + "\n</main>\n"
+        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(part for part in body if part)
+        + "\n</main>\n"
         "</body>\n</html>\n"
     )
 
@@ -77,7 +79,7 @@ def _head(config: dict[str, Any], outcome: Outcome, started: str, trials: int) -
     )
     items = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
     verdict = f'<span class="verdict {_STATE_CLASS[outcome.state]}">{outcome.state.value}</span>'
-    return f"<header><h1>{escape(config['title'])} {verdict}</h1><dl class=\"facts\">{items}</dl></header>"
+    return f'<header><h1>{escape(config["title"])} {verdict}</h1><dl class="facts">{items}</dl></header>'
 
 
 def _list_section(title: str, name: str, items: tuple[str, ...]) -> str:
@@ -111,12 +113,12 @@ def _table_section(table: Table) -> str:
 
 def _configuration(config: dict[str, Any]) -> str:
     rows = "".join(
-        f"<tr><td><code>{escape(item['name'])}</code></td><td class=\"number\">{escape(item['value'])}</td>"
+        f'<tr><td><code>{escape(item["name"])}</code></td><td class="number">{escape(item["value"])}</td>'
         f"<td>{escape(item['unit'])}</td><td>{escape(item['section'])}</td><td>{escape(item['summary'])}</td></tr>\n"
         for item in config["parameters"]
     )
     return (
-        "<section><h2>Parameters</h2><div class=\"scroll\"><table><thead><tr><th>Parameter</th>"
+        '<section><h2>Parameters</h2><div class="scroll"><table><thead><tr><th>Parameter</th>'
         '<th class="number">Value</th><th>Unit</th><th>Clause</th><th>Meaning</th></tr></thead>'
         f"<tbody>\n{rows}</tbody></table></div></section>"
         f"<section><h2>Topology {escape(config['topology']['name'])}</h2>"

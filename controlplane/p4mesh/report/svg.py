@@ -36,7 +36,7 @@ def figure_svg(figure: Figure) -> str:
     for index, series in enumerate(figure.series):
         colour = THEORY_COLOUR if series.theoretical else COLOURS[colour_index % len(COLOURS)]
         colour_index += not series.theoretical
-        parts += _line(frame, series, colour)
+        parts += _line(frame, series, colour, index)
         parts += _legend(index, series, colour)
     parts.append("</svg>")
     return "\n".join(parts)
@@ -70,15 +70,17 @@ def _grid(frame: _Frame, x_axis: list[float], y_axis: list[float]) -> list[str]:
     return parts
 
 
-def _line(frame: _Frame, series: Series, colour: str) -> list[str]:
+def _line(frame: _Frame, series: Series, colour: str, index: int) -> list[str]:
     places = [(frame.x(x), frame.y(y)) for x, y in series.points]
     path = " ".join(f"{x},{y}" for x, y in places)
     dash = ' stroke-dasharray="6 4"' if series.theoretical else ""
     parts = [f'<polyline class="line" points="{path}" stroke="{colour}"{dash}/>']
     if not series.theoretical:
+        radius = round(2.5 + 1.2 * index, 1)  # rings of different size stay visible where lines coincide
         for (x, y), (data_x, data_y) in zip(places, series.points, strict=True):
             label = escape(f"{series.name}: {data_x:g}, {data_y:.6g}")
-            parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"><title>{label}</title></circle>')
+            ring = f'<circle class="ring" cx="{x}" cy="{y}" r="{radius}" stroke="{colour}">'
+            parts.append(f"{ring}<title>{label}</title></circle>")
     return parts
 
 

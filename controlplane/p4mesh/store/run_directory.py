@@ -82,14 +82,14 @@ class RunDirectory:
         another run, or a damaged one.
         """
         full = {"format": FORMAT, **config}
-        if path.is_symlink() and not path.exists() or path.exists() and not path.is_dir():
+        if (path.is_symlink() and not path.exists()) or (path.exists() and not path.is_dir()):
             raise RunDirectoryError(f"--out {path}: not a directory", hint="name a new or an empty directory")
         present = sorted(item.name for item in path.iterdir()) if path.exists() else []
         if not present:
             _create(path)
             _write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
             return cls(path, full, (), False)
-        stored = _read_config(path)
+        stored = _read_config(path, "--out ", "name a new or an empty directory")
         if stored != full:
             changed = ", ".join(sorted(key for key in {*stored, *full} if stored.get(key) != full.get(key)))
             raise RunDirectoryError(
@@ -153,7 +153,7 @@ class StoredRun:
 
 def read_run(path: Path) -> StoredRun:
     """Return the finished run in ``path``; raise RunDirectoryError when there is none."""
-    config = _read_config(path)
+    config = _read_config(path, "", "name the run directory that p4mesh run printed")
     if not (path / RESULTS).exists():
         raise RunDirectoryError(f"{path}: the run is not finished", hint="run the same command again to resume it")
     results = json.loads((path / RESULTS).read_text(encoding="utf-8"))
@@ -164,17 +164,15 @@ def read_run(path: Path) -> StoredRun:
     return StoredRun(path, config, results, tuple(_trials(path)), timings)
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
     try:
         config = json.loads((path / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RunDirectoryError(
-            f"{path}: not empty, and not a run directory (no {RUN})", hint="name a new or an empty directory"
-        ) from None
+        raise RunDirectoryError(f"{option}{path}: not a run directory (no {RUN} in it)", hint=hint) from None
     except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"{path / RUN}: {error}", hint="name a new directory") from None
+        raise RunDirectoryError(f"{option}{path / RUN}: {error}", hint=hint) from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise RunDirectoryError(f"{path / RUN}: not format {FORMAT} of a run", hint="name a new directory")
+        raise RunDirectoryError(f"{option}{path / RUN}: not format {FORMAT} of a run", hint=hint)
     return config
 
 

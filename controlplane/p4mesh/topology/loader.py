@@ -93,12 +93,15 @@ def _expand(
         where = (*path, index, "numbers")
         for number in _numbers(source, where, str(group["numbers"])):
             if number in expanded:
-                raise TopologyError(f"{source.where(where)}: port {number} is given twice", hint="number each port once")
+                raise TopologyError(
+                    f"{source.where(where)}: port {number} is given twice", hint="number each port once"
+                )
             expanded[number] = group
     missing = [number for number in range(1, len(expanded) + 1) if number not in expanded]
     if missing:
         raise TopologyError(
-            f"{source.where(path)}: port {missing[0]} is missing", hint=f"number {len(expanded)} ports 1 to {len(expanded)}"
+            f"{source.where(path)}: port {missing[0]} is missing",
+            hint=f"number {len(expanded)} ports 1 to {len(expanded)}",
         )
     return sorted(expanded.items())
 
@@ -146,7 +149,8 @@ def _links(
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
     if loose:
         raise TopologyError(
-            f"{source.where(('links',))}: tester:{loose[0]} has no link", hint="link every tester port to a device or port"
+            f"{source.where(('links',))}: tester:{loose[0]} has no link",
+            hint="link every tester port to a device or port",
         )
     return tuple(links)
 

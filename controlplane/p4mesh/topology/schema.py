@@ -6,7 +6,7 @@ import difflib
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -39,28 +39,27 @@ def validate(source: YamlSource) -> None:
         raise _explain(source, errors[0])
 
 
-def _order(source: YamlSource, error: ValidationError) -> tuple[int, str]:
-    place = source.where(tuple(error.absolute_path))
-    return int(place.removeprefix(source.name + ":").partition(":")[0]), error.message
+def _order(source: YamlSource, error: ValidationError) -> tuple[bool, int, str]:
+    """An unknown key comes first: it explains the missing one of which it is a misspelling."""
+    return error.validator != "additionalProperties", source.line(tuple(error.absolute_path)), error.message
 
 
 def _explain(source: YamlSource, error: ValidationError) -> TopologyError:
     path = tuple(error.absolute_path)
     where = source.where(path)
+    rule = cast("dict[str, Any]", error.schema)
     if error.validator == "additionalProperties":
-        known = list(error.schema["properties"])
-        unknown = next(key for key in error.instance if key not in known)
+        known = list(rule["properties"])
+        unknown = next(key for key in cast("dict[str, Any]", error.instance) if key not in known)
         close = difflib.get_close_matches(unknown, known, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
         return TopologyError(
             f"{source.where((*path, unknown))}: unknown key", hint=f"{guess}valid keys: {', '.join(known)}"
         )
     if error.validator == "required":
-        missing = next(key for key in error.schema["required"] if key not in error.instance)
-        return TopologyError(
-            f"{where}: '{missing}' is missing", hint=f"required keys: {', '.join(error.schema['required'])}"
-        )
-    return TopologyError(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {_valid(error.schema)}")
+        missing = next(key for key in rule["required"] if key not in cast("dict[str, Any]", error.instance))
+        return TopologyError(f"{where}: '{missing}' is missing", hint=f"required keys: {', '.join(rule['required'])}")
+    return TopologyError(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {_valid(rule)}")
 
 
 def _shown(value: Any) -> str:

@@ -31,13 +31,17 @@ class YamlSource:
             raise TopologyError(f"{name}: empty file", hint="see topologies/ for complete examples")
         self.data = self._value(root, ())
 
-    def where(self, path: Path) -> str:
-        """Return ``file:line: key.path`` of a value, or of the nearest value around it."""
+    def line(self, path: Path) -> int:
+        """Return the line of a value, or of the nearest value around it."""
         known = path
         while known and known not in self._lines:
             known = known[:-1]
+        return self._lines.get(known, 1)
+
+    def where(self, path: Path) -> str:
+        """Return ``file:line: key.path`` of a value."""
         shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-        place = f"{self.name}:{self._lines.get(known, 1)}"
+        place = f"{self.name}:{self.line(path)}"
         return f"{place}: {shown}" if shown else place
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
@@ -61,6 +65,7 @@ class YamlSource:
         for key_node, value_node in node.value:
             key = str(key_node.value)
             if key in result:
+                self._lines[(*path, key)] = key_node.start_mark.line + 1
                 raise TopologyError(f"{self.where((*path, key))}: given twice", hint="keep one of the two")
             result[key] = self._value(value_node, (*path, key))
             self._lines[(*path, key)] = key_node.start_mark.line + 1

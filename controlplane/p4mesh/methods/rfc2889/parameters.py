@@ -24,12 +24,16 @@ TRIAL: tuple[Parameter, ...] = (
         "frames per burst at minimum gap; 1 = evenly spaced",
         (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
     ),
-    decimal("acceptable_loss_pct", "0", "%", "RFC 2889 5.1.3", "loss that still passes a throughput trial", ("0", "100")),
+    decimal(
+        "acceptable_loss_pct", "0", "%", "RFC 2889 5.1.3", "loss that still passes a throughput trial", ("0", "100")
+    ),
     integer("learning_rate_fps", 1000, "frames/s", "RFC 2544 23", "rate of the learning frames", (1, 1_000_000)),
     integer("learning_frames", 1, "frames", "RFC 2544 23", "learning frames per address", (1, 100)),
     boolean("learning_verify", True, "RFC 2544 23", "verify before each trial that every address is learned"),
     decimal("learning_wait_ms", "2000", "ms", "RFC 2544 23", "silence between learning and traffic", ("0", "600000")),
-    decimal("settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames before counters are read", ("0", "600000")),
+    decimal(
+        "settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames before counters are read", ("0", "600000")
+    ),
     decimal("restabilise_ms", "5000", "ms", "RFC 2544 23", "silence between trials", ("0", "600000")),
 )
 

@@ -73,7 +73,8 @@ def forwarding_table(results: Results) -> Table:
     """Return one row per frame size: MFR with its offered load, and FRMOL."""
     keys = [column.key for column in FORWARDING_COLUMNS]
     rows = tuple({key: result[key] for key in keys} for result in results)
-    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows)
+    note = "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports."
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
 
 
 def sweep_tables(results: Results) -> tuple[Table, Table]:

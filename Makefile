@@ -1,0 +1,63 @@
+# P4Mesh: every task of the project. "make" alone lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TEST ?= rfc2889.fully_meshed
+TOPOLOGY ?= topologies/wrs-18x1g.yaml
+ARGS ?=
+
+ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
+BUILT := $(VENV)/.engine-built
+INSTALLED := $(VENV)/.packages-installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-rust test-python lint format p4 ptf bench clean prerequisites
+.DELETE_ON_ERROR:
+
+help: ## list the tasks
+	@echo "P4Mesh tasks:"
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
+
+prerequisites:
+	@PYTHON="$(PYTHON)" scripts/check_prerequisites.sh
+
+setup: $(BUILT) ## create .venv and build the engine into it
+
+$(INSTALLED): controlplane/constraints.txt pyproject.toml | prerequisites
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint controlplane/constraints.txt maturin
+	@touch $@
+
+$(BUILT): $(INSTALLED) $(ENGINE_SOURCES) | prerequisites
+	PIP_CONSTRAINT=controlplane/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) \
+		$(BIN)/maturin develop --release --locked --extras dev
+	@touch $@
+
+run: setup ## run the main job: RFC 2889 fully meshed on a simulated 18-port switch (TEST=, TOPOLOGY=, ARGS=)
+	$(BIN)/p4mesh run $(TEST) --topology $(TOPOLOGY) $(ARGS)
+
+test: test-rust test-python ## run all tests
+	@echo "all tests passed: Rust (engine) and Python (control plane, data plane in simulation)"
+
+test-rust: prerequisites ## run the tests of the engine
+	cd engine && cargo test --locked --workspace --quiet
+
+test-python: setup ## run the tests of the control plane and of the data plane in simulation
+	$(BIN)/python -m pytest -q $(ARGS)
+
+lint: setup ## check style and types (Python), formatting and lints (Rust)
+	$(BIN)/ruff check controlplane scripts ptf-tests
+	$(BIN)/ruff format --check controlplane scripts ptf-tests
+	$(BIN)/mypy
+	cd engine && cargo fmt --check && cargo clippy --locked --workspace --all-targets -- --deny warnings
+
+format: setup ## format Python and Rust
+	$(BIN)/ruff format controlplane scripts ptf-tests
+	cd engine && cargo fmt
+
+p4: setup ## compile the P4 programs (needs p4c)
+	$(BIN)/python scripts/compile_p4.py
+
+clean: ## remove what was built; runs/ stays
+	rm -rf $(VENV) engine/target .pytest_cache .ruff_cache .mypy_cache

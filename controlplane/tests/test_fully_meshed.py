@@ -1,0 +1,153 @@
+"""RFC 2889 5.1 on devices with closed-form answers: rates, verdicts, and what is never averaged."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from fakes import FakeMeasurer, capacity, wire
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+TEST = FullyMeshed()
+
+
+def bed(count: int = 18, rate_bps: int = GIGABIT) -> TestBed:
+    return TestBed("fake", tuple(TestPort(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
+
+
+def run(
+    measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str
+) -> tuple[Outcome, dict[Unit, UnitResult]]:
+    parameters = resolve(TEST.name, TEST.parameters, settings)
+    TEST.check(bed(), parameters)
+    results = {unit: TEST.run_unit(unit, bed(), parameters, measurer) for unit in TEST.units(parameters, sizes)}
+    return TEST.assemble(bed(), parameters, results), results
+
+
+def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
+    outcome, results = run(FakeMeasurer(wire), TEST.frame_sizes_bytes)
+    assert outcome.state is State.PASS
+    for unit, result in results.items():
+        theory = 18 * max_rate_fps(unit.frame_size_bytes, GIGABIT)
+        if unit.part == "throughput":
+            assert (result["state"], result["result_pct"], result["trials"]) == ("PASS", 100.0, 1)
+        else:
+            assert result["mfr_fps"] == result["frmol_fps"] == pytest.approx(float(theory), rel=1e-12)
+            assert [row["received_pct"] for row in result["rows"]] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
+            assert all(row["lost_frames"] == 0 for row in result["rows"])
+
+
+@pytest.mark.parametrize("limit_fps", [100_000, 4_700_000, 15_000_000])
+def test_the_search_finds_a_known_capacity_within_its_resolution(limit_fps: int) -> None:
+    _, results = run(FakeMeasurer(capacity(Fraction(limit_fps))), (64,), "parts=throughput")
+    (found,) = results.values()
+    limit_pct = 100 * Fraction(limit_fps) / (18 * max_rate_fps(64, GIGABIT))
+    assert found["result_pct"] <= limit_pct < found["upper_pct"]
+    assert found["upper_pct"] - found["result_pct"] <= 0.1
+    assert found["shown"]["lost_frames"] == 0
+
+
+def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() -> None:
+    def collapse(spec: TrialSpec, sent: int) -> int:
+        offered = 18 * spec.streams[0].rate_fps
+        return sent if offered <= 4_700_000 else sent // 100
+
+    _, results = run(FakeMeasurer(collapse), (128,), "parts=forwarding")
+    (found,) = results.values()
+    theory = float(18 * max_rate_fps(128, GIGABIT))
+    assert found["mfr_fps"] == pytest.approx(0.30 * theory, rel=1e-4)
+    assert found["mfr_offered_pct"] == pytest.approx(30, rel=1e-4)
+    assert found["frmol_fps"] == pytest.approx(0.01 * theory, rel=1e-2)
+
+
+def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
+    measurer = FakeMeasurer()
+    run(measurer, (1518,), "parts=forwarding", "duration_ms=30000", "sweep_start_pct=100")
+    (spec,) = measurer.specs
+    (stream,) = spec.streams
+    assert stream.pattern is PatternKind.FULL_MESH
+    assert stream.tx_ports == stream.rx_ports == tuple(range(1, 19))
+    assert stream.rate_fps == max_rate_fps(1518, GIGABIT)
+    assert stream.frame_count == 2_438_231
+    assert spec.duration_ns == 30 * 10**9
+
+
+def test_nothing_passes_shows_the_last_load_and_its_loss() -> None:
+    outcome, results = run(FakeMeasurer(lambda _, sent: sent - 1), (64,), "parts=throughput")
+    (found,) = results.values()
+    assert outcome.state is State.FAIL
+    assert found["result_pct"] is None
+    assert found["shown"]["load_pct"] <= 0.2
+    assert found["shown"]["lost_frames"] == 1
+
+
+@pytest.mark.parametrize(("status", "state"), [(Status.INVALID, State.INVALID), (Status.ABORT, State.ABORT)])
+def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Status, state: State) -> None:
+    """Half of the sweep cannot be trusted: it is named, and MFR comes from the other half."""
+
+    def untrusted_above_half(spec: TrialSpec) -> Status:
+        return status if spec.streams[0].rate_fps > max_rate_fps(64, GIGABIT) / 2 else Status.VALID
+
+    outcome, results = run(FakeMeasurer(status=untrusted_above_half), (64,), "parts=forwarding")
+    (found,) = results.values()
+    assert outcome.state is state
+    assert found["mfr_offered_pct"] == pytest.approx(50, rel=1e-4)
+    assert found["frmol_fps"] is None
+    assert sum(status.value in text for text in outcome.findings) == 5
+
+
+def test_an_untrusted_trial_ends_the_search() -> None:
+    outcome, results = run(FakeMeasurer(status=lambda _: Status.INVALID), (64,), "parts=throughput")
+    (found,) = results.values()
+    assert outcome.state is State.INVALID
+    assert (found["state"], found["result_pct"], found["trials"]) == ("INVALID", None, 1)
+
+
+def test_flooding_is_reported_even_when_nothing_is_lost() -> None:
+    outcome, _ = run(FakeMeasurer(flooded=7), (64,), "parts=throughput")
+    assert outcome.state is State.PASS
+    assert "flooding detected: 7 frames (throughput 64 B)" in outcome.findings
+
+
+def test_a_short_trial_is_declared_as_a_deviation_and_30_s_is_not() -> None:
+    assert any("20 ms" in text for text in run(FakeMeasurer())[0].deviations)
+    assert not any("Trial duration" in text for text in run(FakeMeasurer(), (64,), "duration_ms=30000")[0].deviations)
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        (bed(1), "needs at least 2 tester ports, topology 'fake' has 1"),
+        (TestBed("mixed", (*bed(2).ports, TestPort(3, "p3", 10**10))), "needs tester ports of one line rate"),
+    ],
+)
+def test_beds_that_the_pattern_cannot_use_are_refused(ports: TestBed, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        TEST.check(ports, resolve(TEST.name, TEST.parameters, ()))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("sweep_start_pct=50", "sweep_end_pct=40"), ("search_min_pct=60",), ("search_max_pct=40",)],
+)
+def test_contradicting_parameters_are_refused(settings: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError):
+        TEST.check(bed(), resolve(TEST.name, TEST.parameters, settings))
+
+
+def test_bursts_are_asked_for_only_when_wanted() -> None:
+    measurer = FakeMeasurer()
+    run(measurer, (64,), "parts=throughput")
+    run(measurer, (64,), "parts=throughput", "burst_frames=24")
+    assert [spec.streams[0].burst and spec.streams[0].burst.frames for spec in measurer.specs] == [None, 24]

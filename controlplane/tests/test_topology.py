@@ -1,0 +1,68 @@
+"""Topologies: the shipped files, ranges and defaults, and the document for the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from p4mesh.topology import load_topology
+from p4mesh.topology.engine_config import SpecialPorts, engine_config
+from p4mesh.topology.loader import parse_topology
+from p4mesh.topology.model import PortRef
+
+TOPOLOGIES = Path(__file__).parents[2] / "topologies"
+SPECIAL = SpecialPorts(loop=509, cpu=510, drop=511)
+
+
+@pytest.mark.parametrize("path", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_shipped_topology_is_valid_and_named_like_its_file(path: Path) -> None:
+    assert load_topology(path).name == path.stem
+
+
+def test_the_white_rabbit_switch_has_its_published_values() -> None:
+    """24 bytes of egress overhead, 64 frames of queue, 122 bytes of look-ahead, +1 ppm."""
+    document = engine_config(load_topology(TOPOLOGIES / "wrs-18x1g.yaml"), SPECIAL)
+    (device,) = document["devices"]
+    assert len(device["ports"]) == 18
+    assert device["ports"][0] == {
+        "id": 1,
+        "rate_bps": 10**9,
+        "inter_frame_gap_bits": 128,
+        "clock_ppb": 1000,
+        "queue_frames": 64,
+    }
+    assert device["model"]["forwarding"] == {"cut_through": {"lookahead_bytes": 122}}
+    assert device["model"]["latency_ps"] == 1_720_000
+    assert device["model"]["mac_table"] == {"size": 2048, "ways": 4, "aging_ps": 300 * 10**12}
+    assert device["model"]["lookup"] == {"rate_fps": 4_700_000, "overload_pass_ppm": 200}
+
+
+def test_tester_ports_and_special_ports_reach_the_engine() -> None:
+    document = engine_config(load_topology(TOPOLOGIES / "back-to-back.yaml"), SPECIAL)
+    assert document["tester"]["loop"]["port"] == 509
+    assert document["tester"]["cpu_port"] == 510
+    assert document["tester"]["drop_port"] == 511
+    assert document["tester"]["timestamp_tick_ps"] == 1000
+    assert document["links"] == [
+        {"a": {"node": "tester", "port": 1}, "b": {"node": "tester", "port": 2}, "delay_ps": 10_000}
+    ]
+
+
+def test_ranges_pair_up_in_order() -> None:
+    text = """
+name: crossed
+tester:
+  ports:
+    - {numbers: "1-2,4", rate_bps: 1000000000, name: east}
+    - {numbers: 3, rate_bps: 1000000000, name: west, ifg_bytes: 11, clock_offset_ppm: -2.5}
+links:
+  - {from: "tester:1,3", to: "tester:2,4", latency_ns: 0.25}
+"""
+    topology = parse_topology("crossed.yaml", text)
+    assert [port.name for port in topology.tester_ports] == ["east1", "east2", "west3", "east4"]
+    assert topology.links[1].ends == (PortRef("tester", 3), PortRef("tester", 4))
+    document = engine_config(topology, SPECIAL)
+    assert document["links"][1]["delay_ps"] == 250
+    assert document["tester"]["ports"][2]["clock_ppb"] == -2500
+    assert document["tester"]["ports"][2]["inter_frame_gap_bits"] == 88
