@@ -1,0 +1,19 @@
+//! A program on real frames: Linux interfaces in wall-clock time, or pcap files.
+//!
+//! Owns: sockets, pcap files, the wall clock, and the loop that feeds a switch
+//! ([`Runner`]: no rates, no delays, every queue is served at once). Refuses: what a program does
+//! with a frame (`p4mesh-pipeline`), P4Runtime, virtual time (`p4mesh-sim`).
+//!
+//! This is the only crate of the engine with `unsafe` code, all of it in `packet_socket`.
+
+mod error;
+mod packet_socket;
+mod pcap;
+mod replay;
+mod runner;
+
+pub use error::IoError;
+pub use packet_socket::{wait_readable, PacketSocket};
+pub use pcap::{PcapReader, PcapRecord, PcapWriter};
+pub use replay::{replay, PortFiles};
+pub use runner::{Drops, Runner, RunnerLimits};

@@ -1,0 +1,287 @@
+//! Raw frames of a Linux interface (AF_PACKET), many per system call.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use crate::IoError;
+
+/// Frames per system call.
+pub const BATCH: usize = 64;
+/// Longest frame; jumbo frames of 9 KiB and some headroom fit.
+pub const MAX_FRAME_BYTES: usize = 10_240;
+/// Kernel buffers per direction.
+const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
+
+/// A socket on one interface, in promiscuous mode, non-blocking.
+pub struct PacketSocket {
+    interface: String,
+    socket: OwnedFd,
+    received: Vec<u8>,
+    /// Frames that wait to be sent, one after the other, with their ends.
+    pending: Vec<u8>,
+    pending_ends: Vec<usize>,
+    /// Frames that the kernel did not take because its queue was full or the link down.
+    pub send_drops: u64,
+}
+
+impl PacketSocket {
+    /// Opens an interface; needs CAP_NET_RAW.
+    pub fn open(interface: &str) -> Result<PacketSocket, IoError> {
+        let name = CString::new(interface).map_err(|_| IoError::Interface {
+            interface: interface.to_string(),
+            problem: "the name contains a zero byte".to_string(),
+        })?;
+        // SAFETY: `name` is a valid C string.
+        let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+        if index == 0 {
+            let problem = "no such interface".to_string();
+            return Err(IoError::Interface {
+                interface: interface.to_string(),
+                problem,
+            });
+        }
+        let failed = |action: &'static str| IoError::Socket {
+            interface: interface.to_string(),
+            action,
+            source: io::Error::last_os_error(),
+        };
+        let protocol = (libc::ETH_P_ALL as u16).to_be();
+        // SAFETY: no pointers are passed.
+        let descriptor = unsafe {
+            libc::socket(
+                libc::AF_PACKET,
+                libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
+                libc::c_int::from(protocol),
+            )
+        };
+        if descriptor < 0 {
+            return Err(failed("open a packet socket (CAP_NET_RAW is needed)"));
+        }
+        // SAFETY: the descriptor is new and belongs to nobody else.
+        let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = protocol;
+        address.sll_ifindex = index as i32;
+        // SAFETY: the pointer and the length describe `address`.
+        let bound = unsafe {
+            libc::bind(
+                descriptor,
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        };
+        if bound != 0 {
+            return Err(failed("bind"));
+        }
+        // SAFETY: all-zero is a valid value of this plain C struct.
+        let mut membership: libc::packet_mreq = unsafe { zeroed() };
+        membership.mr_ifindex = index as i32;
+        membership.mr_type = libc::PACKET_MR_PROMISC as u16;
+        set_option(
+            descriptor,
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            &membership,
+        )
+        .map_err(|_| failed("set promiscuous mode"))?;
+        set_option(
+            descriptor,
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            &1 as &libc::c_int,
+        )
+        .map_err(|_| failed("ignore outgoing frames"))?;
+        for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
+            // Only a matter of speed; it needs a capability that a container may lack.
+            let _ = set_option(descriptor, libc::SOL_SOCKET, option, &SOCKET_BUFFER_BYTES);
+        }
+        Ok(PacketSocket {
+            interface: interface.to_string(),
+            socket,
+            received: vec![0; BATCH * MAX_FRAME_BYTES],
+            pending: Vec::with_capacity(BATCH * 2_048),
+            pending_ends: Vec::with_capacity(BATCH),
+            send_drops: 0,
+        })
+    }
+
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Receives up to [`BATCH`] frames that wait and hands them to `handle`. Returns how many.
+    pub fn receive(&mut self, mut handle: impl FnMut(&[u8])) -> Result<usize, IoError> {
+        // SAFETY: all-zero is a valid value of these plain C structs.
+        let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+            unsafe { (zeroed(), zeroed()) };
+        for (index, chunk) in self.received.chunks_exact_mut(MAX_FRAME_BYTES).enumerate() {
+            vectors[index] = libc::iovec {
+                iov_base: chunk.as_mut_ptr().cast(),
+                iov_len: chunk.len(),
+            };
+            headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
+            headers[index].msg_hdr.msg_iovlen = 1;
+        }
+        // SAFETY: the headers point to vectors, these to parts of `received`; all outlive the call.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                BATCH as _,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
+        };
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::EINTR | libc::ENETDOWN) => Ok(0),
+                _ => Err(IoError::Socket {
+                    interface: self.interface.clone(),
+                    action: "receive",
+                    source: error,
+                }),
+            };
+        }
+        let frames = self
+            .received
+            .chunks_exact(MAX_FRAME_BYTES)
+            .zip(&headers)
+            .take(count as usize);
+        for (chunk, header) in frames {
+            handle(&chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)]);
+        }
+        Ok(count as usize)
+    }
+
+    /// Queues a frame; [`PacketSocket::flush`] sends it. A full batch is sent at once.
+    pub fn send(&mut self, frame: &[u8]) -> Result<(), IoError> {
+        self.pending.extend_from_slice(frame);
+        self.pending_ends.push(self.pending.len());
+        if self.pending_ends.len() == BATCH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is queued. Frames that the kernel does not take are dropped and counted, as a
+    /// full queue of a switch would.
+    pub fn flush(&mut self) -> Result<(), IoError> {
+        if self.pending_ends.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: all-zero is a valid value of these plain C structs.
+        let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+            unsafe { (zeroed(), zeroed()) };
+        let count = self.pending_ends.len();
+        let mut begin = 0;
+        for (index, &end) in self.pending_ends.iter().enumerate() {
+            let frame = &mut self.pending[begin..end];
+            vectors[index] = libc::iovec {
+                iov_base: frame.as_mut_ptr().cast(),
+                iov_len: frame.len(),
+            };
+            headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
+            headers[index].msg_hdr.msg_iovlen = 1;
+            begin = end;
+        }
+        let mut first = 0;
+        let mut outcome = Ok(());
+        while first < count {
+            // SAFETY: as in `receive`; `first` is within the array.
+            let sent = unsafe {
+                libc::sendmmsg(
+                    self.socket.as_raw_fd(),
+                    headers.as_mut_ptr().add(first),
+                    (count - first) as _,
+                    libc::MSG_DONTWAIT as _,
+                )
+            };
+            if sent > 0 {
+                first += sent as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // The first frame is refused (too long, too short, no room, link down): count it.
+                Some(
+                    libc::EAGAIN
+                    | libc::ENOBUFS
+                    | libc::EMSGSIZE
+                    | libc::EINVAL
+                    | libc::ENETDOWN
+                    | libc::ENXIO,
+                ) => {
+                    self.send_drops += 1;
+                    first += 1;
+                }
+                _ => {
+                    outcome = Err(IoError::Socket {
+                        interface: self.interface.clone(),
+                        action: "send",
+                        source: error,
+                    });
+                    break;
+                }
+            }
+        }
+        self.pending.clear();
+        self.pending_ends.clear();
+        outcome
+    }
+}
+
+impl AsRawFd for PacketSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+/// Waits until one of the sockets has frames, or for at most `timeout`.
+pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
+    let entry = |&fd: &RawFd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut entries: Vec<libc::pollfd> = descriptors.iter().map(entry).collect();
+    let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
+    // SAFETY: pointer and length describe `entries`. The result does not matter: the caller looks
+    // at every socket afterwards.
+    unsafe {
+        libc::poll(
+            entries.as_mut_ptr(),
+            entries.len() as libc::nfds_t,
+            milliseconds,
+        )
+    };
+}
+
+fn set_option<T>(
+    descriptor: RawFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &T,
+) -> Result<(), ()> {
+    // SAFETY: pointer and length describe `value`, a plain C value.
+    let result = unsafe {
+        libc::setsockopt(
+            descriptor,
+            level,
+            name,
+            (value as *const T).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(())
+    }
+}
