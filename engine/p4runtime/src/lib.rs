@@ -4,7 +4,32 @@
 //! their errors, packet I/O headers. Refuses: forwarding state (that is
 //! [`p4mesh_pipeline::Switch`]'s), ports, clocks, and knowing what a tester is.
 
+mod actions;
+mod arbitration;
+mod batch;
+mod cells;
+mod codec;
+mod data;
+mod device;
+mod digests;
+mod idle;
+mod keys;
+mod packet;
+mod profiles;
 pub mod proto;
+mod reader;
+mod reconcile;
+mod refusal;
+mod replication;
+mod schema;
+mod schema_build;
+mod server;
+mod service;
+mod state;
+mod tables;
 mod target;
+mod value;
 
+pub use server::{Server, ServerError};
+pub use service::API_VERSION;
 pub use target::{Event, Notifier, PacketIoCounters, PacketIoCounts, SharedTarget, Target};

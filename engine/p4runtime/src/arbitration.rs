@@ -1,0 +1,225 @@
+//! Primary and backup controllers (section 5): who may write, and who is told what.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tonic::{Code, Status};
+
+use crate::proto;
+use crate::proto::stream::{MasterArbitrationUpdate, Role};
+
+/// One open StreamChannel.
+pub type StreamId = u64;
+
+/// A role by name and (deprecated) number; the default role has neither.
+pub type RoleKey = (String, u64);
+
+/// Streams that one role may have.
+const MAX_STREAMS_PER_ROLE: usize = 64;
+
+#[derive(Debug, Default)]
+struct RoleState {
+    /// The highest election id ever seen from a primary.
+    highest: Option<u128>,
+}
+
+#[derive(Debug)]
+struct Controller {
+    role: RoleKey,
+    election_id: Option<u128>,
+}
+
+/// The controllers of one device.
+#[derive(Debug, Default)]
+pub struct Arbiter {
+    roles: BTreeMap<RoleKey, RoleState>,
+    controllers: HashMap<StreamId, Controller>,
+}
+
+/// Notifications to send, in order.
+pub type Notices = Vec<(StreamId, MasterArbitrationUpdate)>;
+
+impl Arbiter {
+    /// Handles an arbitration message of a stream.
+    ///
+    /// # Errors
+    /// The status that the stream is to be closed with (section 5.3).
+    pub fn update(
+        &mut self,
+        device_id: u64,
+        stream: StreamId,
+        message: &MasterArbitrationUpdate,
+    ) -> Result<Notices, Status> {
+        let role: RoleKey = match &message.role {
+            None => RoleKey::default(),
+            Some(role) => (role.name.clone(), role.id),
+        };
+        let known = self
+            .controllers
+            .get(&stream)
+            .map(|controller| controller.role.clone());
+        if message.device_id != device_id {
+            let text = format!(
+                "device_id {} is not this device; valid: {device_id}",
+                message.device_id
+            );
+            return Err(match known {
+                None => Status::not_found(text),
+                Some(_) => Status::failed_precondition(text),
+            });
+        }
+        if known.as_ref().is_some_and(|known| *known != role) {
+            return Err(Status::failed_precondition(
+                "a stream cannot change its role; open a new one",
+            ));
+        }
+        if message
+            .role
+            .as_ref()
+            .is_some_and(|role| role.config.is_some())
+        {
+            return Err(Status::invalid_argument(
+                "role.config is not supported: leave it unset for full access",
+            ));
+        }
+        let election_id = message.election_id.map(|id| id.value());
+        let mut others = self.controllers.iter().filter(|(id, _)| **id != stream);
+        if election_id.is_some()
+            && others.any(|(_, other)| other.role == role && other.election_id == election_id)
+        {
+            return Err(Status::invalid_argument(format!(
+                "election_id {} is used by another controller",
+                election_id.unwrap_or_default()
+            )));
+        }
+        let count = self
+            .controllers
+            .values()
+            .filter(|other| other.role == role)
+            .count();
+        if known.is_none() && count >= MAX_STREAMS_PER_ROLE {
+            return Err(Status::resource_exhausted(format!(
+                "the role has {count} streams already"
+            )));
+        }
+        let was_primary = self.primary(&role) == Some(stream);
+        self.controllers.insert(
+            stream,
+            Controller {
+                role: role.clone(),
+                election_id,
+            },
+        );
+        let state = self.roles.entry(role.clone()).or_default();
+        if election_id.is_some() && election_id >= state.highest {
+            state.highest = election_id;
+            return Ok(self.notices(device_id, &role, None));
+        }
+        match was_primary {
+            true => Ok(self.notices(device_id, &role, None)),
+            false => Ok(self.notices(device_id, &role, Some(stream))),
+        }
+    }
+
+    /// Forgets a stream; tells the others when it was the primary.
+    pub fn close(&mut self, device_id: u64, stream: StreamId) -> Notices {
+        let Some(role) = self.controllers.get(&stream).map(|one| one.role.clone()) else {
+            return Notices::new();
+        };
+        let was_primary = self.primary(&role) == Some(stream);
+        self.controllers.remove(&stream);
+        match was_primary {
+            true => self.notices(device_id, &role, None),
+            false => Notices::new(),
+        }
+    }
+
+    /// The primary stream of a role.
+    pub fn primary(&self, role: &RoleKey) -> Option<StreamId> {
+        let highest = self.roles.get(role)?.highest?;
+        self.controllers
+            .iter()
+            .find(|(_, one)| one.role == *role && one.election_id == Some(highest))
+            .map(|(id, _)| *id)
+    }
+
+    /// The primary streams of all roles.
+    pub fn primaries(&self) -> Vec<StreamId> {
+        self.roles
+            .keys()
+            .filter_map(|role| self.primary(role))
+            .collect()
+    }
+
+    /// True when this stream is the primary of its role.
+    pub fn is_primary(&self, stream: StreamId) -> bool {
+        self.controllers
+            .get(&stream)
+            .is_some_and(|one| self.primary(&one.role) == Some(stream))
+    }
+
+    /// Checks that a request comes from the primary of its role (section 12).
+    ///
+    /// # Errors
+    /// NOT_FOUND for a role that no controller has claimed, PERMISSION_DENIED otherwise.
+    pub fn check(&self, role: &RoleKey, election_id: Option<u128>) -> Result<(), Status> {
+        if *role != RoleKey::default() && !self.roles.contains_key(role) {
+            return Err(Status::not_found(format!(
+                "no controller has the role '{}'",
+                role.0
+            )));
+        }
+        let primary = self.primary(role);
+        let primary_id = primary.and_then(|id| self.controllers[&id].election_id);
+        if primary.is_none() {
+            return Err(Status::permission_denied(
+                "there is no primary controller; send an arbitration update first",
+            ));
+        }
+        if primary_id != Some(election_id.unwrap_or_default()) {
+            return Err(Status::permission_denied(format!(
+                "not primary: the request has election_id {}, the primary has {}",
+                election_id.unwrap_or_default(),
+                primary_id.unwrap_or_default()
+            )));
+        }
+        Ok(())
+    }
+
+    fn notices(&self, device_id: u64, role: &RoleKey, only: Option<StreamId>) -> Notices {
+        let primary = self.primary(role);
+        let highest = self.roles.get(role).and_then(|state| state.highest);
+        let mut streams: Vec<StreamId> = self
+            .controllers
+            .iter()
+            .filter(|(id, one)| one.role == *role && only.is_none_or(|only| only == **id))
+            .map(|(id, _)| *id)
+            .collect();
+        // Backups first, then the primary (section 5.3).
+        streams.sort_by_key(|id| (Some(*id) == primary, *id));
+        streams
+            .into_iter()
+            .map(|stream| {
+                let (code, text) = match primary {
+                    Some(id) if id == stream => (Code::Ok, "this controller is primary"),
+                    Some(_) => (Code::AlreadyExists, "another controller is primary"),
+                    None => (Code::NotFound, "there is no primary controller"),
+                };
+                let update = MasterArbitrationUpdate {
+                    device_id,
+                    role: (*role != RoleKey::default()).then(|| Role {
+                        id: role.1,
+                        name: role.0.clone(),
+                        config: None,
+                    }),
+                    election_id: highest.map(proto::Uint128::from),
+                    status: Some(proto::Status {
+                        code: code as i32,
+                        message: text.to_string(),
+                        details: Vec::new(),
+                    }),
+                };
+                (stream, update)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,181 @@
+//! Write batches (sections 12.1 and 12.2): the updates of a request, in order, with atomicity.
+
+use p4mesh_pipeline::Switch;
+use tonic::Code;
+
+use crate::proto::entity::EntityKind;
+use crate::proto::service::{Atomicity, Update, UpdateType};
+use crate::refusal::{Outcome, Refusal};
+use crate::replication;
+use crate::state::{State, Undo, Writer};
+use crate::target::Target;
+
+/// Updates that run under one hold of the target's lock, where atomicity allows a break.
+pub const SLICE: usize = 256;
+
+impl Writer<'_> {
+    /// Applies one update.
+    pub fn apply(&mut self, update: &Update) -> Outcome<()> {
+        let kind = match UpdateType::try_from(update.r#type) {
+            Ok(UpdateType::Unspecified) | Err(_) => {
+                return Err(Refusal::invalid(format!(
+                    "update type {} is not valid; valid: INSERT, MODIFY, DELETE",
+                    update.r#type
+                )))
+            }
+            Ok(kind) => kind,
+        };
+        let Some(entity) = update
+            .entity
+            .as_ref()
+            .and_then(|entity| entity.entity.as_ref())
+        else {
+            return Err(Refusal::invalid("the update has no entity"));
+        };
+        match entity {
+            EntityKind::TableEntry(entry) => self.write_table_entry(kind, entry),
+            EntityKind::ActionProfileMember(entry) => self.write_member(kind, entry),
+            EntityKind::ActionProfileGroup(entry) => self.write_group(kind, entry),
+            EntityKind::MeterEntry(entry) => self.write_meter(kind, entry),
+            EntityKind::DirectMeterEntry(entry) => self.write_direct_meter(kind, entry),
+            EntityKind::CounterEntry(entry) => self.write_counter(kind, entry),
+            EntityKind::DirectCounterEntry(entry) => self.write_direct_counter(kind, entry),
+            EntityKind::PacketReplicationEngineEntry(entry) => self.write_replication(kind, entry),
+            EntityKind::ValueSetEntry(entry) => self.write_value_set(kind, entry),
+            EntityKind::RegisterEntry(entry) => self.write_register(kind, entry),
+            EntityKind::DigestEntry(entry) => self.write_digest(kind, entry),
+            EntityKind::ExternEntry(entry) => Err(Refusal::unimplemented(format!(
+                "extern type {:#x} is not supported",
+                entry.extern_type_id
+            ))),
+        }
+    }
+}
+
+/// What a batch runs on: the committed program on the target, or a saved one on a switch of its
+/// own.
+pub enum Place<'a> {
+    Target(&'a mut dyn Target),
+    Saved(&'a mut Switch),
+}
+
+impl Place<'_> {
+    fn now_ps(&self) -> u64 {
+        match self {
+            Place::Target(target) => target.now_ps(),
+            Place::Saved(_) => 0,
+        }
+    }
+
+    fn check(&self, update: &Update) -> Outcome<()> {
+        match (
+            self,
+            update
+                .entity
+                .as_ref()
+                .and_then(|entity| entity.entity.as_ref()),
+        ) {
+            (Place::Target(target), Some(EntityKind::PacketReplicationEngineEntry(entry))) => {
+                replication::check_ports(entry, *target)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub fn switch(&mut self) -> Outcome<&mut Switch> {
+        match self {
+            Place::Saved(switch) => Ok(switch),
+            Place::Target(target) => target
+                .switch()
+                .ok_or_else(|| Refusal::precondition("the target has no program")),
+        }
+    }
+}
+
+/// Applies updates one by one and notes each outcome.
+pub fn continue_on_error(
+    state: &mut State,
+    mut place: Place,
+    updates: &[Update],
+    outcomes: &mut Vec<Outcome<()>>,
+) {
+    let now_ps = place.now_ps();
+    for update in updates {
+        let outcome = place.check(update).and_then(|()| {
+            let switch = place.switch()?;
+            let mut writer = Writer {
+                state,
+                switch,
+                now_ps,
+                undo: None,
+            };
+            writer.apply(update)
+        });
+        outcomes.push(outcome);
+    }
+}
+
+/// Applies all updates or none. The target is locked throughout, so that the batch is atomic for
+/// the data plane too. When one fails, the others are ABORTED.
+pub fn all_or_none(
+    state: &mut State,
+    mut place: Place,
+    updates: &[Update],
+    outcomes: &mut Vec<Outcome<()>>,
+) {
+    let now_ps = place.now_ps();
+    let mut undo: Vec<Undo> = Vec::new();
+    let mut failure = None;
+    for (index, update) in updates.iter().enumerate() {
+        let outcome = place.check(update).and_then(|()| {
+            let switch = place.switch()?;
+            let mut writer = Writer {
+                state,
+                switch,
+                now_ps,
+                undo: Some(std::mem::take(&mut undo)),
+            };
+            let outcome = writer.apply(update);
+            undo = writer.undo.take().unwrap_or_default();
+            outcome
+        });
+        if let Err(refusal) = outcome {
+            failure = Some((index, refusal));
+            break;
+        }
+    }
+    let Some((failed, mut refusal)) = failure else {
+        outcomes.extend(updates.iter().map(|_| Ok(())));
+        return;
+    };
+    if let Ok(switch) = place.switch() {
+        let mut writer = Writer {
+            state,
+            switch,
+            now_ps,
+            undo: None,
+        };
+        for step in undo.into_iter().rev() {
+            if let Err(problem) = step(&mut writer) {
+                refusal.code = Code::Internal;
+                refusal.message.push_str(&format!(
+                    "; taking back the updates before it failed too: {}",
+                    problem.message
+                ));
+                break;
+            }
+        }
+    }
+    for index in 0..updates.len() {
+        outcomes.push(Err(match index == failed {
+            true => refusal.clone(),
+            false => Refusal::aborted(format!("not applied: update number {failed} failed")),
+        }));
+    }
+}
+
+/// The atomicity of a request.
+pub fn atomicity(value: i32) -> Outcome<Atomicity> {
+    Atomicity::try_from(value)
+        .map_err(|_| Refusal::invalid(format!("atomicity {value} is not valid")))
+}

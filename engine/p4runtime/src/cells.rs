@@ -1,0 +1,379 @@
+//! Counters, meters, registers and value sets (sections 9.3 to 9.4, 9.6, 9.7): writing.
+
+use std::collections::HashSet;
+
+use p4mesh_pipeline::{CounterCell, EntryRef, KeyMatch, MeterConfig as PipelineMeter};
+
+use crate::data;
+use crate::keys;
+use crate::proto::entity::*;
+use crate::proto::info::MeterType;
+use crate::proto::service::UpdateType;
+use crate::refusal::{Outcome, Refusal};
+use crate::schema::{ArraySchema, TableSchema};
+use crate::state::Writer;
+use crate::tables::entry_key;
+
+/// A cell of the pipeline for a message.
+pub fn to_cell(data: &CounterData) -> Outcome<CounterCell> {
+    if data.byte_count < 0 || data.packet_count < 0 {
+        return Err(Refusal::invalid("counter data is negative"));
+    }
+    Ok(CounterCell {
+        packets: data.packet_count as u64,
+        bytes: data.byte_count as u64,
+    })
+}
+
+/// A meter configuration of the pipeline; `kind` restricts it (section 9.4).
+pub fn to_meter(owner: &str, kind: MeterType, config: &MeterConfig) -> Outcome<PipelineMeter> {
+    let bad = |problem: &str| Err(Refusal::invalid(format!("{owner}: {problem}")));
+    if [
+        config.cir,
+        config.cburst,
+        config.pir,
+        config.pburst,
+        config.eburst,
+    ]
+    .iter()
+    .any(|value| *value < 0)
+    {
+        return bad("a meter rate or burst is negative");
+    }
+    let single = config.cir == config.pir && config.cburst == config.pburst;
+    match kind {
+        MeterType::TwoRateThreeColor if config.eburst != 0 => {
+            bad("eburst is for single rate meters, this meter has two rates")
+        }
+        MeterType::SingleRateTwoColor if config.eburst != 0 => {
+            bad("eburst is for three colours, this meter has two")
+        }
+        MeterType::SingleRateTwoColor | MeterType::SingleRateThreeColor if !single => {
+            bad("a single rate meter needs cir = pir and cburst = pburst")
+        }
+        MeterType::SingleRateThreeColor if config.eburst != 0 => Err(Refusal::unimplemented(
+            format!("{owner}: an excess burst (eburst) is not supported"),
+        )),
+        MeterType::TwoRateThreeColor if config.pir < config.cir => {
+            bad("the peak rate is below the committed rate")
+        }
+        _ => Ok(PipelineMeter {
+            committed_rate_per_s: config.cir as u64,
+            committed_burst: config.cburst as u64,
+            peak_rate_per_s: config.pir as u64,
+            peak_burst: config.pburst as u64,
+        }),
+    }
+}
+
+/// The message for a meter configuration.
+pub fn from_meter(config: PipelineMeter) -> MeterConfig {
+    MeterConfig {
+        cir: config.committed_rate_per_s as i64,
+        cburst: config.committed_burst as i64,
+        pir: config.peak_rate_per_s as i64,
+        pburst: config.peak_burst as i64,
+        eburst: 0,
+    }
+}
+
+/// The cells that an index names: one, or all when it is left out.
+pub fn cell_range(
+    kind: &str,
+    array: &ArraySchema,
+    index: Option<Index>,
+) -> Outcome<std::ops::Range<usize>> {
+    match index {
+        None => Ok(0..array.size),
+        Some(Index { index }) if index < 0 => Err(Refusal::invalid(format!(
+            "{kind} '{}': index {index} is negative",
+            array.name
+        ))),
+        Some(Index { index }) if index as u64 >= array.size as u64 => {
+            Err(Refusal::out_of_range(format!(
+                "{kind} '{}': index {index} is out of range; valid: 0 to {}",
+                array.name,
+                array.size.saturating_sub(1)
+            )))
+        }
+        Some(Index { index }) => Ok(index as usize..index as usize + 1),
+    }
+}
+
+/// Cells can only be modified.
+fn modify_only(kind: UpdateType, what: &str) -> Outcome<()> {
+    match kind {
+        UpdateType::Modify => Ok(()),
+        _ => Err(Refusal::invalid(format!(
+            "a {what} is always there; only MODIFY is valid"
+        ))),
+    }
+}
+
+impl Writer<'_> {
+    /// Handles a CounterEntry.
+    pub fn write_counter(&mut self, kind: UpdateType, entry: &CounterEntry) -> Outcome<()> {
+        modify_only(kind, "counter cell")?;
+        let schema = self.state.schema.clone();
+        let (_, array) = schema.counter(entry.counter_id)?;
+        let range = cell_range("counter", array, entry.index)?;
+        let Some(data) = &entry.data else {
+            return Ok(());
+        };
+        let cell = to_cell(data)?;
+        let before = match self.keeps_undo() {
+            true => self.switch.counter_cells(&array.name)?[range.clone()].to_vec(),
+            false => Vec::new(),
+        };
+        for index in range.clone() {
+            self.switch.counter_write(&array.name, index, cell)?;
+        }
+        let name = array.name.clone();
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                for (index, cell) in range.zip(before) {
+                    writer.switch.counter_write(&name, index, cell)?;
+                }
+                Ok(())
+            })
+        });
+        Ok(())
+    }
+
+    /// Handles a MeterEntry.
+    pub fn write_meter(&mut self, kind: UpdateType, entry: &MeterEntry) -> Outcome<()> {
+        modify_only(kind, "meter cell")?;
+        let schema = self.state.schema.clone();
+        let (_, meter) = schema.meter(entry.meter_id)?;
+        let name = meter.array.name.clone();
+        if entry.counter_data.is_some() {
+            return Err(Refusal::unimplemented(format!(
+                "meter '{name}': counter_data is not supported"
+            )));
+        }
+        let range = cell_range("meter", &meter.array, entry.index)?;
+        let owner = format!("meter '{name}'");
+        let config = entry
+            .config
+            .as_ref()
+            .map(|config| to_meter(&owner, meter.meter_type, config))
+            .transpose()?;
+        let mut before = Vec::new();
+        if self.keeps_undo() {
+            for index in range.clone() {
+                before.push(self.switch.meter_read(&name, index)?);
+            }
+        }
+        for index in range.clone() {
+            self.switch.meter_write(&name, index, config, self.now_ps)?;
+        }
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                let now = writer.now_ps;
+                for (index, config) in range.zip(before) {
+                    writer.switch.meter_write(&name, index, config, now)?;
+                }
+                Ok(())
+            })
+        });
+        Ok(())
+    }
+
+    /// Handles a RegisterEntry; without an index all cells get the value.
+    pub fn write_register(&mut self, kind: UpdateType, entry: &RegisterEntry) -> Outcome<()> {
+        modify_only(kind, "register cell")?;
+        let schema = self.state.schema.clone();
+        let (_, register) = schema.register(entry.register_id)?;
+        let name = register.array.name.clone();
+        let range = cell_range("register", &register.array, entry.index)?;
+        let Some(given) = &entry.data else {
+            return Err(Refusal::invalid(format!(
+                "register '{name}': data is not set"
+            )));
+        };
+        let bytes = data::to_scalar(register.kind, register.width_bits, given, || {
+            format!("register '{name}'")
+        })?;
+        let mut before = Vec::new();
+        if self.keeps_undo() {
+            for index in range.clone() {
+                before.push(self.switch.register_read(&name, index)?);
+            }
+        }
+        match entry.index {
+            None => self.switch.register_fill(&name, &bytes)?,
+            Some(_) => self.switch.register_write(&name, range.start, &bytes)?,
+        }
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                for (index, bytes) in range.zip(before) {
+                    writer.switch.register_write(&name, index, &bytes)?;
+                }
+                Ok(())
+            })
+        });
+        Ok(())
+    }
+
+    /// Handles a DirectCounterEntry.
+    pub fn write_direct_counter(
+        &mut self,
+        kind: UpdateType,
+        entry: &DirectCounterEntry,
+    ) -> Outcome<()> {
+        modify_only(kind, "direct counter cell")?;
+        let schema = self.state.schema.clone();
+        let (table, place) = direct_place(&schema, &entry.table_entry)?;
+        check_direct_counter(table)?;
+        let Some(data) = &entry.data else {
+            return Ok(());
+        };
+        let cell = to_cell(data)?;
+        let before = match self.keeps_undo() {
+            true => self
+                .switch
+                .direct_counter_read(&table.name, place.as_ref())?,
+            false => CounterCell::default(),
+        };
+        self.switch
+            .direct_counter_write(&table.name, place.as_ref(), cell)?;
+        let name = table.name.clone();
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                Ok(writer
+                    .switch
+                    .direct_counter_write(&name, place.as_ref(), before)?)
+            })
+        });
+        Ok(())
+    }
+
+    /// Handles a DirectMeterEntry.
+    pub fn write_direct_meter(
+        &mut self,
+        kind: UpdateType,
+        entry: &DirectMeterEntry,
+    ) -> Outcome<()> {
+        modify_only(kind, "direct meter cell")?;
+        let schema = self.state.schema.clone();
+        let (table, place) = direct_place(&schema, &entry.table_entry)?;
+        let meter_kind = check_direct_meter(table)?;
+        if entry.counter_data.is_some() {
+            return Err(Refusal::unimplemented(format!(
+                "table '{}': counter_data of a meter is not supported",
+                table.name
+            )));
+        }
+        let config = entry
+            .config
+            .as_ref()
+            .map(|config| to_meter(&format!("table '{}'", table.name), meter_kind, config))
+            .transpose()?;
+        let before = match self.keeps_undo() {
+            true => self.switch.direct_meter_read(&table.name, place.as_ref())?,
+            false => None,
+        };
+        self.switch
+            .direct_meter_write(&table.name, place.as_ref(), config, self.now_ps)?;
+        let name = table.name.clone();
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                let now = writer.now_ps;
+                Ok(writer
+                    .switch
+                    .direct_meter_write(&name, place.as_ref(), before, now)?)
+            })
+        });
+        Ok(())
+    }
+
+    /// Handles a ValueSetEntry.
+    pub fn write_value_set(&mut self, kind: UpdateType, entry: &ValueSetEntry) -> Outcome<()> {
+        modify_only(kind, "value set")?;
+        let schema = self.state.schema.clone();
+        let (_, value_set) = schema.value_set(entry.value_set_id)?;
+        let name = value_set.name.clone();
+        let owner = || format!("value set '{}'", value_set.name);
+        if entry.members.len() > value_set.size {
+            return Err(Refusal::exhausted(format!(
+                "{}: {} members are above its size of {}",
+                owner(),
+                entry.members.len(),
+                value_set.size
+            )));
+        }
+        let mut members = Vec::with_capacity(entry.members.len());
+        let mut seen = HashSet::new();
+        for member in &entry.members {
+            let key = keys::to_key(&owner, &value_set.fields, &member.r#match)?;
+            if !seen.insert(key.clone()) {
+                return Err(Refusal::exists(format!(
+                    "{}: a member is given twice",
+                    owner()
+                )));
+            }
+            members.push(key);
+        }
+        let before = match self.keeps_undo() {
+            true => self.switch.value_set_read(&name)?,
+            false => Vec::new(),
+        };
+        self.switch.value_set_write(&name, &members)?;
+        self.on_undo(|| {
+            Box::new(move |writer| Ok(writer.switch.value_set_write(&name, &before)?))
+        });
+        Ok(())
+    }
+}
+
+/// The entry that a direct resource belongs to, owned.
+pub enum DirectPlace {
+    Key(Vec<KeyMatch>, i32),
+    Default,
+}
+
+impl DirectPlace {
+    pub fn as_ref(&self) -> EntryRef<'_> {
+        match self {
+            DirectPlace::Key(key, priority) => EntryRef::Key {
+                key,
+                priority: *priority,
+            },
+            DirectPlace::Default => EntryRef::Default,
+        }
+    }
+}
+
+/// The table and entry of a direct resource.
+pub fn direct_place<'a>(
+    schema: &'a crate::schema::Schema,
+    entry: &Option<TableEntry>,
+) -> Outcome<(&'a TableSchema, DirectPlace)> {
+    let Some(entry) = entry else {
+        return Err(Refusal::invalid("a direct resource needs its table_entry"));
+    };
+    let (_, table) = schema.table(entry.table_id)?;
+    let place = match entry.is_default_action {
+        true => DirectPlace::Default,
+        false => DirectPlace::Key(entry_key(table, entry)?, entry.priority),
+    };
+    Ok((table, place))
+}
+
+/// Refuses a table without a direct counter.
+pub fn check_direct_counter(table: &TableSchema) -> Outcome<()> {
+    match table.direct_counter {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "table '{}' has no direct counter",
+            table.name
+        ))),
+    }
+}
+
+/// Refuses a table without a direct meter.
+pub fn check_direct_meter(table: &TableSchema) -> Outcome<MeterType> {
+    table
+        .direct_meter
+        .ok_or_else(|| Refusal::invalid(format!("table '{}' has no direct meter", table.name)))
+}

@@ -1,0 +1,535 @@
+//! One device behind the server: its configs, controllers and the calls on them. Everything here
+//! is synchronous; [`crate::service`] brings it to gRPC.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use p4mesh_pipeline::{Program, Switch};
+use prost::Message;
+use tonic::{Code, Status};
+
+use crate::arbitration::{Arbiter, Notices, RoleKey, StreamId};
+use crate::batch::{self, Place};
+use crate::digests::Digests;
+use crate::idle::IdleTracker;
+use crate::proto::info::P4Info;
+use crate::proto::service::*;
+use crate::proto::stream::*;
+use crate::reader::{Answers, Reader};
+use crate::reconcile;
+use crate::refusal::{batch_status, Outcome, Refusal, ERROR_SPACE};
+use crate::schema_build;
+use crate::state::State;
+use crate::target::{lock, Event, SharedTarget};
+
+/// A verified config.
+struct Config {
+    raw: ForwardingPipelineConfig,
+    program: Arc<Program>,
+    state: State,
+}
+
+/// A config that is saved and not committed: writes go to a switch of its own and into a log that
+/// the commit replays.
+struct Saved {
+    config: Config,
+    switch: Switch,
+    log: Vec<Update>,
+}
+
+/// The P4Runtime side of one device.
+pub struct Device {
+    device_id: u64,
+    target: SharedTarget,
+    pub arbiter: Arbiter,
+    committed: Option<Config>,
+    saved: Option<Saved>,
+    digests: Digests,
+    idle: IdleTracker,
+}
+
+/// What an event means for the controllers.
+#[derive(Default)]
+pub struct Dispatch {
+    /// To the primaries, in order.
+    pub messages: Vec<ResponseUpdate>,
+    pub packet_ins: u64,
+    pub dropped: u64,
+}
+
+fn role_key(name: &str, id: u64) -> RoleKey {
+    (name.to_string(), id)
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Status {
+        Status::new(refusal.code, refusal.message)
+    }
+}
+
+impl Device {
+    pub fn new(device_id: u64, target: SharedTarget) -> Device {
+        Device {
+            device_id,
+            target,
+            arbiter: Arbiter::default(),
+            committed: None,
+            saved: None,
+            digests: Digests::default(),
+            idle: IdleTracker::default(),
+        }
+    }
+
+    fn check_device(&self, device_id: u64) -> Result<(), Status> {
+        match device_id == self.device_id {
+            true => Ok(()),
+            false => Err(Status::not_found(format!(
+                "no device {device_id}; valid: {}",
+                self.device_id
+            ))),
+        }
+    }
+
+    /// Arbitration of a stream; see [`Arbiter::update`].
+    pub fn arbitrate(
+        &mut self,
+        stream: StreamId,
+        message: &MasterArbitrationUpdate,
+    ) -> Result<Notices, Status> {
+        self.arbiter.update(self.device_id, stream, message)
+    }
+
+    /// A stream has ended.
+    pub fn close(&mut self, stream: StreamId) -> Notices {
+        self.arbiter.close(self.device_id, stream)
+    }
+
+    /// Write (section 12).
+    pub fn write(&mut self, request: &WriteRequest) -> Result<(), Status> {
+        self.check_device(request.device_id)?;
+        let role = role_key(&request.role, request.role_id);
+        self.arbiter
+            .check(&role, request.election_id.map(|id| id.value()))?;
+        let atomicity = batch::atomicity(request.atomicity)?;
+        let mut outcomes: Vec<Outcome<()>> = Vec::with_capacity(request.updates.len());
+        if let Some(saved) = &mut self.saved {
+            let place = Place::Saved(&mut saved.switch);
+            let state = &mut saved.config.state;
+            match atomicity {
+                Atomicity::ContinueOnError => {
+                    batch::continue_on_error(state, place, &request.updates, &mut outcomes)
+                }
+                _ => batch::all_or_none(state, place, &request.updates, &mut outcomes),
+            }
+            let applied = request.updates.iter().zip(&outcomes);
+            saved.log.extend(
+                applied
+                    .filter(|(_, outcome)| outcome.is_ok())
+                    .map(|(update, _)| update.clone()),
+            );
+        } else {
+            let state = match &mut self.committed {
+                Some(config) => &mut config.state,
+                None => return Err(no_config()),
+            };
+            match atomicity {
+                Atomicity::ContinueOnError => {
+                    // The data plane may go on between slices.
+                    for slice in request.updates.chunks(batch::SLICE) {
+                        let mut target = lock(&self.target);
+                        let place = Place::Target(&mut *target);
+                        batch::continue_on_error(state, place, slice, &mut outcomes);
+                    }
+                }
+                _ => {
+                    let mut target = lock(&self.target);
+                    let place = Place::Target(&mut *target);
+                    batch::all_or_none(state, place, &request.updates, &mut outcomes);
+                }
+            }
+        }
+        match batch_status("updates", &outcomes) {
+            None => Ok(()),
+            Some(status) => Err(status),
+        }
+    }
+
+    /// Read (section 13): encoded ReadResponse messages, and the status when an entity failed.
+    pub fn read(&mut self, request: &ReadRequest) -> Result<(Vec<Bytes>, Option<Status>), Status> {
+        self.check_device(request.device_id)?;
+        let mut answers = Answers::default();
+        let mut outcomes = Vec::with_capacity(request.entities.len());
+        let mut run = |reader: &Reader| {
+            for wanted in &request.entities {
+                outcomes.push(reader.read(wanted, &mut answers));
+            }
+        };
+        match (&self.saved, &self.committed) {
+            (Some(saved), _) => run(&Reader {
+                state: &saved.config.state,
+                switch: &saved.switch,
+                now_ps: 0,
+            }),
+            (None, None) => return Err(no_config()),
+            (None, Some(config)) => {
+                let mut target = lock(&self.target);
+                let now_ps = target.now_ps();
+                let switch = target.switch().ok_or_else(no_config)?;
+                run(&Reader {
+                    state: &config.state,
+                    switch,
+                    now_ps,
+                });
+            }
+        }
+        Ok((answers.finish(), batch_status("reads", &outcomes)))
+    }
+
+    /// The checks of SetForwardingPipelineConfig before the config itself is looked at.
+    pub fn check_set(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
+        self.check_device(request.device_id)?;
+        let role = role_key(&request.role, request.role_id);
+        self.arbiter
+            .check(&role, request.election_id.map(|id| id.value()))
+    }
+
+    /// SetForwardingPipelineConfig (section 14) for a config that [`verify`] has accepted.
+    pub fn set(
+        &mut self,
+        action: PipelineAction,
+        verified: Option<Verified>,
+    ) -> Result<(), Status> {
+        match (action, verified) {
+            (PipelineAction::Verify, Some(_)) => Ok(()),
+            (PipelineAction::VerifyAndSave, Some(verified)) => {
+                let config = verified.config();
+                self.saved = Some(Saved {
+                    switch: reconcile::scratch(&config.program),
+                    config,
+                    log: Vec::new(),
+                });
+                Ok(())
+            }
+            (PipelineAction::VerifyAndCommit, Some(verified)) => {
+                self.commit(verified.config(), &[], false)
+            }
+            (PipelineAction::ReconcileAndCommit, Some(verified)) => self.reconcile(verified),
+            (PipelineAction::Commit, None) => {
+                let Some(saved) = self.saved.take() else {
+                    return Err(Status::not_found(
+                        "there is no saved config; use VERIFY_AND_SAVE first",
+                    ));
+                };
+                let state = State::new(saved.config.state.schema.clone());
+                let config = Config {
+                    state,
+                    ..saved.config
+                };
+                self.commit(config, &saved.log, false)
+            }
+            _ => Err(Status::internal("a config without its action")),
+        }
+    }
+
+    fn reconcile(&mut self, verified: Verified) -> Result<(), Status> {
+        let config = verified.config();
+        let Some(old) = &self.committed else {
+            return self.commit(config, &[], false);
+        };
+        let updates = {
+            let mut target = lock(&self.target);
+            let now_ps = target.now_ps();
+            let switch = target.switch().ok_or_else(no_config)?;
+            reconcile::dump(&old.state, switch, now_ps)?
+        };
+        // A trial first: when it fails, nothing has changed.
+        let mut trial_state = State::new(config.state.schema.clone());
+        let mut trial = reconcile::scratch(&config.program);
+        reconcile::replay(&mut trial_state, &mut trial, &updates, 0)?;
+        self.commit(config, &updates, true)
+    }
+
+    fn commit(
+        &mut self,
+        mut config: Config,
+        updates: &[Update],
+        replace: bool,
+    ) -> Result<(), Status> {
+        let mut target = lock(&self.target);
+        target.install(config.program.clone()).map_err(|reason| {
+            Status::internal(format!("the target refused the program: {reason}"))
+        })?;
+        let now_ps = target.now_ps();
+        let result = match target.switch() {
+            Some(switch) if replace => {
+                reconcile::replay(&mut config.state, switch, updates, now_ps)
+            }
+            Some(_) => {
+                let mut outcomes = Vec::new();
+                let place = Place::Target(&mut *target);
+                batch::continue_on_error(&mut config.state, place, updates, &mut outcomes);
+                outcomes.into_iter().collect()
+            }
+            None => Err(Refusal::precondition(
+                "the target has no program after install",
+            )),
+        };
+        self.committed = Some(config);
+        self.saved = None;
+        self.digests = Digests::default();
+        self.idle = IdleTracker::default();
+        result.map_err(Status::from)
+    }
+
+    /// GetForwardingPipelineConfig (section 15).
+    pub fn get(
+        &self,
+        request: &GetForwardingPipelineConfigRequest,
+    ) -> Result<GetForwardingPipelineConfigResponse, Status> {
+        self.check_device(request.device_id)?;
+        let kind = ResponseType::try_from(request.response_type).map_err(|_| {
+            Status::invalid_argument(format!(
+                "response type {} is not valid",
+                request.response_type
+            ))
+        })?;
+        let stored = match (&self.saved, &self.committed) {
+            (Some(saved), _) => Some(&saved.config.raw),
+            (None, committed) => committed.as_ref().map(|config| &config.raw),
+        };
+        let config = stored.map(|raw| ForwardingPipelineConfig {
+            p4info: match kind {
+                ResponseType::All | ResponseType::P4infoAndCookie => raw.p4info.clone(),
+                _ => None,
+            },
+            p4_device_config: match kind {
+                ResponseType::All | ResponseType::DeviceConfigAndCookie => {
+                    raw.p4_device_config.clone()
+                }
+                _ => Bytes::new(),
+            },
+            cookie: raw.cookie,
+        });
+        Ok(GetForwardingPipelineConfigResponse { config })
+    }
+
+    /// A PacketOut of a stream (section 16.1).
+    ///
+    /// # Errors
+    /// The StreamError to answer with.
+    pub fn packet_out(&mut self, stream: StreamId, packet: &PacketOut) -> Result<(), StreamError> {
+        self.try_packet_out(stream, packet).map_err(|refusal| {
+            stream_error(
+                refusal,
+                StreamErrorDetails::PacketOut(PacketOutError {
+                    packet_out: Some(packet.clone()),
+                }),
+            )
+        })
+    }
+
+    fn try_packet_out(&mut self, stream: StreamId, packet: &PacketOut) -> Outcome<()> {
+        if !self.arbiter.is_primary(stream) {
+            return Err(Refusal::denied(
+                "packet_out: this controller is not primary",
+            ));
+        }
+        let Some(config) = &self.committed else {
+            return Err(Refusal::precondition(
+                "packet_out: no pipeline config is set",
+            ));
+        };
+        let frame = match &config.state.schema.packet_out {
+            Some(header) => header.frame(packet)?,
+            None if packet.metadata.is_empty() => packet.payload.to_vec(),
+            None => {
+                return Err(Refusal::invalid(
+                    "packet_out: P4Info has no packet_out header, so there is no metadata",
+                ))
+            }
+        };
+        lock(&self.target).packet_out(frame);
+        Ok(())
+    }
+
+    /// A DigestListAck of a stream.
+    ///
+    /// # Errors
+    /// The StreamError to answer with.
+    pub fn digest_ack(&mut self, stream: StreamId, ack: &DigestListAck) -> Result<(), StreamError> {
+        let outcome = match (&self.committed, self.arbiter.is_primary(stream)) {
+            (_, false) => Err(Refusal::denied(
+                "digest_ack: this controller is not primary",
+            )),
+            (None, _) => Err(Refusal::precondition(
+                "digest_ack: no pipeline config is set",
+            )),
+            (Some(config), true) => {
+                self.digests
+                    .acknowledge(&config.state.schema, ack.digest_id, ack.list_id)
+            }
+        };
+        outcome.map_err(|refusal| {
+            stream_error(
+                refusal,
+                StreamErrorDetails::DigestListAck(DigestListAckError {
+                    digest_list_ack: Some(*ack),
+                }),
+            )
+        })
+    }
+
+    /// Turns events of the target into messages for the primaries.
+    pub fn dispatch(&mut self, events: &mut VecDeque<Event>, limit: usize) -> Dispatch {
+        let mut result = Dispatch::default();
+        let heard = !self.arbiter.primaries().is_empty();
+        for event in events.drain(..limit.min(events.len())) {
+            let Some(config) = &self.committed else {
+                result.dropped += u64::from(matches!(event, Event::PacketIn { .. }));
+                continue;
+            };
+            match event {
+                Event::PacketIn { frame } => {
+                    let frame = Bytes::from(frame);
+                    let packet = match &config.state.schema.packet_in {
+                        Some(header) => header.packet_in(frame),
+                        None => Some(PacketIn {
+                            payload: frame,
+                            metadata: Vec::new(),
+                        }),
+                    };
+                    match packet.filter(|_| heard) {
+                        Some(packet) => {
+                            result.packet_ins += 1;
+                            result.messages.push(ResponseUpdate::Packet(packet));
+                        }
+                        None => result.dropped += 1,
+                    }
+                }
+                Event::Digest {
+                    digest,
+                    fields,
+                    now_ps,
+                } => {
+                    let list = self.digests.add(&config.state, digest, fields, now_ps);
+                    result.messages.extend(list.map(ResponseUpdate::Digest));
+                }
+                Event::Clock { now_ps } => {
+                    let lists = self.digests.clock(&config.state, now_ps);
+                    result
+                        .messages
+                        .extend(lists.into_iter().map(ResponseUpdate::Digest));
+                    if self.idle.due(&config.state, now_ps) {
+                        let mut target = lock(&self.target);
+                        if let Some(switch) = target.switch() {
+                            let found = self.idle.scan(&config.state, switch, now_ps);
+                            result.messages.extend(
+                                found
+                                    .into_iter()
+                                    .map(ResponseUpdate::IdleTimeoutNotification),
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        result
+    }
+}
+
+fn no_config() -> Status {
+    Status::failed_precondition("no pipeline config is set")
+}
+
+/// A stream error for a refusal (section 16.7).
+pub fn stream_error(refusal: Refusal, details: StreamErrorDetails) -> StreamError {
+    StreamError {
+        canonical_code: refusal.code as i32,
+        message: refusal.message,
+        space: ERROR_SPACE.to_string(),
+        code: 0,
+        details: Some(details),
+    }
+}
+
+/// A config whose P4Info and program are known to fit.
+pub struct Verified {
+    raw: ForwardingPipelineConfig,
+    program: Arc<Program>,
+    state: State,
+}
+
+impl Verified {
+    fn config(self) -> Config {
+        Config {
+            raw: self.raw,
+            program: self.program,
+            state: self.state,
+        }
+    }
+}
+
+/// Reads and checks a config; takes no lock. COMMIT has none.
+///
+/// # Errors
+/// INVALID_ARGUMENT for a missing or superfluous config and for one that cannot be realized.
+pub fn verify(
+    action: i32,
+    config: Option<ForwardingPipelineConfig>,
+) -> Result<(PipelineAction, Option<Verified>), Status> {
+    let action = match PipelineAction::try_from(action) {
+        Ok(PipelineAction::Unspecified) | Err(_) => {
+            return Err(Status::invalid_argument(format!(
+                "action {action} is not valid; valid: VERIFY, VERIFY_AND_SAVE, VERIFY_AND_COMMIT, COMMIT, RECONCILE_AND_COMMIT"
+            )))
+        }
+        Ok(action) => action,
+    };
+    let raw = match (action, config) {
+        (PipelineAction::Commit, None) => return Ok((action, None)),
+        (PipelineAction::Commit, Some(_)) => {
+            return Err(Status::invalid_argument("COMMIT takes no config"))
+        }
+        (_, None) => return Err(Status::invalid_argument("the config is not set")),
+        (_, Some(raw)) => raw,
+    };
+    let p4info = raw
+        .p4info
+        .clone()
+        .ok_or_else(|| Status::invalid_argument("the config has no p4info"))?;
+    let info = P4Info::decode(p4info)
+        .map_err(|error| Status::invalid_argument(format!("p4info cannot be decoded: {error}")))?;
+    let text = std::str::from_utf8(&raw.p4_device_config).map_err(|_| {
+        Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON")
+    })?;
+    let program = Program::from_json(text)
+        .map_err(|error| Status::invalid_argument(format!("p4_device_config: {error}")))?;
+    let schema = schema_build::build(&info, &program)?;
+    let raw = ForwardingPipelineConfig {
+        // Copies, so that the request buffer is not kept.
+        p4info: raw.p4info.map(|bytes| Bytes::copy_from_slice(&bytes)),
+        p4_device_config: Bytes::copy_from_slice(&raw.p4_device_config),
+        cookie: raw.cookie,
+    };
+    let verified = Verified {
+        raw,
+        program: Arc::new(program),
+        state: State::new(Arc::new(schema)),
+    };
+    Ok((action, Some(verified)))
+}
+
+/// The status that ends a stream after a message that is no P4Runtime.
+pub fn unknown_message() -> StreamError {
+    stream_error(
+        Refusal {
+            code: Code::InvalidArgument,
+            message: "the stream message has no known content".to_string(),
+        },
+        StreamErrorDetails::Other(StreamOtherError { other: None }),
+    )
+}
+
+/// Streams by id.
+pub type Streams<T> = HashMap<StreamId, T>;

@@ -1,0 +1,498 @@
+//! Action profiles: members, groups and one-shot programming (section 9.2).
+
+use std::collections::BTreeSet;
+
+use p4mesh_pipeline::{ProfileGroup, ProfileMember};
+
+use crate::actions;
+use crate::proto::entity::{
+    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, WatchKind,
+};
+use crate::proto::info::SelectorSizeSemantics;
+use crate::proto::service::UpdateType;
+use crate::refusal::{Outcome, Refusal};
+use crate::schema::{ProfileSchema, Schema, TableSchema};
+use crate::state::{GroupExtra, OneShot, State, Writer, FIRST_HIDDEN_ID};
+
+fn owner(profile: &ProfileSchema) -> String {
+    format!("action profile '{}'", profile.name)
+}
+
+fn check_id(profile: &ProfileSchema, kind: &str, id: u32) -> Outcome<()> {
+    if id == 0 {
+        return Err(Refusal::invalid(format!(
+            "{}: {kind} id 0 is not valid",
+            owner(profile)
+        )));
+    }
+    if id >= FIRST_HIDDEN_ID {
+        return Err(Refusal::invalid(format!(
+            "{}: {kind} id {id} is above {}",
+            owner(profile),
+            FIRST_HIDDEN_ID - 1
+        )));
+    }
+    Ok(())
+}
+
+/// The call of a member: the action must be one of the tables that the profile implements.
+fn member_call(
+    schema: &Schema,
+    profile: &ProfileSchema,
+    action: &Action,
+) -> Outcome<p4mesh_pipeline::ActionCall> {
+    let (index, described) = schema
+        .action(action.action_id)
+        .map_err(|refusal| Refusal::invalid(format!("{}: {}", owner(profile), refusal.message)))?;
+    let used = profile.tables.iter().any(|table| {
+        let table: &TableSchema = &schema.tables[*table];
+        table
+            .actions
+            .iter()
+            .any(|item| item.action == index && item.in_entries)
+    });
+    if !used {
+        return Err(Refusal::invalid(format!(
+            "{}: none of its tables has the action '{}'",
+            owner(profile),
+            described.name
+        )));
+    }
+    actions::params_to_call(schema, index, action)
+}
+
+impl Writer<'_> {
+    /// Handles an ActionProfileMember.
+    pub fn write_member(&mut self, kind: UpdateType, entry: &ActionProfileMember) -> Outcome<()> {
+        let schema = self.state.schema.clone();
+        let (index, profile) = schema.profile(entry.action_profile_id)?;
+        check_id(profile, "member", entry.member_id)?;
+        let name = &profile.name;
+        let id = entry.member_id;
+        if kind == UpdateType::Delete {
+            let old = self.old_member(name, id);
+            self.switch.member_delete(name, id)?;
+            self.state.member_counts[index] = self.state.member_counts[index].saturating_sub(1);
+            let name = name.clone();
+            self.on_undo(|| {
+                Box::new(move |writer| {
+                    if let Some(old) = old {
+                        writer.switch.member_insert(&name, &old)?;
+                        writer.state.member_counts[index] += 1;
+                    }
+                    Ok(())
+                })
+            });
+            return Ok(());
+        }
+        let Some(action) = &entry.action else {
+            return Err(Refusal::invalid(format!(
+                "{}: member {id} has no action",
+                owner(profile)
+            )));
+        };
+        let member = ProfileMember {
+            member: id,
+            action: member_call(&schema, profile, action)?,
+        };
+        if kind == UpdateType::Insert {
+            self.refuse_mixed_style(index, profile, false)?;
+            self.switch.member_insert(name, &member)?;
+            self.state.member_counts[index] += 1;
+            let name = name.clone();
+            self.on_undo(|| {
+                Box::new(move |writer| {
+                    writer.switch.member_delete(&name, id)?;
+                    writer.state.member_counts[index] -= 1;
+                    Ok(())
+                })
+            });
+        } else {
+            let old = self.old_member(name, id);
+            self.switch.member_modify(name, &member)?;
+            let name = name.clone();
+            self.on_undo(|| {
+                Box::new(move |writer| match old {
+                    Some(old) => Ok(writer.switch.member_modify(&name, &old)?),
+                    None => Ok(()),
+                })
+            });
+        }
+        Ok(())
+    }
+
+    fn old_member(&self, profile: &str, id: u32) -> Option<ProfileMember> {
+        if !self.keeps_undo() {
+            return None;
+        }
+        let members = self.switch.members(profile).ok()?;
+        members.into_iter().find(|member| member.member == id)
+    }
+
+    fn old_group(&self, profile: &str, id: u32) -> Option<ProfileGroup> {
+        if !self.keeps_undo() {
+            return None;
+        }
+        let groups = self.switch.groups(profile).ok()?;
+        groups.into_iter().find(|group| group.group == id)
+    }
+
+    /// One profile is programmed by one-shots or by members and groups, not both.
+    fn refuse_mixed_style(
+        &self,
+        index: usize,
+        profile: &ProfileSchema,
+        one_shot: bool,
+    ) -> Outcome<()> {
+        let mixed = match one_shot {
+            true => self.state.member_counts[index] > 0,
+            false => self.state.uses_one_shots(index),
+        };
+        if mixed {
+            return Err(Refusal::invalid(format!(
+                "{}: one-shot entries cannot be mixed with members and groups",
+                owner(profile)
+            )));
+        }
+        Ok(())
+    }
+
+    /// Handles an ActionProfileGroup.
+    pub fn write_group(&mut self, kind: UpdateType, entry: &ActionProfileGroup) -> Outcome<()> {
+        let schema = self.state.schema.clone();
+        let (index, profile) = schema.profile(entry.action_profile_id)?;
+        check_id(profile, "group", entry.group_id)?;
+        if !profile.with_selector {
+            return Err(Refusal::invalid(format!(
+                "{}: it has no selector, so it has no groups",
+                owner(profile)
+            )));
+        }
+        let (name, id) = (profile.name.clone(), entry.group_id);
+        let place = (index, id);
+        let old = self.old_group(&name, id);
+        let old_extra = self.state.groups.get(&place).cloned();
+        if kind == UpdateType::Delete {
+            self.switch.group_delete(&name, id)?;
+            self.state.groups.remove(&place);
+            self.on_undo(|| {
+                Box::new(move |writer| {
+                    if let Some(old) = old {
+                        writer.switch.group_insert(&name, &old)?;
+                    }
+                    if let Some(extra) = old_extra {
+                        writer.state.groups.insert(place, extra);
+                    }
+                    Ok(())
+                })
+            });
+            return Ok(());
+        }
+        let max_size = match kind {
+            UpdateType::Insert => checked_max_size(profile, entry.max_size)?,
+            _ => {
+                let extra = old_extra.as_ref().ok_or_else(|| {
+                    Refusal::not_found(format!("{}: no group {id}", owner(profile)))
+                })?;
+                if entry.max_size != extra.max_size {
+                    return Err(Refusal::invalid(format!(
+                        "{}: group {id} was made with max_size {}, it cannot become {}",
+                        owner(profile),
+                        extra.max_size,
+                        entry.max_size
+                    )));
+                }
+                entry.max_size
+            }
+        };
+        let members: Vec<(u32, i32)> = entry
+            .members
+            .iter()
+            .map(|member| (member.member_id, member.weight))
+            .collect();
+        check_weights(profile, &members, max_size, true)?;
+        let group = ProfileGroup {
+            group: id,
+            max_size: max_size.max(0) as usize,
+            members: members
+                .iter()
+                .map(|(member, weight)| (*member, *weight as u32))
+                .collect(),
+        };
+        if kind == UpdateType::Insert {
+            self.refuse_mixed_style(index, profile, false)?;
+            self.switch.group_insert(&name, &group)?;
+        } else {
+            self.switch.group_modify(&name, &group)?;
+        }
+        self.state.groups.insert(
+            place,
+            GroupExtra {
+                max_size: entry.max_size,
+                members: entry.members.clone(),
+            },
+        );
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                match (old, old_extra) {
+                    (Some(old), Some(extra)) => {
+                        writer.switch.group_modify(&name, &old)?;
+                        writer.state.groups.insert(place, extra);
+                    }
+                    _ => {
+                        writer.switch.group_delete(&name, id)?;
+                        writer.state.groups.remove(&place);
+                    }
+                }
+                Ok(())
+            })
+        });
+        Ok(())
+    }
+
+    /// Makes the hidden group of a one-shot entry and returns its id.
+    pub fn make_one_shot(
+        &mut self,
+        table: &TableSchema,
+        set: &ActionProfileActionSet,
+    ) -> Outcome<u32> {
+        let schema = self.state.schema.clone();
+        let index = table.profile.ok_or_else(|| {
+            Refusal::invalid(format!(
+                "table '{}': an action set needs an action selector, the table has none",
+                table.name
+            ))
+        })?;
+        let profile = &schema.profiles[index];
+        if !profile.with_selector {
+            return Err(Refusal::invalid(format!(
+                "table '{}': an action set needs a selector, {} has none",
+                table.name,
+                owner(profile)
+            )));
+        }
+        self.refuse_mixed_style(index, profile, true)?;
+        let first = self.state.next_hidden_id;
+        let count = set.actions_count();
+        let weights: Vec<(u32, i32)> = set
+            .action_profile_actions
+            .iter()
+            .enumerate()
+            .map(|(offset, action)| (first.wrapping_add(1 + offset as u32), action.weight))
+            .collect();
+        check_weights(profile, &weights, 0, false)?;
+        let mut calls = Vec::with_capacity(count);
+        for item in &set.action_profile_actions {
+            let action = item.action.as_ref().ok_or_else(|| {
+                Refusal::invalid(format!(
+                    "table '{}': an action of the set is not set",
+                    table.name
+                ))
+            })?;
+            calls.push(actions::to_call(
+                &schema,
+                table,
+                action,
+                actions::Place::Entry,
+            )?);
+        }
+        let mut members = Vec::with_capacity(count);
+        for (call, (id, _)) in calls.into_iter().zip(&weights) {
+            let member = ProfileMember {
+                member: *id,
+                action: call,
+            };
+            if let Err(error) = self.switch.member_insert(&profile.name, &member) {
+                self.drop_members(&profile.name, &members);
+                return Err(error.into());
+            }
+            members.push(*id);
+        }
+        let group = ProfileGroup {
+            group: first,
+            max_size: 0,
+            members: weights
+                .iter()
+                .map(|(member, weight)| (*member, *weight as u32))
+                .collect(),
+        };
+        if let Err(error) = self.switch.group_insert(&profile.name, &group) {
+            self.drop_members(&profile.name, &members);
+            return Err(error.into());
+        }
+        self.state.next_hidden_id = match first.checked_add(1 + count as u32) {
+            Some(next) => next,
+            None => FIRST_HIDDEN_ID,
+        };
+        self.state.one_shots.insert(
+            (index, first),
+            OneShot {
+                actions: set.clone(),
+                members,
+            },
+        );
+        Ok(first)
+    }
+
+    /// Removes the hidden group of a one-shot entry that no entry uses any more.
+    pub fn drop_one_shot(&mut self, profile: usize, group: u32) -> Option<OneShot> {
+        let one_shot = self.state.one_shots.remove(&(profile, group))?;
+        let name = self.state.schema.profiles[profile].name.clone();
+        // The entry is gone, so nothing refers to the group or its members.
+        let _ = self.switch.group_delete(&name, group);
+        self.drop_members(&name, &one_shot.members);
+        Some(one_shot)
+    }
+
+    fn drop_members(&mut self, profile: &str, members: &[u32]) {
+        for member in members {
+            let _ = self.switch.member_delete(profile, *member);
+        }
+    }
+}
+
+impl ActionProfileActionSet {
+    fn actions_count(&self) -> usize {
+        self.action_profile_actions.len()
+    }
+}
+
+/// `max_size` of a new group (section 9.2.2).
+fn checked_max_size(profile: &ProfileSchema, max_size: i32) -> Outcome<i32> {
+    let limit = profile.max_group_size;
+    if max_size < 0 || (limit > 0 && max_size > limit) {
+        return Err(Refusal::invalid(format!(
+            "{}: max_size {max_size} is not in 0 to {limit}",
+            owner(profile)
+        )));
+    }
+    Ok(max_size)
+}
+
+/// Weights, duplicates and sizes of a group or an action set.
+fn check_weights(
+    profile: &ProfileSchema,
+    members: &[(u32, i32)],
+    max_size: i32,
+    group: bool,
+) -> Outcome<()> {
+    let owner = owner(profile);
+    let mut seen = BTreeSet::new();
+    for (member, weight) in members {
+        if *weight <= 0 {
+            return Err(Refusal::invalid(format!(
+                "{owner}: weight {weight} is not valid; the least is 1"
+            )));
+        }
+        if group && !seen.insert(*member) {
+            return Err(Refusal::invalid(format!(
+                "{owner}: member {member} is in the group twice; use its weight"
+            )));
+        }
+    }
+    let limit = match (max_size, profile.max_group_size) {
+        (0, limit) => limit,
+        (max_size, _) => max_size,
+    };
+    let size = match &profile.semantics {
+        Some(SelectorSizeSemantics::SumOfMembers(sum)) => {
+            let greatest = sum.max_member_weight;
+            if greatest > 0 && members.iter().any(|(_, weight)| *weight > greatest) {
+                return Err(Refusal::invalid(format!(
+                    "{owner}: a weight is above the limit of {greatest}"
+                )));
+            }
+            members.len() as i64
+        }
+        _ => members.iter().map(|(_, weight)| i64::from(*weight)).sum(),
+    };
+    if limit > 0 && size > i64::from(limit) {
+        let message = format!("{owner}: a group of size {size} is above the limit of {limit}");
+        return Err(match group {
+            true => Refusal::exhausted(message),
+            false => Refusal::invalid(message),
+        });
+    }
+    Ok(())
+}
+
+/// The watch port as a number; `None` when there is none.
+pub fn watch_port(watch: &Option<WatchKind>) -> Option<u64> {
+    match watch {
+        None => None,
+        Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
+        Some(WatchKind::WatchPort(bytes)) => Some(crate::value::to_u64(bytes).unwrap_or(u64::MAX)),
+        Some(WatchKind::Watch(port)) => (*port > 0).then_some(*port as u64),
+    }
+}
+
+/// Members that controllers made, of one profile or (0) of all.
+pub fn read_members(
+    state: &State,
+    switch: &p4mesh_pipeline::Switch,
+    wanted: &ActionProfileMember,
+    visit: &mut dyn FnMut(ActionProfileMember),
+) -> Outcome<()> {
+    let schema = &state.schema;
+    let only = match wanted.action_profile_id {
+        0 => None,
+        id => Some(schema.profile(id)?.0),
+    };
+    let mut found = false;
+    for (index, profile) in schema.profiles.iter().enumerate() {
+        if only.is_some_and(|only| only != index) {
+            continue;
+        }
+        for member in switch.members(&profile.name)? {
+            let id = member.member;
+            if id >= FIRST_HIDDEN_ID || (wanted.member_id != 0 && wanted.member_id != id) {
+                continue;
+            }
+            found = true;
+            visit(ActionProfileMember {
+                action_profile_id: profile.id,
+                member_id: id,
+                action: actions::from_call(schema, &member.action),
+            });
+        }
+    }
+    if wanted.member_id != 0 && !found {
+        return Err(Refusal::not_found(format!(
+            "no member {}",
+            wanted.member_id
+        )));
+    }
+    Ok(())
+}
+
+/// Groups that controllers made, of one profile or (0) of all.
+pub fn read_groups(
+    state: &State,
+    wanted: &ActionProfileGroup,
+    visit: &mut dyn FnMut(ActionProfileGroup),
+) -> Outcome<()> {
+    let schema = &state.schema;
+    let only = match wanted.action_profile_id {
+        0 => None,
+        id => Some(schema.profile(id)?.0),
+    };
+    let mut found = false;
+    for ((index, id), extra) in &state.groups {
+        if only.is_some_and(|only| only != *index)
+            || (wanted.group_id != 0 && wanted.group_id != *id)
+        {
+            continue;
+        }
+        found = true;
+        visit(ActionProfileGroup {
+            action_profile_id: schema.profiles[*index].id,
+            group_id: *id,
+            members: extra.members.clone(),
+            max_size: extra.max_size,
+        });
+    }
+    if wanted.group_id != 0 && !found {
+        return Err(Refusal::not_found(format!("no group {}", wanted.group_id)));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! RECONCILE_AND_COMMIT (section 14): forwarding state as updates that write it again.
+
+use p4mesh_pipeline::{EntryAction, Program, Switch, SwitchConfig};
+
+use crate::proto::entity::*;
+use crate::proto::service::{Update, UpdateType};
+use crate::reader::Reader;
+use crate::refusal::{Outcome, Refusal};
+use crate::state::{State, Writer};
+
+fn update(kind: UpdateType, entity: EntityKind) -> Update {
+    Update {
+        r#type: kind as i32,
+        entity: Some(Entity {
+            entity: Some(entity),
+        }),
+    }
+}
+
+/// The state of a switch that differs from that of a fresh one, as updates in an order that works.
+pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>> {
+    let reader = Reader {
+        state,
+        switch,
+        now_ps,
+    };
+    let all = |wanted: EntityKind| -> Outcome<Vec<EntityKind>> {
+        let mut found = Vec::new();
+        let wanted = Entity {
+            entity: Some(wanted),
+        };
+        reader.read(&wanted, &mut found)?;
+        Ok(found)
+    };
+    let mut updates = Vec::new();
+    let mut insert = |found: Vec<EntityKind>, kind: UpdateType| {
+        updates.extend(found.into_iter().map(|entity| update(kind, entity)));
+    };
+    insert(
+        all(EntityKind::ActionProfileMember(
+            ActionProfileMember::default(),
+        ))?,
+        UpdateType::Insert,
+    );
+    insert(
+        all(EntityKind::ActionProfileGroup(ActionProfileGroup::default()))?,
+        UpdateType::Insert,
+    );
+    let fresh = Switch::new(switch.program().clone(), SwitchConfig::default());
+    for table in &state.schema.tables {
+        let wanted = TableEntry {
+            table_id: table.id,
+            counter_data: table.direct_counter.then(CounterData::default),
+            meter_config: table.direct_meter.map(|_| MeterConfig::default()),
+            ..TableEntry::default()
+        };
+        if !table.const_entries {
+            insert(
+                all(EntityKind::TableEntry(wanted.clone()))?,
+                UpdateType::Insert,
+            );
+        }
+        if !table.const_default && table.profile.is_none() {
+            let changed = switch.table_default(&table.name)? != fresh.table_default(&table.name)?;
+            let wanted = TableEntry {
+                is_default_action: true,
+                ..wanted
+            };
+            if changed {
+                insert(all(EntityKind::TableEntry(wanted))?, UpdateType::Modify);
+            }
+        }
+    }
+    let cells = [
+        EntityKind::CounterEntry(CounterEntry::default()),
+        EntityKind::MeterEntry(MeterEntry::default()),
+        EntityKind::RegisterEntry(RegisterEntry::default()),
+        EntityKind::ValueSetEntry(ValueSetEntry::default()),
+    ];
+    for wanted in cells {
+        let mut found = all(wanted)?;
+        found.retain(is_set);
+        insert(found, UpdateType::Modify);
+    }
+    let groups = PreType::MulticastGroupEntry(MulticastGroupEntry::default());
+    let sessions = PreType::CloneSessionEntry(CloneSessionEntry::default());
+    for kind in [groups, sessions] {
+        let wanted = PacketReplicationEngineEntry { r#type: Some(kind) };
+        insert(
+            all(EntityKind::PacketReplicationEngineEntry(wanted))?,
+            UpdateType::Insert,
+        );
+    }
+    insert(
+        all(EntityKind::DigestEntry(DigestEntry::default()))?,
+        UpdateType::Insert,
+    );
+    Ok(updates)
+}
+
+/// False for a cell that has the value of a fresh switch.
+fn is_set(entity: &EntityKind) -> bool {
+    match entity {
+        EntityKind::CounterEntry(entry) => entry
+            .data
+            .is_some_and(|data| data.byte_count != 0 || data.packet_count != 0),
+        EntityKind::MeterEntry(entry) => entry.config.is_some(),
+        EntityKind::RegisterEntry(entry) => {
+            match entry.data.as_ref().and_then(|data| data.data.as_ref()) {
+                Some(P4DataKind::Bitstring(bytes)) | Some(P4DataKind::EnumValue(bytes)) => {
+                    !crate::value::is_zero(bytes)
+                }
+                Some(P4DataKind::Bool(on)) => *on,
+                _ => false,
+            }
+        }
+        EntityKind::ValueSetEntry(entry) => !entry.members.is_empty(),
+        _ => true,
+    }
+}
+
+/// Writes a dump into a fresh switch.
+///
+/// # Errors
+/// INVALID_ARGUMENT that names the first entity that the new config cannot hold. Counters, meters
+/// and registers that the new P4Info no longer has are left out.
+pub fn replay(
+    state: &mut State,
+    switch: &mut Switch,
+    updates: &[Update],
+    now_ps: u64,
+) -> Outcome<()> {
+    for table in state
+        .schema
+        .tables
+        .iter()
+        .filter(|table| !table.const_entries)
+    {
+        // Entries that the program brings along give way to the preserved ones.
+        let mut initial = Vec::new();
+        switch.table_for_each(&table.name, &mut |read| initial.push(read.entry))?;
+        for entry in initial {
+            if !matches!(entry.action, EntryAction::Direct(_)) {
+                continue;
+            }
+            switch.table_delete(&table.name, &entry.key, entry.priority)?;
+        }
+    }
+    let mut writer = Writer {
+        state,
+        switch,
+        now_ps,
+        undo: None,
+    };
+    for update in updates {
+        let entity = update
+            .entity
+            .as_ref()
+            .and_then(|entity| entity.entity.as_ref());
+        let schema = &writer.state.schema;
+        let gone = match entity {
+            Some(EntityKind::CounterEntry(entry)) => schema.counter(entry.counter_id).is_err(),
+            Some(EntityKind::MeterEntry(entry)) => schema.meter(entry.meter_id).is_err(),
+            Some(EntityKind::RegisterEntry(entry)) => schema.register(entry.register_id).is_err(),
+            _ => false,
+        };
+        if gone {
+            continue;
+        }
+        writer.apply(update).map_err(|refusal| {
+            Refusal::invalid(format!(
+                "the forwarding state cannot be preserved: {}",
+                refusal.message
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// A switch of its own for a program that the target does not run.
+pub fn scratch(program: &std::sync::Arc<Program>) -> Switch {
+    Switch::new(program.clone(), SwitchConfig::default())
+}

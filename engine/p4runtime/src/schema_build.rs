@@ -1,0 +1,610 @@
+//! From P4Info to [`Schema`], checked against the program. The first thing that does not fit is
+//! named in the error, which is INVALID_ARGUMENT (section 11: a config that cannot be realized).
+
+use std::collections::HashMap;
+
+use p4mesh_pipeline::{KeyInfo, MatchKind, Program, TableInfo};
+
+use crate::packet::{PacketField, PacketHeader};
+use crate::proto::info::*;
+use crate::refusal::{Outcome, Refusal};
+use crate::schema::*;
+
+/// Multicast groups that the replication engine has.
+const MULTICAST_GROUPS: i32 = 32_767;
+
+/// Builds the index of `info` for `program`.
+pub fn build(info: &P4Info, program: &Program) -> Outcome<Schema> {
+    let mut builder = Builder {
+        info,
+        program,
+        schema: Schema {
+            types: info.type_info.clone().unwrap_or_default(),
+            ..Schema::default()
+        },
+        names: HashMap::new(),
+    };
+    builder.run()?;
+    Ok(builder.schema)
+}
+
+struct Builder<'a> {
+    info: &'a P4Info,
+    program: &'a Program,
+    schema: Schema,
+    /// Ids seen so far, with the name that has them.
+    names: HashMap<u32, String>,
+}
+
+fn misfit<T>(message: impl std::fmt::Display) -> Outcome<T> {
+    Err(Refusal::invalid(format!(
+        "P4Info does not fit the program: {message}"
+    )))
+}
+
+impl Builder<'_> {
+    fn run(&mut self) -> Outcome<()> {
+        self.platform()?;
+        self.actions()?;
+        self.profiles()?;
+        self.tables()?;
+        self.link_profiles()?;
+        self.arrays()?;
+        self.value_sets()?;
+        self.digests()?;
+        self.controller_headers()?;
+        if let Some(item) = self.info.externs.first() {
+            return Err(Refusal::unimplemented(format!(
+                "P4Info: extern type '{}' is not supported",
+                item.extern_type_name
+            )));
+        }
+        Ok(())
+    }
+
+    fn platform(&self) -> Outcome<()> {
+        let wanted = self
+            .info
+            .pkg_info
+            .as_ref()
+            .and_then(|pkg| pkg.platform_properties)
+            .map_or(0, |properties| properties.multicast_group_table_size);
+        if wanted > MULTICAST_GROUPS {
+            return misfit(format_args!(
+                "platform property multicast_group_table_size is {wanted}, this target has {MULTICAST_GROUPS}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks a preamble and registers its id.
+    fn named(
+        &mut self,
+        preamble: &Option<Preamble>,
+        kind: &str,
+        object: ObjectRef,
+    ) -> Outcome<(u32, String)> {
+        let Some(preamble) = preamble else {
+            return misfit(format_args!("a {kind} has no preamble"));
+        };
+        let (id, name) = (preamble.id, preamble.name.clone());
+        if id == 0 || name.is_empty() {
+            return misfit(format_args!("a {kind} has no id or no name"));
+        }
+        if let Some(other) = self.names.insert(id, name.clone()) {
+            return misfit(format_args!(
+                "'{other}' and '{name}' have the same id {id:#010x}"
+            ));
+        }
+        self.schema.ids.insert(id, object);
+        Ok((id, name))
+    }
+
+    fn actions(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.actions.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "action", ObjectRef::Action(index))?;
+            let mut params = Vec::with_capacity(item.params.len());
+            for param in &item.params {
+                self.refuse_string(&param.type_name, || {
+                    format!("action '{name}': parameter '{}'", param.name)
+                })?;
+                params.push(ParamSchema {
+                    id: param.id,
+                    name: param.name.clone(),
+                    width_bits: param.bitwidth.max(0) as u32,
+                });
+            }
+            self.schema.action_names.insert(name.clone(), index);
+            self.schema.actions.push(ActionSchema { id, name, params });
+        }
+        Ok(())
+    }
+
+    /// Checks an action of a table against the program and narrows translated parameters.
+    fn fit_action(&mut self, table: &TableInfo, index: usize) -> Outcome<()> {
+        let action = &self.schema.actions[index];
+        let name = &action.name;
+        let Some(program) = table
+            .actions
+            .iter()
+            .map(|action| &self.program.actions()[*action])
+            .find(|action| &action.name == name)
+        else {
+            return misfit(format_args!(
+                "table '{}': the program's table has no action '{name}'",
+                table.name
+            ));
+        };
+        if program.params.len() != action.params.len() {
+            return misfit(format_args!(
+                "action '{name}' has {} parameter(s), {} in the program",
+                action.params.len(),
+                program.params.len()
+            ));
+        }
+        let info = &self.info.actions[index];
+        let mut widths = Vec::new();
+        for ((param, in_program), described) in
+            action.params.iter().zip(&program.params).zip(&info.params)
+        {
+            let translated = self.translated(&described.type_name);
+            if param.width_bits != in_program.width_bits && !translated {
+                return misfit(format_args!(
+                    "action '{name}': parameter '{}' has {} bits, {} in the program",
+                    param.name, param.width_bits, in_program.width_bits
+                ));
+            }
+            widths.push(in_program.width_bits);
+        }
+        for (param, width_bits) in self.schema.actions[index].params.iter_mut().zip(widths) {
+            param.width_bits = width_bits;
+        }
+        Ok(())
+    }
+
+    /// True for a type with `@p4runtime_translation` to a number.
+    fn translated(&self, type_name: &Option<P4NamedType>) -> bool {
+        let Some(P4NamedType { name }) = type_name else {
+            return false;
+        };
+        matches!(
+            self.schema.types.new_types.get(name),
+            Some(P4NewTypeSpec {
+                representation: Some(Representation::TranslatedType(_))
+            })
+        )
+    }
+
+    fn refuse_string(
+        &self,
+        type_name: &Option<P4NamedType>,
+        what: impl FnOnce() -> String,
+    ) -> Outcome<()> {
+        let Some(P4NamedType { name }) = type_name else {
+            return Ok(());
+        };
+        let spec = self.schema.types.new_types.get(name);
+        if let Some(Some(Representation::TranslatedType(translation))) =
+            spec.map(|spec| &spec.representation)
+        {
+            if matches!(translation.sdn_type, Some(SdnType::SdnString(_))) {
+                return Err(Refusal::unimplemented(format!(
+                    "P4Info: {}: translation to strings is not supported",
+                    what()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn profiles(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.action_profiles.iter().enumerate() {
+            let (id, name) =
+                self.named(&item.preamble, "action profile", ObjectRef::Profile(index))?;
+            let Some(program) = self
+                .program
+                .action_profiles()
+                .iter()
+                .find(|profile| profile.name == name)
+            else {
+                return misfit(format_args!("the program has no action profile '{name}'"));
+            };
+            if program.has_selector != item.with_selector {
+                return misfit(format_args!(
+                    "action profile '{name}': with_selector is {}, {} in the program",
+                    item.with_selector, program.has_selector
+                ));
+            }
+            self.schema.profiles.push(ProfileSchema {
+                id,
+                name,
+                with_selector: item.with_selector,
+                max_group_size: item.max_group_size,
+                semantics: item.selector_size_semantics.clone(),
+                tables: Vec::new(),
+            });
+        }
+        Ok(())
+    }
+
+    fn link_profiles(&mut self) -> Outcome<()> {
+        for (index, table) in self.schema.tables.iter().enumerate() {
+            if let Some(profile) = table.profile {
+                self.schema.profiles[profile].tables.push(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.tables.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "table", ObjectRef::Table(index))?;
+            let Some(program) = self.program.table(&name) else {
+                return misfit(format_args!("the program has no table '{name}'"));
+            };
+            let fields = self.key(&name, &item.match_fields, &program.key)?;
+            let mut actions = Vec::with_capacity(item.action_refs.len());
+            for reference in &item.action_refs {
+                let Some(ObjectRef::Action(action)) = self.schema.ids.get(&reference.id).copied()
+                else {
+                    return misfit(format_args!(
+                        "table '{name}' refers to action id {:#010x}, which P4Info does not have",
+                        reference.id
+                    ));
+                };
+                self.fit_action(program, action)?;
+                actions.push(ActionUse {
+                    action,
+                    in_entries: reference.scope != Scope::DefaultOnly as i32,
+                    as_default: reference.scope != Scope::TableOnly as i32,
+                });
+            }
+            let profile = match item.implementation_id {
+                0 => None,
+                id => match self.schema.ids.get(&id) {
+                    Some(ObjectRef::Profile(profile)) => Some(*profile),
+                    _ => {
+                        return misfit(format_args!(
+                            "table '{name}' has implementation id {id:#010x}, which is no action profile"
+                        ))
+                    }
+                },
+            };
+            let profile_name = profile.map(|profile| self.schema.profiles[profile].name.as_str());
+            if profile_name != program.action_profile.as_deref() {
+                return misfit(format_args!(
+                    "table '{name}' is implemented by {}, by {} in the program",
+                    profile_name.unwrap_or("no action profile"),
+                    program.action_profile.as_deref().unwrap_or("none")
+                ));
+            }
+            let direct_counter = self
+                .info
+                .direct_counters
+                .iter()
+                .any(|counter| counter.direct_table_id == id);
+            if direct_counter && !program.direct_counter {
+                return misfit(format_args!(
+                    "table '{name}' has no direct counter in the program"
+                ));
+            }
+            let direct_meter = self
+                .info
+                .direct_meters
+                .iter()
+                .find(|meter| meter.direct_table_id == id);
+            if direct_meter.is_some() && program.direct_meter.is_none() {
+                return misfit(format_args!(
+                    "table '{name}' has no direct meter in the program"
+                ));
+            }
+            self.schema.tables.push(TableSchema {
+                id,
+                needs_priority: program.needs_priority(),
+                const_entries: item.is_const_table || program.const_entries,
+                const_default: item.const_default_action_id != 0 || program.const_default_action,
+                profile,
+                direct_counter,
+                direct_meter: direct_meter.map(|meter| meter_type(&meter.spec)),
+                idle_timeout: item.idle_timeout_behavior
+                    == IdleTimeoutBehavior::NotifyControl as i32,
+                name,
+                fields,
+                actions,
+            });
+        }
+        Ok(())
+    }
+
+    /// Match fields in the order of the program's key: by name, else by position.
+    fn key(
+        &self,
+        table: &str,
+        fields: &[MatchField],
+        key: &[KeyInfo],
+    ) -> Outcome<Vec<FieldSchema>> {
+        if fields.len() != key.len() {
+            return misfit(format_args!(
+                "table '{table}': the key has {} field(s), {} in the program",
+                fields.len(),
+                key.len()
+            ));
+        }
+        let by_name = key
+            .iter()
+            .all(|part| fields.iter().any(|field| field.name == part.name));
+        let mut schema = Vec::with_capacity(key.len());
+        for (index, part) in key.iter().enumerate() {
+            let field = match by_name {
+                true => fields
+                    .iter()
+                    .find(|field| field.name == part.name)
+                    .unwrap_or(&fields[index]),
+                false => &fields[index],
+            };
+            self.refuse_string(&field.type_name, || {
+                format!("table '{table}': key field '{}'", field.name)
+            })?;
+            let kind = match &field.r#match {
+                Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
+                _ => None,
+            };
+            let same_kind = matches!(
+                (kind, part.kind),
+                (Some(MatchType::Exact), MatchKind::Exact | MatchKind::Valid)
+                    | (Some(MatchType::Lpm), MatchKind::Lpm)
+                    | (Some(MatchType::Ternary), MatchKind::Ternary)
+                    | (Some(MatchType::Range), MatchKind::Range)
+                    | (Some(MatchType::Optional), MatchKind::Optional)
+            );
+            if !same_kind {
+                return misfit(format_args!(
+                    "table '{table}': key field '{}' is matched as {}, {} in the program",
+                    field.name,
+                    kind.map_or("other".to_string(), |kind| format!("{kind:?}")
+                        .to_lowercase()),
+                    part.kind.name()
+                ));
+            }
+            let width_bits = match part.kind {
+                MatchKind::Valid => 1,
+                _ => part.width_bits,
+            };
+            if field.bitwidth != width_bits as i32 && !self.translated(&field.type_name) {
+                return misfit(format_args!(
+                    "table '{table}': key field '{}' has {} bits, {width_bits} in the program",
+                    field.name, field.bitwidth
+                ));
+            }
+            schema.push(FieldSchema {
+                id: field.id,
+                name: field.name.clone(),
+                kind: part.kind,
+                width_bits,
+            });
+        }
+        Ok(schema)
+    }
+
+    fn arrays(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.counters.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "counter", ObjectRef::Counter(index))?;
+            let size = self
+                .program
+                .counters()
+                .iter()
+                .find(|counter| counter.name == name && counter.direct_table.is_none())
+                .map(|counter| counter.size);
+            let size = same_size("counter", &name, item.size, size)?;
+            self.schema.counters.push(ArraySchema { id, name, size });
+        }
+        for item in &self.info.direct_counters {
+            self.named(&item.preamble, "direct counter", ObjectRef::DirectCounter)?;
+        }
+        for (index, item) in self.info.meters.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "meter", ObjectRef::Meter(index))?;
+            let program = self
+                .program
+                .meters()
+                .iter()
+                .find(|meter| meter.name == name && meter.direct_table.is_none());
+            let size = same_size("meter", &name, item.size, program.map(|meter| meter.size))?;
+            let Some(program) = program else {
+                return misfit(format_args!("the program has no meter '{name}'"));
+            };
+            self.schema.meters.push(MeterSchema {
+                array: ArraySchema { id, name, size },
+                unit: program.unit,
+                meter_type: meter_type(&item.spec),
+            });
+        }
+        for item in &self.info.direct_meters {
+            self.named(&item.preamble, "direct meter", ObjectRef::DirectMeter)?;
+        }
+        for (index, item) in self.info.registers.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "register", ObjectRef::Register(index))?;
+            let program = self
+                .program
+                .registers()
+                .iter()
+                .find(|register| register.name == name);
+            let size = same_size(
+                "register",
+                &name,
+                i64::from(item.size),
+                program.map(|register| register.size),
+            )?;
+            let kind = self.scalar_kind(&item.type_spec).ok_or_else(|| {
+                Refusal::unimplemented(format!(
+                    "P4Info: register '{name}' does not hold a single value"
+                ))
+            })?;
+            self.schema.registers.push(RegisterSchema {
+                width_bits: program.map_or(0, |register| register.width_bits),
+                array: ArraySchema { id, name, size },
+                kind,
+            });
+        }
+        Ok(())
+    }
+
+    fn scalar_kind(&self, spec: &Option<P4DataTypeSpec>) -> Option<ScalarKind> {
+        match spec.as_ref()?.type_spec.as_ref()? {
+            TypeSpec::Bitstring(bits) => match bits.type_spec.as_ref()? {
+                BitstringTypeSpec::Bit(_) => Some(ScalarKind::Bits),
+                BitstringTypeSpec::Int(_) => Some(ScalarKind::Int),
+                BitstringTypeSpec::Varbit(_) => None,
+            },
+            TypeSpec::Bool(_) => Some(ScalarKind::Bool),
+            TypeSpec::SerializableEnum(_) => Some(ScalarKind::EnumValue),
+            TypeSpec::NewType(named) => {
+                let spec = self.schema.types.new_types.get(&named.name)?;
+                match spec.representation.as_ref()? {
+                    Representation::OriginalType(original) => {
+                        self.scalar_kind(&Some(original.clone()))
+                    }
+                    Representation::TranslatedType(_) => Some(ScalarKind::Bits),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn value_sets(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.value_sets.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "value set", ObjectRef::ValueSet(index))?;
+            let Some(program) = self
+                .program
+                .value_sets()
+                .iter()
+                .find(|value_set| value_set.name == name)
+            else {
+                return misfit(format_args!("the program has no value set '{name}'"));
+            };
+            let widths: Vec<u32> = item
+                .r#match
+                .iter()
+                .map(|field| field.bitwidth.max(0) as u32)
+                .collect();
+            if widths != program.width_bits {
+                return misfit(format_args!(
+                    "value set '{name}' has fields of {widths:?} bits, {:?} in the program",
+                    program.width_bits
+                ));
+            }
+            let mut fields = Vec::new();
+            for field in &item.r#match {
+                let kind = match &field.r#match {
+                    Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
+                    _ => None,
+                };
+                let kind = match kind {
+                    Some(MatchType::Exact) => MatchKind::Exact,
+                    Some(MatchType::Ternary) => MatchKind::Ternary,
+                    Some(MatchType::Lpm) => MatchKind::Lpm,
+                    Some(MatchType::Range) => MatchKind::Range,
+                    Some(MatchType::Optional) => MatchKind::Optional,
+                    _ => {
+                        return misfit(format_args!(
+                            "value set '{name}': field {} has no known match type",
+                            field.id
+                        ))
+                    }
+                };
+                fields.push(FieldSchema {
+                    id: field.id,
+                    name: field.name.clone(),
+                    kind,
+                    width_bits: field.bitwidth.max(0) as u32,
+                });
+            }
+            self.schema.value_sets.push(ValueSetSchema {
+                id,
+                name,
+                size: item.size.max(0) as usize,
+                fields,
+            });
+        }
+        Ok(())
+    }
+
+    fn digests(&mut self) -> Outcome<()> {
+        for (index, item) in self.info.digests.iter().enumerate() {
+            let (id, name) = self.named(&item.preamble, "digest", ObjectRef::Digest(index))?;
+            let Some(program) = self
+                .program
+                .digests()
+                .iter()
+                .find(|digest| digest.name == name)
+            else {
+                return misfit(format_args!("the program has no digest '{name}'"));
+            };
+            let width_bits: Vec<u32> = program
+                .fields
+                .iter()
+                .map(|field| field.width_bits)
+                .collect();
+            let type_spec = item.type_spec.clone().unwrap_or_default();
+            crate::data::from_fields(
+                &type_spec,
+                &self.schema.types,
+                &mut vec![vec![0]; width_bits.len()].into_iter(),
+            )
+            .map_err(|problem| {
+                Refusal::invalid(format!(
+                    "P4Info does not fit the program: digest '{name}': {problem}"
+                ))
+            })?;
+            self.schema.digests.push(DigestSchema {
+                id,
+                name,
+                program_id: program.id,
+                type_spec,
+                width_bits,
+            });
+        }
+        Ok(())
+    }
+
+    fn controller_headers(&mut self) -> Outcome<()> {
+        for item in &self.info.controller_packet_metadata {
+            let (_, name) = self.named(
+                &item.preamble,
+                "controller header",
+                ObjectRef::ControllerHeader,
+            )?;
+            let header = PacketHeader {
+                fields: item
+                    .metadata
+                    .iter()
+                    .map(|field| PacketField {
+                        id: field.id,
+                        name: field.name.clone(),
+                        width_bits: field.bitwidth.max(0) as u32,
+                    })
+                    .collect(),
+            };
+            match name.as_str() {
+                "packet_in" => self.schema.packet_in = Some(header),
+                "packet_out" => self.schema.packet_out = Some(header),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn meter_type(spec: &Option<MeterSpec>) -> MeterType {
+    spec.and_then(|spec| MeterType::try_from(spec.r#type).ok())
+        .unwrap_or(MeterType::TwoRateThreeColor)
+}
+
+fn same_size(kind: &str, name: &str, described: i64, program: Option<usize>) -> Outcome<usize> {
+    match program {
+        None => misfit(format_args!("the program has no {kind} '{name}'")),
+        Some(size) if size as i64 == described => Ok(size),
+        Some(size) => misfit(format_args!(
+            "{kind} '{name}' has {described} cell(s), {size} in the program"
+        )),
+    }
+}

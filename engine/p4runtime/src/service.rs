@@ -1,0 +1,352 @@
+//! The gRPC service p4.v1.P4Runtime, without generated code: paths to handlers.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::server::{Grpc, NamedService};
+use tonic::{Request, Response, Status, Streaming};
+use tonic_prost::ProstCodec;
+
+use crate::arbitration::{Notices, StreamId};
+use crate::codec::ReadCodec;
+use crate::device::{unknown_message, verify, Device};
+use crate::proto::service::*;
+use crate::proto::stream::*;
+use crate::refusal::Refusal;
+use crate::target::{lock, Notifier, PacketIoCounters, SharedTarget};
+
+/// The API version that Capabilities returns.
+pub const API_VERSION: &str = "1.4.1";
+
+/// Largest request: a pipeline config with its JSON.
+const MAX_REQUEST_BYTES: usize = 256 << 20;
+/// Messages that may wait for a controller that reads slowly.
+const STREAM_QUEUE: usize = 16_384;
+/// Events that are handled under one hold of the device's lock.
+const DISPATCH_SLICE: usize = 1024;
+/// A controller that has not read for this long loses packet-ins.
+const SLOW_CONTROLLER: Duration = Duration::from_secs(10);
+
+type Responses = mpsc::Sender<Result<StreamMessageResponse, Status>>;
+
+/// What all calls share.
+pub struct Shared {
+    device: Mutex<Device>,
+    streams: Mutex<HashMap<StreamId, Responses>>,
+    next_stream: AtomicU64,
+    notifier: Notifier,
+    counters: Arc<PacketIoCounters>,
+}
+
+impl Shared {
+    pub fn new(device_id: u64, target: SharedTarget, notifier: Notifier) -> Shared {
+        Shared {
+            device: Mutex::new(Device::new(device_id, target)),
+            streams: Mutex::new(HashMap::new()),
+            next_stream: AtomicU64::new(1),
+            counters: notifier.counters(),
+            notifier,
+        }
+    }
+
+    /// Runs a call on the device. The lock is mostly free; where it is not (the target may be busy
+    /// for long), the runtime's other tasks move to another thread.
+    fn with_device<T>(&self, call: impl FnOnce(&mut Device) -> T) -> T {
+        tokio::task::block_in_place(|| call(&mut lock(&self.device)))
+    }
+
+    fn try_device(&self) -> Option<MutexGuard<'_, Device>> {
+        match self.device.try_lock() {
+            Ok(device) => Some(device),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn send_notices(&self, notices: Notices) {
+        let streams = lock(&self.streams);
+        for (stream, update) in notices {
+            if let Some(sender) = streams.get(&stream) {
+                let message = StreamMessageResponse {
+                    update: Some(ResponseUpdate::Arbitration(update)),
+                };
+                // A controller whose queue is full does not read; it misses the notice too.
+                let _ = sender.try_send(Ok(message));
+            }
+        }
+    }
+
+    fn write(&self, request: WriteRequest) -> Result<WriteResponse, Status> {
+        self.with_device(|device| device.write(&request))?;
+        Ok(WriteResponse {})
+    }
+
+    fn set(
+        &self,
+        request: SetForwardingPipelineConfigRequest,
+    ) -> Result<SetForwardingPipelineConfigResponse, Status> {
+        self.with_device(|device| device.check_set(&request))?;
+        let (action, config) = (request.action, request.config.clone());
+        let (action, verified) = tokio::task::block_in_place(|| verify(action, config))?;
+        self.with_device(|device| {
+            // Another controller may have become primary meanwhile.
+            device.check_set(&request)?;
+            device.set(action, verified)
+        })?;
+        Ok(SetForwardingPipelineConfigResponse {})
+    }
+
+    fn read(&self, request: ReadRequest) -> Result<ReadStream, Status> {
+        let (messages, status) = self.with_device(|device| device.read(&request))?;
+        Ok(tokio_stream::iter(
+            messages
+                .into_iter()
+                .map(Ok as fn(Bytes) -> Result<Bytes, Status>)
+                .chain(status.map(Err))
+                .collect::<Vec<_>>(),
+        ))
+    }
+
+    /// Reads one StreamChannel until it ends.
+    async fn listen(
+        self: Arc<Self>,
+        stream: StreamId,
+        mut requests: Streaming<StreamMessageRequest>,
+        responses: Responses,
+    ) {
+        while let Ok(Some(message)) = requests.message().await {
+            if let Err(status) = self.handle(stream, message, &responses).await {
+                let _ = responses.send(Err(status)).await;
+                break;
+            }
+        }
+        lock(&self.streams).remove(&stream);
+        let notices = self.with_device(|device| device.close(stream));
+        self.send_notices(notices);
+    }
+
+    async fn handle(
+        &self,
+        stream: StreamId,
+        message: StreamMessageRequest,
+        responses: &Responses,
+    ) -> Result<(), Status> {
+        let error = match message.update {
+            Some(RequestUpdate::Packet(packet)) => {
+                let sent = match self.try_device() {
+                    Some(mut device) => {
+                        tokio::task::block_in_place(|| device.packet_out(stream, &packet))
+                    }
+                    None => self.with_device(|device| device.packet_out(stream, &packet)),
+                };
+                self.counters.update(|counts| {
+                    counts.packet_outs_handled += 1;
+                    counts.packet_outs_refused += u64::from(sent.is_err());
+                });
+                sent.err()
+            }
+            Some(RequestUpdate::Arbitration(update)) => {
+                let notices = self.with_device(|device| device.arbitrate(stream, &update))?;
+                self.send_notices(notices);
+                None
+            }
+            Some(RequestUpdate::DigestAck(ack)) => self
+                .with_device(|device| device.digest_ack(stream, &ack))
+                .err(),
+            Some(RequestUpdate::Other(other)) => Some(crate::device::stream_error(
+                Refusal::unimplemented(format!(
+                    "message type '{}' is not supported",
+                    other.type_url
+                )),
+                StreamErrorDetails::Other(StreamOtherError { other: Some(other) }),
+            )),
+            None => Some(unknown_message()),
+        };
+        if let Some(error) = error {
+            let message = StreamMessageResponse {
+                update: Some(ResponseUpdate::Error(error)),
+            };
+            // Optional reports; a controller that does not read them loses them.
+            let _ = responses.try_send(Ok(message));
+        }
+        Ok(())
+    }
+
+    /// Brings what the target reports to the primaries, for ever.
+    pub async fn dispatch(self: Arc<Self>) {
+        loop {
+            let mut events = self.notifier.next().await;
+            while !events.is_empty() {
+                let (result, primaries) = self.with_device(|device| {
+                    let result = device.dispatch(&mut events, DISPATCH_SLICE);
+                    (result, device.arbiter.primaries())
+                });
+                let senders: Vec<Responses> = {
+                    let streams = lock(&self.streams);
+                    primaries
+                        .iter()
+                        .filter_map(|stream| streams.get(stream).cloned())
+                        .collect()
+                };
+                let mut dropped = result.dropped;
+                let mut sent = result.packet_ins;
+                for update in result.messages {
+                    let packet_in = matches!(update, ResponseUpdate::Packet(_));
+                    let mut delivered = false;
+                    for sender in &senders {
+                        let message = StreamMessageResponse {
+                            update: Some(update.clone()),
+                        };
+                        delivered |= sender
+                            .send_timeout(Ok(message), SLOW_CONTROLLER)
+                            .await
+                            .is_ok();
+                    }
+                    if packet_in && !delivered {
+                        sent -= 1;
+                        dropped += 1;
+                    }
+                }
+                if sent + dropped > 0 {
+                    self.counters.update(|counts| {
+                        counts.packet_ins_sent += sent;
+                        counts.packet_ins_dropped += dropped;
+                    });
+                }
+            }
+        }
+    }
+}
+
+type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<Bytes, Status>>>;
+
+/// The service for tonic's router.
+#[derive(Clone)]
+pub struct P4RuntimeService {
+    pub shared: Arc<Shared>,
+}
+
+impl NamedService for P4RuntimeService {
+    const NAME: &'static str = "p4.v1.P4Runtime";
+}
+
+/// A call's answer on its way.
+type Answer<T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send>>;
+
+/// A handler as a tower service, the form in which tonic takes them.
+struct Handler<R, T>(Arc<Shared>, fn(Arc<Shared>, R) -> Answer<T>);
+
+impl<R, T> tower_service::Service<Request<R>> for Handler<R, T> {
+    type Response = Response<T>;
+    type Error = Status;
+    type Future = Answer<T>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<R>) -> Self::Future {
+        (self.1)(self.0.clone(), request.into_inner())
+    }
+}
+
+/// A server for messages that prost encodes.
+fn grpc<Req, Res>() -> Grpc<ProstCodec<Res, Req>>
+where
+    Req: prost::Message + Default + Send + 'static,
+    Res: prost::Message + Send + 'static,
+{
+    Grpc::new(ProstCodec::default()).max_decoding_message_size(MAX_REQUEST_BYTES)
+}
+
+fn write(shared: Arc<Shared>, request: WriteRequest) -> Answer<WriteResponse> {
+    Box::pin(async move { shared.write(request).map(Response::new) })
+}
+
+fn read(shared: Arc<Shared>, request: ReadRequest) -> Answer<ReadStream> {
+    Box::pin(async move { shared.read(request).map(Response::new) })
+}
+
+fn set(
+    shared: Arc<Shared>,
+    request: SetForwardingPipelineConfigRequest,
+) -> Answer<SetForwardingPipelineConfigResponse> {
+    Box::pin(async move { shared.set(request).map(Response::new) })
+}
+
+fn get(
+    shared: Arc<Shared>,
+    request: GetForwardingPipelineConfigRequest,
+) -> Answer<GetForwardingPipelineConfigResponse> {
+    Box::pin(async move {
+        shared
+            .with_device(|device| device.get(&request))
+            .map(Response::new)
+    })
+}
+
+fn capabilities(_: Arc<Shared>, _: CapabilitiesRequest) -> Answer<CapabilitiesResponse> {
+    Box::pin(async move {
+        Ok(Response::new(CapabilitiesResponse {
+            p4runtime_api_version: API_VERSION.to_string(),
+        }))
+    })
+}
+
+fn stream_channel(
+    shared: Arc<Shared>,
+    requests: Streaming<StreamMessageRequest>,
+) -> Answer<ReceiverStream<Result<StreamMessageResponse, Status>>> {
+    Box::pin(async move {
+        let (sender, receiver) = mpsc::channel(STREAM_QUEUE);
+        let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
+        lock(&shared.streams).insert(stream, sender.clone());
+        tokio::spawn(shared.listen(stream, requests, sender));
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    })
+}
+
+impl tower_service::Service<http::Request<Body>> for P4RuntimeService {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let shared = self.shared.clone();
+        Box::pin(async move {
+            let method = request.uri().path().strip_prefix("/p4.v1.P4Runtime/");
+            Ok(match method.unwrap_or_default() {
+                "Write" => grpc().unary(Handler(shared, write), request).await,
+                "Read" => {
+                    Grpc::new(ReadCodec)
+                        .max_decoding_message_size(MAX_REQUEST_BYTES)
+                        .server_streaming(Handler(shared, read), request)
+                        .await
+                }
+                "SetForwardingPipelineConfig" => grpc().unary(Handler(shared, set), request).await,
+                "GetForwardingPipelineConfig" => grpc().unary(Handler(shared, get), request).await,
+                "StreamChannel" => {
+                    grpc()
+                        .streaming(Handler(shared, stream_channel), request)
+                        .await
+                }
+                "Capabilities" => grpc().unary(Handler(shared, capabilities), request).await,
+                _ => Status::unimplemented("no such method in p4.v1.P4Runtime").into_http(),
+            })
+        })
+    }
+}

@@ -1,0 +1,553 @@
+//! Table entries and default entries: writing (section 9.1).
+
+use p4mesh_pipeline::{
+    CounterCell, EntryAction, EntryRead, EntryRef, KeyMatch, MeterConfig as PipelineMeter,
+    TableEntry as PipelineEntry,
+};
+
+use crate::actions::{self, Place};
+use crate::cells;
+use crate::keys;
+use crate::proto::entity::{CounterData, TableAction, TableActionType, TableEntry};
+use crate::proto::service::UpdateType;
+use crate::refusal::{Outcome, Refusal};
+use crate::schema::{Schema, TableSchema};
+use crate::state::{EntryExtra, EntryKey, OneShot, Writer};
+
+fn owner(table: &TableSchema) -> String {
+    format!("table '{}'", table.name)
+}
+
+/// The key that an entry message names.
+pub fn entry_key(table: &TableSchema, entry: &TableEntry) -> Outcome<Vec<KeyMatch>> {
+    keys::to_key(&|| owner(table), &table.fields, &entry.r#match)
+}
+
+/// Fields that no write may carry, and direct resources that the table does not have.
+fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
+    let bad = |problem: &str| Err(Refusal::invalid(format!("{}: {problem}", owner(table))));
+    if entry.is_const {
+        return bad("is_const cannot be written");
+    }
+    if entry.time_since_last_hit.is_some() {
+        return bad("time_since_last_hit cannot be written");
+    }
+    if entry.counter_data.is_some() && !table.direct_counter {
+        return bad("counter_data is given, but the table has no direct counter");
+    }
+    if entry.meter_config.is_some() && table.direct_meter.is_none() {
+        return bad("meter_config is given, but the table has no direct meter");
+    }
+    if entry.meter_counter_data.is_some() {
+        return Err(Refusal::unimplemented(format!(
+            "{}: meter_counter_data is not supported",
+            owner(table)
+        )));
+    }
+    if entry.idle_timeout_ns < 0 {
+        return bad("idle_timeout_ns is negative");
+    }
+    if entry.idle_timeout_ns != 0 && !table.idle_timeout {
+        return bad("idle_timeout_ns is given, but the table has no idle timeout");
+    }
+    if entry.priority < 0 {
+        return bad("priority is negative");
+    }
+    Ok(())
+}
+
+/// What an entry had before an update, for undoing it.
+struct Before {
+    entry: EntryRead,
+    extra: Option<EntryExtra>,
+    one_shot: Option<OneShot>,
+}
+
+impl Writer<'_> {
+    /// Handles a TableEntry.
+    pub fn write_table_entry(&mut self, kind: UpdateType, entry: &TableEntry) -> Outcome<()> {
+        let schema = self.state.schema.clone();
+        let (index, table) = schema.table(entry.table_id)?;
+        if kind == UpdateType::Delete {
+            return match entry.is_default_action {
+                true => Err(default_kind(table)),
+                false => self.delete_entry(index, table, entry),
+            };
+        }
+        check_common(table, entry)?;
+        match (entry.is_default_action, kind) {
+            (true, UpdateType::Modify) => self.modify_default(&schema, index, table, entry),
+            (true, _) => Err(default_kind(table)),
+            (false, UpdateType::Insert) => self.insert_entry(&schema, index, table, entry),
+            (false, _) => self.modify_entry(&schema, index, table, entry),
+        }
+    }
+
+    fn insert_entry(
+        &mut self,
+        schema: &Schema,
+        index: usize,
+        table: &TableSchema,
+        entry: &TableEntry,
+    ) -> Outcome<()> {
+        if table.const_entries {
+            return Err(const_table(table));
+        }
+        if table.fields.is_empty() {
+            return Err(Refusal::invalid(format!(
+                "{}: the table has no key, so it has only a default entry",
+                owner(table)
+            )));
+        }
+        let key = entry_key(table, entry)?;
+        let Some(action) = &entry.action else {
+            return Err(Refusal::invalid(format!(
+                "{}: the entry has no action",
+                owner(table)
+            )));
+        };
+        let meter = self.meter_of(table, entry)?;
+        let counter = entry
+            .counter_data
+            .map(|data| cells::to_cell(&data))
+            .transpose()?;
+        let new_action = self.entry_action(schema, table, action)?;
+        let row = PipelineEntry {
+            key,
+            priority: entry.priority,
+            action: new_action,
+            idle_timeout_ns: entry.idle_timeout_ns as u64,
+        };
+        if let Err(error) = self.switch.table_insert(&table.name, &row, self.now_ps) {
+            self.forget_action(table, &row.action);
+            return Err(error.into());
+        }
+        if let Err(refusal) = self.set_resources(table, &row.key, row.priority, counter, meter) {
+            let _ = self
+                .switch
+                .table_delete(&table.name, &row.key, row.priority);
+            self.forget_action(table, &row.action);
+            return Err(refusal);
+        }
+        self.note_idle(index, entry);
+        self.set_extra(index, &row.key, row.priority, entry);
+        self.on_undo(|| {
+            Box::new(move |writer| {
+                let schema = writer.state.schema.clone();
+                let table = &schema.tables[index];
+                writer
+                    .switch
+                    .table_delete(&table.name, &row.key, row.priority)?;
+                writer.forget_action(table, &row.action);
+                writer.state.entries[index].remove(&(row.key, row.priority));
+                Ok(())
+            })
+        });
+        Ok(())
+    }
+
+    fn modify_entry(
+        &mut self,
+        schema: &Schema,
+        index: usize,
+        table: &TableSchema,
+        entry: &TableEntry,
+    ) -> Outcome<()> {
+        if table.const_entries && entry.action.is_some() {
+            return Err(const_table(table));
+        }
+        let key = entry_key(table, entry)?;
+        let meter = self.meter_of(table, entry)?;
+        let counter = entry
+            .counter_data
+            .map(|data| cells::to_cell(&data))
+            .transpose()?;
+        let old = self.switch.table_read(&table.name, &key, entry.priority)?;
+        let old_action = old.entry.action.clone();
+        let old_one_shot = self.one_shot_of(table, &old_action);
+        let before = self.keeps_undo().then(|| Before {
+            entry: old,
+            extra: self.state.entries[index]
+                .get(&(key.clone(), entry.priority))
+                .cloned(),
+            one_shot: old_one_shot.map(|group| {
+                let profile = table.profile.unwrap_or_default();
+                self.state.one_shots[&(profile, group)].clone()
+            }),
+        });
+        let action = match &entry.action {
+            Some(action) => self.entry_action(schema, table, action)?,
+            None => old_action.clone(),
+        };
+        let row = PipelineEntry {
+            key,
+            priority: entry.priority,
+            action,
+            idle_timeout_ns: entry.idle_timeout_ns as u64,
+        };
+        if !table.const_entries {
+            if let Err(error) = self.switch.table_modify(&table.name, &row, self.now_ps) {
+                if entry.action.is_some() {
+                    self.forget_action(table, &row.action);
+                }
+                return Err(error.into());
+            }
+        }
+        if row.action != old_action {
+            self.forget_action(table, &old_action);
+        }
+        // A const entry keeps its action, so an unset meter_config is taken as "unchanged" there.
+        if table.direct_meter.is_some() && (entry.meter_config.is_some() || !table.const_entries) {
+            let place = EntryRef::Key {
+                key: &row.key,
+                priority: row.priority,
+            };
+            self.switch
+                .direct_meter_write(&table.name, place, meter, self.now_ps)?;
+        }
+        if let Some(cell) = counter {
+            let place = EntryRef::Key {
+                key: &row.key,
+                priority: row.priority,
+            };
+            self.switch.direct_counter_write(&table.name, place, cell)?;
+        }
+        self.note_idle(index, entry);
+        self.set_extra(index, &row.key, row.priority, entry);
+        if let Some(before) = before {
+            self.on_undo(|| Box::new(move |writer| writer.restore(index, before)));
+        }
+        Ok(())
+    }
+
+    fn delete_entry(
+        &mut self,
+        index: usize,
+        table: &TableSchema,
+        entry: &TableEntry,
+    ) -> Outcome<()> {
+        if table.const_entries {
+            return Err(const_table(table));
+        }
+        let key = entry_key(table, entry)?;
+        let priority = entry.priority;
+        let indirect = table.profile.is_some();
+        let before = match self.keeps_undo() || indirect {
+            true => Some(self.switch.table_read(&table.name, &key, priority)?),
+            false => None,
+        };
+        self.switch.table_delete(&table.name, &key, priority)?;
+        let extra = match self.state.entries[index].is_empty() {
+            true => None,
+            false => self.state.entries[index].remove(&(key, priority)),
+        };
+        let Some(before) = before else { return Ok(()) };
+        let one_shot = self.forget_action(table, &before.entry.action);
+        self.on_undo(|| {
+            let before = Before {
+                entry: before,
+                extra,
+                one_shot,
+            };
+            Box::new(move |writer| writer.restore(index, before))
+        });
+        Ok(())
+    }
+
+    /// Puts an entry back as it was: insert when it is gone, else modify.
+    fn restore(&mut self, index: usize, before: Before) -> Result<(), Refusal> {
+        let schema = self.state.schema.clone();
+        let table = &schema.tables[index];
+        let Before {
+            entry: old,
+            extra,
+            one_shot,
+        } = before;
+        let mut row = old.entry;
+        if let Some(one_shot) = one_shot {
+            let group = self.make_one_shot(table, &one_shot.actions)?;
+            row.action = EntryAction::Group(group);
+        }
+        match self.switch.table_read(&table.name, &row.key, row.priority) {
+            Ok(current) => {
+                if !table.const_entries {
+                    self.switch.table_modify(&table.name, &row, self.now_ps)?;
+                }
+                if current.entry.action != row.action {
+                    self.forget_action(table, &current.entry.action);
+                }
+            }
+            Err(_) => self.switch.table_insert(&table.name, &row, self.now_ps)?,
+        }
+        let place = EntryRef::Key {
+            key: &row.key,
+            priority: row.priority,
+        };
+        if table.direct_counter {
+            let cell = old.counter.unwrap_or_default();
+            self.switch.direct_counter_write(&table.name, place, cell)?;
+        }
+        if table.direct_meter.is_some() {
+            self.switch
+                .direct_meter_write(&table.name, place, old.meter, self.now_ps)?;
+        }
+        let place: EntryKey = (keys::canonical_key(&row.key), row.priority);
+        match extra {
+            Some(extra) => self.state.entries[index].insert(place, extra),
+            None => self.state.entries[index].remove(&place),
+        };
+        Ok(())
+    }
+
+    fn modify_default(
+        &mut self,
+        schema: &Schema,
+        index: usize,
+        table: &TableSchema,
+        entry: &TableEntry,
+    ) -> Outcome<()> {
+        if !entry.r#match.is_empty() || entry.priority != 0 {
+            return Err(Refusal::invalid(format!(
+                "{}: the default entry has neither match nor priority",
+                owner(table)
+            )));
+        }
+        if entry.idle_timeout_ns != 0 {
+            return Err(Refusal::invalid(format!(
+                "{}: the default entry has no idle timeout",
+                owner(table)
+            )));
+        }
+        if table.const_default && entry.action.is_some() {
+            return Err(Refusal::denied(format!(
+                "{}: its default action is const in the program",
+                owner(table)
+            )));
+        }
+        let meter = self.meter_of(table, entry)?;
+        let counter = entry
+            .counter_data
+            .map(|data| cells::to_cell(&data))
+            .transpose()?;
+        let new_action = match &entry.action {
+            None => None,
+            Some(TableAction {
+                r#type: Some(TableActionType::Action(action)),
+            }) => {
+                if table.profile.is_some() {
+                    return Err(Refusal::denied(format!(
+                        "{}: the default action of a table with an action profile is const",
+                        owner(table)
+                    )));
+                }
+                Some(EntryAction::Direct(actions::to_call(
+                    schema,
+                    table,
+                    action,
+                    Place::Default,
+                )?))
+            }
+            Some(_) => {
+                return Err(Refusal::invalid(format!(
+                    "{}: the default entry needs a direct action",
+                    owner(table)
+                )))
+            }
+        };
+        let before = match self.keeps_undo() {
+            true => {
+                let place = EntryRef::Default;
+                let name = &table.name;
+                Some((
+                    self.switch.table_default(name)?,
+                    self.state.defaults[index].clone(),
+                    match table.direct_counter {
+                        true => Some(self.switch.direct_counter_read(name, place)?),
+                        false => None,
+                    },
+                    match table.direct_meter.is_some() {
+                        true => Some(self.switch.direct_meter_read(name, place)?),
+                        false => None,
+                    },
+                ))
+            }
+            false => None,
+        };
+        let reset = new_action.is_none();
+        match &new_action {
+            Some(action) => self.switch.table_set_default(&table.name, action)?,
+            None if table.const_default => {}
+            None => self.switch.table_reset_default(&table.name)?,
+        }
+        if table.direct_meter.is_some() {
+            self.switch
+                .direct_meter_write(&table.name, EntryRef::Default, meter, self.now_ps)?;
+        }
+        let counter = counter.or((reset && table.direct_counter).then(CounterCell::default));
+        if let Some(cell) = counter {
+            self.switch
+                .direct_counter_write(&table.name, EntryRef::Default, cell)?;
+        }
+        self.state.defaults[index] = match reset {
+            true => EntryExtra::default(),
+            false => extra_of(entry),
+        };
+        if let Some((action, extra, counter, meter)) = before {
+            let name = table.name.clone();
+            self.on_undo(|| {
+                Box::new(move |writer| {
+                    match action {
+                        Some(action) => writer.switch.table_set_default(&name, &action)?,
+                        None => writer.switch.table_reset_default(&name)?,
+                    }
+                    if let Some(cell) = counter {
+                        writer
+                            .switch
+                            .direct_counter_write(&name, EntryRef::Default, cell)?;
+                    }
+                    if let Some(meter) = meter {
+                        let now = writer.now_ps;
+                        writer
+                            .switch
+                            .direct_meter_write(&name, EntryRef::Default, meter, now)?;
+                    }
+                    writer.state.defaults[index] = extra;
+                    Ok(())
+                })
+            });
+        }
+        Ok(())
+    }
+
+    /// What an entry leads to; makes the hidden group of a one-shot action set.
+    fn entry_action(
+        &mut self,
+        schema: &Schema,
+        table: &TableSchema,
+        action: &TableAction,
+    ) -> Outcome<EntryAction> {
+        let indirect = table.profile.is_some();
+        let bad = |got: &str| {
+            Err(Refusal::invalid(format!(
+                "{}: an entry leads to {}, got {got}",
+                owner(table),
+                match table
+                    .profile
+                    .map(|profile| schema.profiles[profile].with_selector)
+                {
+                    None => "an action",
+                    Some(false) => "a member of its action profile",
+                    Some(true) => "a member, a group or an action set of its action selector",
+                }
+            )))
+        };
+        match action.r#type.as_ref() {
+            None => bad("nothing"),
+            Some(TableActionType::Action(_)) if indirect => bad("an action"),
+            Some(TableActionType::Action(action)) => Ok(EntryAction::Direct(actions::to_call(
+                schema,
+                table,
+                action,
+                Place::Entry,
+            )?)),
+            Some(TableActionType::ActionProfileMemberId(_)) if !indirect => bad("a member"),
+            Some(TableActionType::ActionProfileMemberId(id)) => Ok(EntryAction::Member(*id)),
+            Some(TableActionType::ActionProfileGroupId(_)) if !indirect => bad("a group"),
+            Some(TableActionType::ActionProfileGroupId(id)) => Ok(EntryAction::Group(*id)),
+            Some(TableActionType::ActionProfileActionSet(_)) if !indirect => bad("an action set"),
+            Some(TableActionType::ActionProfileActionSet(set)) => {
+                Ok(EntryAction::Group(self.make_one_shot(table, set)?))
+            }
+        }
+    }
+
+    /// The hidden group that an action refers to.
+    fn one_shot_of(&self, table: &TableSchema, action: &EntryAction) -> Option<u32> {
+        match (table.profile, action) {
+            (Some(profile), EntryAction::Group(group)) => self
+                .state
+                .one_shots
+                .contains_key(&(profile, *group))
+                .then_some(*group),
+            _ => None,
+        }
+    }
+
+    /// Removes the hidden group of an action that is no longer used.
+    fn forget_action(&mut self, table: &TableSchema, action: &EntryAction) -> Option<OneShot> {
+        let group = self.one_shot_of(table, action)?;
+        self.drop_one_shot(table.profile?, group)
+    }
+
+    fn meter_of(&self, table: &TableSchema, entry: &TableEntry) -> Outcome<Option<PipelineMeter>> {
+        match (&entry.meter_config, table.direct_meter) {
+            (Some(config), Some(kind)) => Ok(Some(cells::to_meter(&owner(table), kind, config)?)),
+            _ => Ok(None),
+        }
+    }
+
+    fn set_resources(
+        &mut self,
+        table: &TableSchema,
+        key: &[KeyMatch],
+        priority: i32,
+        counter: Option<CounterCell>,
+        meter: Option<PipelineMeter>,
+    ) -> Outcome<()> {
+        let place = EntryRef::Key { key, priority };
+        if let Some(cell) = counter {
+            self.switch.direct_counter_write(&table.name, place, cell)?;
+        }
+        if meter.is_some() {
+            self.switch
+                .direct_meter_write(&table.name, place, meter, self.now_ps)?;
+        }
+        Ok(())
+    }
+
+    fn note_idle(&mut self, index: usize, entry: &TableEntry) {
+        if entry.idle_timeout_ns > 0 {
+            self.state.idle_used[index] = true;
+        }
+    }
+
+    fn set_extra(&mut self, index: usize, key: &[KeyMatch], priority: i32, entry: &TableEntry) {
+        let extra = extra_of(entry);
+        let entries = &mut self.state.entries[index];
+        if !extra.is_default() {
+            entries.insert((key.to_vec(), priority), extra);
+        } else if !entries.is_empty() {
+            entries.remove(&(key.to_vec(), priority));
+        }
+    }
+}
+
+fn extra_of(entry: &TableEntry) -> EntryExtra {
+    EntryExtra {
+        controller_metadata: entry.controller_metadata,
+        // A copy, so that the whole request is not kept alive by one field of it.
+        metadata: bytes::Bytes::copy_from_slice(&entry.metadata),
+    }
+}
+
+fn const_table(table: &TableSchema) -> Refusal {
+    Refusal::denied(format!(
+        "{}: its entries are const in the program",
+        owner(table)
+    ))
+}
+
+fn default_kind(table: &TableSchema) -> Refusal {
+    Refusal::invalid(format!(
+        "{}: the default entry is always there; only MODIFY is valid",
+        owner(table)
+    ))
+}
+
+/// A counter cell as a message.
+pub fn counter_data(cell: CounterCell) -> CounterData {
+    CounterData {
+        byte_count: cell.bytes as i64,
+        packet_count: cell.packets as i64,
+    }
+}
