@@ -121,8 +121,15 @@ def test_flooding_is_reported_even_when_nothing_is_lost() -> None:
 
 
 def test_a_short_trial_is_declared_as_a_deviation_and_30_s_is_not() -> None:
-    assert any("20 ms" in text for text in run(FakeMeasurer())[0].deviations)
+    scaled = run(FakeMeasurer(), (64, 1518), "scaled_frames=40000")[0].deviations
+    assert any("Trial duration 26.88 to 492.2 ms instead of the 30 s" in text for text in scaled)
     assert not any("Trial duration" in text for text in run(FakeMeasurer(), (64,), "duration_ms=30000")[0].deviations)
+
+
+def test_scaled_trials_send_equally_many_frames_at_every_size() -> None:
+    measurer = FakeMeasurer()
+    run(measurer, TEST.frame_sizes_bytes, "parts=throughput", "scaled_frames=40000")
+    assert {spec.streams[0].frame_count for spec in measurer.specs} == {40000}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ class Parameter:
     minimum: Fraction | None = None
     maximum: Fraction | None = None
     choices: tuple[str, ...] = ()
+    """Words that are valid: all of them for a choice, beside the range for a number."""
 
     @property
     def valid(self) -> str:
@@ -44,7 +45,8 @@ class Parameter:
             return "one of " + ", ".join(self.choices)
         word = "an integer" if self.kind is Kind.INTEGER else "a number"
         unit = f" {self.unit}" if self.unit else ""
-        return f"{word} in {show(self.minimum)}..{show(self.maximum)}{unit}"
+        words = "".join(f", or {choice}" for choice in self.choices)
+        return f"{word} in {show(self.minimum)}..{show(self.maximum)}{unit}{words}"
 
     def parse(self, text: str) -> Value:
         """Return the value of ``text``; raise ParameterError with the valid range."""
@@ -56,7 +58,7 @@ class Parameter:
     def _convert(self, text: str) -> Value | None:
         if self.kind is Kind.BOOLEAN:
             return {"true": True, "false": False}.get(text.lower())
-        if self.kind is Kind.CHOICE:
+        if self.kind is Kind.CHOICE or text in self.choices:
             return text if text in self.choices else None
         try:
             number = Fraction(text)
@@ -106,6 +108,10 @@ class ParameterSet:
         assert isinstance(value, bool), name
         return value
 
+    def is_word(self, name: str) -> bool:
+        """Whether a parameter that takes numbers or words holds a word."""
+        return isinstance(self.values[name], str)
+
     def text(self, name: str) -> str:
         """Return a choice parameter."""
         value = self.values[name]
@@ -149,10 +155,13 @@ def percent(name: str, default: str, section: str, summary: str, minimum: str = 
     )
 
 
-def decimal(name: str, default: str, unit: str, section: str, summary: str, bounds: tuple[str, str]) -> Parameter:
-    """Declare a decimal number within inclusive ``bounds``."""
+def decimal(
+    name: str, default: str, unit: str, section: str, summary: str, bounds: tuple[str, str], words: tuple[str, ...] = ()
+) -> Parameter:
+    """Declare a decimal number within inclusive ``bounds``, or one of ``words``."""
     low, high = (Fraction(bound) for bound in bounds)
-    return Parameter(name, Kind.DECIMAL, Fraction(default), unit, section, summary, low, high)
+    value = default if default in words else Fraction(default)
+    return Parameter(name, Kind.DECIMAL, value, unit, section, summary, low, high, words)
 
 
 def integer(name: str, default: int, unit: str, section: str, summary: str, bounds: tuple[int, int]) -> Parameter:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.rfc2889.parameters import goal_of, learning_of, nanoseconds, sweep_of
+from p4mesh.methods.rfc2889.parameters import duration_ns_of, goal_of, learning_of, nanoseconds, sweep_of
 from p4mesh.methods.search import Verdict, bisect
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
@@ -32,7 +32,7 @@ class Mesh:
 
 def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
     """Return the trial that offers ``load_pct`` percent of line rate on every transmit port."""
-    duration_ns = nanoseconds(parameters, "duration_ms")
+    duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
     rate_fps = rate_at_pct(load_pct, frame_size_bytes, mesh.line_rate_bps)
     burst_frames = parameters.integer("burst_frames")
     stream = Stream(

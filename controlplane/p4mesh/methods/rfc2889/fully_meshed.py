@@ -69,7 +69,7 @@ class FullyMeshed(TestMethod):
             tuple(shown),
             (tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
             tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
-            _deviations(parameters),
+            _deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
         )
 
 
@@ -78,13 +78,6 @@ def _parts(parameters: ParameterSet) -> tuple[str, ...]:
     return (THROUGHPUT, FORWARDING) if wanted == "both" else (wanted,)
 
 
-def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
-    noted = []
-    duration_ms = parameters.number("duration_ms")
-    if duration_ms != shared.RFC_DURATION_MS:
-        noted.append(
-            f"Trial duration {float(duration_ms):g} ms instead of the 30 s of RFC 2889 5.1.2. An overload that fills "
-            "the device's buffers more slowly than this is not seen: throughput may read higher than with 30 s."
-        )
-    noted.append("One address per port; duplex mode full.")
-    return tuple(noted)
+def _deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:
+    duration = shared.duration_deviation(parameters, sizes, line_rate_bps)
+    return (*([duration] if duration else []), "One address per port; duplex mode full.")

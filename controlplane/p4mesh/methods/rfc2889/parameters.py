@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal, integer, percent
 from p4mesh.methods.search import SearchGoal
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
+from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
 from p4mesh.trial.spec import Learning
 
-RFC_DURATION_MS = 30_000
+RFC_DURATION_NS = 30 * NS_PER_S
 NS_PER_MS = 1_000_000
+SCALED = "scaled"
 
 TRIAL: tuple[Parameter, ...] = (
-    decimal("duration_ms", "20", "ms", "RFC 2889 5.1.2", "transmission time of one trial; RFC 30 s", ("0.1", "300000")),
+    decimal(
+        "duration_ms",
+        SCALED,
+        "ms",
+        "RFC 2889 5.1.2",
+        "transmission time of one trial; RFC 30 s; scaled = scaled_frames at line rate",
+        ("0.1", "300000"),
+        (SCALED,),
+    ),
+    integer(
+        "scaled_frames",
+        20_000,
+        "frames",
+        "RFC 2889 5.1.2",
+        "frames per port and trial at line rate when duration_ms is scaled",
+        (10, 100_000_000),
+    ),
     integer(
         "burst_frames",
         1,
@@ -88,6 +108,30 @@ def learning_of(parameters: ParameterSet) -> Learning:
         frames_per_address=parameters.integer("learning_frames"),
         wait_ns=nanoseconds(parameters, "learning_wait_ms"),
         verify=parameters.flag("learning_verify"),
+    )
+
+
+def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bps: int) -> int:
+    """Return the transmission time of a trial; scaled, it is the same for all loads of a frame size."""
+    if parameters.is_word("duration_ms"):
+        return ceil(parameters.integer("scaled_frames") * frame_time_ns(frame_size_bytes, line_rate_bps))
+    return nanoseconds(parameters, "duration_ms")
+
+
+def duration_deviation(parameters: ParameterSet, frame_sizes_bytes: Sequence[int], line_rate_bps: int) -> str:
+    """Return the sentence about the trial duration for the report; empty when it is that of the RFC."""
+    shortest, longest = (
+        pick(duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes) for pick in (min, max)
+    )
+    if shortest == longest == RFC_DURATION_NS:
+        return ""
+    span = f"{longest / NS_PER_MS:.4g} ms"
+    if shortest != longest:
+        span = f"{shortest / NS_PER_MS:.4g} to {span}"
+    return (
+        f"Trial duration {span} instead of the 30 s of RFC 2889 5.1.2. An overload that fills the device's buffers "
+        "more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, throughput may "
+        "read up to Q/N of line rate too high."
     )
 
 
