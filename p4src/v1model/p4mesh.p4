@@ -35,6 +35,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         if (hdr.packet_out.isValid()) {
             requests.apply(hdr, meta.local, verdict);
         } else if (hdr.loop.isValid()) {
+            meta.local.port = PORT_LOOP;
             if (hdr.loop.kind == KIND_READ) {
                 reading.apply(hdr, meta.local, verdict);
             } else {

@@ -213,9 +213,7 @@ def _latency(records: np.ndarray[Any, Any], tick_ps: int) -> LatencyStats | None
     )
 
 
-def _flow_counts(
-    plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int
-) -> tuple[FlowCounts, ...]:
+def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
     return tuple(
         FlowCounts(
             stream=plan.streams[flow.stream].stream.name,

@@ -14,7 +14,8 @@ from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.target.contract import Contract
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter, station as station_of
+from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter
+from p4mesh.trial.plan import station as station_of
 
 WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
@@ -22,8 +23,9 @@ WaitForPasses = Callable[[int], None]
 _FULL_MASK = (1 << 48) - 1
 _RECORD_REPLICA = 1
 _READ_ATTEMPTS = 3
-_RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow")
-_TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination")
+_RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted")
+_LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
+_TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
 
 
 class DataPlane:
@@ -129,7 +131,10 @@ class DataPlane:
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""
         counts = {}
-        for counter, reasons in (("receive_reason", _RECEIVE_REASONS), ("transmit_reason", _TRANSMIT_REASONS)):
+        for counter, reasons in (
+            ("receive_reason", _RECEIVE_REASONS + _LOOP_REASONS),
+            ("transmit_reason", _TRANSMIT_REASONS),
+        ):
             cells = {
                 (port << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper()): (port, reason)
                 for port in ports
@@ -246,5 +251,3 @@ def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:
         else:
             gaps.append((cell, 1))
     return gaps
-
-

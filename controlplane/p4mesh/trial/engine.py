@@ -43,7 +43,9 @@ class TrialEngine:
         if spec.learning.enabled and spec.learning.verify:
             flooded = self._verify_learning(spec)
             if flooded:
-                return classify(spec, plan, None, self.target.tick_ps, invalid=f"learning not verified: {flooded} frames flooded")
+                return classify(
+                    spec, plan, None, self.target.tick_ps, invalid=f"learning not verified: {flooded} frames flooded"
+                )
         readings = self._run_streams(plan, spec.duration_ns, spec.settle_ns)
         self._wait(spec.restabilise_ns)
         return classify(spec, plan, readings, self.target.tick_ps)
@@ -148,7 +150,10 @@ class TrialEngine:
         """Return an upper bound of the time that a seed needs for one round."""
         loop = self.target.loop
         queued = sum(plan.seeds * loop.pass_ps(plan.stream.frame_size_bytes) for plan in plan.streams)
-        return int(loop.latency_ps + queued + max(loop.pass_ps(p.stream.frame_size_bytes) for p in plan.streams)) // 1000 + 1
+        return (
+            int(loop.latency_ps + queued + max(loop.pass_ps(p.stream.frame_size_bytes) for p in plan.streams)) // 1000
+            + 1
+        )
 
     def _start_lead_ns(self, plan: Plan) -> int:
         """All seeds have made their first round, and all streams are started, before it is over."""

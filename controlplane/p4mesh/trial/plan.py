@@ -142,7 +142,16 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
             first, positions, length = _places(stream, source)
             transmitters.append(
                 Transmitter(
-                    transmitter_id, index, port, first, positions, base, length, len(flows), skips[source], stream.frame_count
+                    transmitter_id,
+                    index,
+                    port,
+                    first,
+                    positions,
+                    base,
+                    length,
+                    len(flows),
+                    skips[source],
+                    stream.frame_count,
                 )
             )
             flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
@@ -182,9 +191,7 @@ def _places(stream: Stream, source: int) -> tuple[int, int, int]:
     return 0, 1, 1
 
 
-def _flows_of(
-    stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]
-) -> list[Flow]:
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]) -> list[Flow]:
     port = stream.tx_ports[source]
     if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
         expected = set(stream.rx_ports) - {port}
@@ -219,9 +226,7 @@ def _receivers(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tupl
     return tuple(receivers)
 
 
-def _list_base(
-    stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]
-) -> int:
+def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]) -> int:
     """Return where the stream's destination list begins; equal lists are kept once."""
     if stream.pattern is PatternKind.MULTICAST:
         raise UnsupportedError("multicast streams are not supported yet", hint="use broadcast")

@@ -1,0 +1,80 @@
+"""The target ``bmv2``: simple_switch_grpc on veth interfaces, started and stopped by the controller."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+
+from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.target.base import Target
+from p4mesh.target.contract import Contract
+from p4mesh.topology import Topology
+from p4mesh.topology.netns import NetnsNetwork
+from p4mesh.trial.pacing import LoopModel
+
+PROGRAM = "simple_switch_grpc"
+_TICK_PS = 1_000_000
+_LOOP = LoopModel(rate_bps=10_000_000_000, latency_ps=50_000_000, passes_per_s=20_000)
+"""Loop passes that simple_switch manages on one core with room to spare."""
+_STOP_S = 10
+
+
+class Bmv2Target(Target):
+    """simple_switch_grpc with the interfaces of the topology, in a network namespace of its own."""
+
+    name = "bmv2"
+    start_lead_ns = 50_000_000
+
+    def __init__(self, topology: Topology, contract: Contract) -> None:
+        self.topology = topology
+        self.tick_ps = _TICK_PS
+        self.loop = _LOOP
+        self._contract = contract
+        self._network = NetnsNetwork(topology)
+
+    def __enter__(self) -> Bmv2Target:
+        """Build the network and start the switch."""
+        if shutil.which(PROGRAM) is None:
+            raise EnvironmentFault(
+                f"{PROGRAM} is not installed",
+                hint="install it from p4lang's packages (p4lang-bmv2), or use --target sim",
+            )
+        self._network.__enter__()
+        self._directory = tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-")
+        self._log = Path(self._directory.name) / "switch.log"
+        interfaces = []
+        for port in self.topology.tester_ports:
+            interfaces += ["-i", f"{port.number}@{self._network.interface(port.number)}"]
+        command = [PROGRAM, "--no-p4", "--device-id", str(self.device_id), *interfaces, "--"]
+        command += ["--grpc-server-addr", self.address, "--cpu-port", str(self._contract["PORT_CPU"])]
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(self._network.command(*command), stdout=log, stderr=subprocess.STDOUT)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop the switch and remove the network."""
+        self._process.terminate()
+        self._process.wait(_STOP_S)
+        self._network.__exit__(kind, error, traceback)
+        self._directory.cleanup()
+
+    @property
+    def address(self) -> str:
+        """Unix socket of the server: it is reachable from outside the namespace."""
+        return f"unix:{self._directory.name}/p4runtime.sock"
+
+    def wait(self, duration_ns: int, packet_outs: int) -> None:
+        """Sleep; the switch runs on the wall clock."""
+        if self._process.poll() is not None:
+            raise TargetError(f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}")
+        time.sleep(duration_ns / 1e9)
+
+    def in_flight(self) -> int:
+        """Return 0: a software switch does not tell; the settle time of the trial covers it."""
+        return 0

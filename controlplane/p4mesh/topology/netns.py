@@ -1,0 +1,96 @@
+"""Builds a topology from Linux parts in a network namespace of its own.
+
+An Ethernet switch becomes a Linux bridge, a link a veth pair. What Linux cannot model (latency,
+queues, line rates) is left out; the numbers of such a run belong to the Linux bridge.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import uuid
+from types import TracebackType
+
+from p4mesh.errors import TargetError, UnsupportedError
+from p4mesh.topology.model import TESTER, PortRef, Topology
+
+_BRIDGED = "ethernet_switch"
+_MTU_BYTES = 9500
+
+
+class NetnsNetwork:
+    """A namespace with one interface per tester port, ``t1``, ``t2``, ...; removed on exit."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self.namespace = f"p4mesh-{uuid.uuid4().hex[:8]}"
+
+    def __enter__(self) -> NetnsNetwork:
+        """Create the namespace, the bridges and the links."""
+        for device in self._topology.devices:
+            if device.device != _BRIDGED:
+                raise UnsupportedError(
+                    f"not supported on Linux interfaces: node '{device.name}' is a {device.device}",
+                    hint=f"use nodes of device {_BRIDGED}, or --target sim",
+                )
+        self._ip("netns", "add", self.namespace)
+        try:
+            self._build()
+        except TargetError:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the namespace with everything in it."""
+        subprocess.run(["ip", "netns", "delete", self.namespace], check=False, capture_output=True)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line that runs ``arguments`` inside the namespace."""
+        return ["ip", "netns", "exec", self.namespace, *arguments]
+
+    def interface(self, port: int) -> str:
+        """Return the name of a tester port's interface."""
+        return f"t{port}"
+
+    def _build(self) -> None:
+        self._inside("link", "set", "lo", "up")
+        bridges = {}
+        for number, device in enumerate(self._topology.devices):
+            bridges[device.name] = f"br{number}"
+            self._inside("link", "add", bridges[device.name], "type", "bridge", "mcast_snooping", "0")
+            self._quiet(bridges[device.name])
+        for number, link in enumerate(self._topology.links):
+            names = [self._end_name(end, number, side) for side, end in enumerate(link.ends)]
+            self._inside("link", "add", names[0], "type", "veth", "peer", "name", names[1])
+            for name, end in zip(names, link.ends, strict=True):
+                self._quiet(name)
+                if end.node != TESTER:
+                    self._inside("link", "set", name, "master", bridges[end.node])
+                self._inside("link", "set", name, "mtu", str(_MTU_BYTES), "up")
+        for bridge in bridges.values():
+            self._inside("link", "set", bridge, "up")
+
+    def _end_name(self, end: PortRef, link: int, side: int) -> str:
+        return self.interface(end.port) if end.node == TESTER else f"d{link}{'ab'[side]}"
+
+    def _quiet(self, interface: str) -> None:
+        """Keep the kernel's own IPv6 frames off the interface."""
+        self._run(self.command("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1"))
+
+    def _inside(self, *arguments: str) -> None:
+        self._run(["ip", "-n", self.namespace, *arguments])
+
+    def _ip(self, *arguments: str) -> None:
+        self._run(["ip", *arguments])
+
+    def _run(self, command: list[str]) -> None:
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise TargetError(f"{command[0]} is not installed", hint="install iproute2 and procps") from None
+        except subprocess.CalledProcessError as error:
+            raise TargetError(
+                f"'{' '.join(command)}' failed: {error.stderr.strip()}", hint="network namespaces need root"
+            ) from None

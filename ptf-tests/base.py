@@ -1,0 +1,108 @@
+"""Base of all data plane tests: install, send, expect exactly, read, undo.
+
+A test drives one tester program through P4Runtime and its ports, on whatever bench the run has
+started (``--target``). Entries are removed and registers cleared when the test ends, so tests do
+not see each other.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import ptf
+import ptf.testutils as testutils
+from benches import Bench
+from ptf.base_tests import BaseTest
+from scapy.packet import Packet
+
+from p4mesh.p4runtime import Client, Entity
+from p4mesh.target.contract import Contract
+
+READ_CELLS = 64
+"""Cells that tests use: enough for every flow, transmitter and port number in them."""
+
+
+class TesterTest(BaseTest):
+    """One test on a bench with ports 1 to 4."""
+
+    bench: ClassVar[Bench]
+
+    def setUp(self) -> None:
+        """Begin with empty tables and cleared registers."""
+        super().setUp()
+        self.dataplane = self.bench.ports
+        self.dataplane.flush()
+        self.client: Client = self.bench.client
+        self.contract: Contract = self.bench.contract
+        self.tester = self.bench.tester
+        self.tester.clear(READ_CELLS, self.bench.wait_passes)
+        self._reasons = self._count_reasons()
+
+    def install(self, *entities: Entity) -> None:
+        """Insert entities; they are deleted when the test ends."""
+        self.client.insert(list(entities))
+        self.addCleanup(self.client.delete, list(reversed(entities)))
+
+    def entry(self, table: str, match: dict, action: str, params: dict, priority: int = 0) -> Entity:
+        """Return a table entry by the names of P4Info."""
+        return self.client.schema.table_entry(table, match=match, action=action, params=params, priority=priority)
+
+    def set_run(self, run: int) -> None:
+        """Make ``run`` the current run of reception and transmission."""
+        self.client.modify(
+            [
+                self.client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run}),
+                self.client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": run}),
+            ]
+        )
+
+    def receiver(self, port: int, mac: str, mask: int = (1 << 48) - 1, offset: int = 0) -> Entity:
+        """Return the entry that makes ``port`` own ``mac``."""
+        value = int(mac.replace(":", ""), 16)
+        return self.entry(
+            "receiver", {"port": port, "destination_mac": (value, mask)}, "expected", {"flow_offset": offset}, 1
+        )
+
+    def send(self, port: int, frame: Packet | bytes) -> None:
+        """Send a frame into a port of the tester and let it be processed."""
+        testutils.send_packet(self, port, bytes(frame))
+        self.bench.settle()
+
+    def records(self) -> np.ndarray:
+        """Return the records of the cells that tests use."""
+        return self.tester.read(READ_CELLS, self.bench.wait_passes)
+
+    def assert_reasons(self, **expected: int) -> None:
+        """Assert how many frames each reason has counted since the test began, and no others."""
+        now = self._count_reasons()
+        counted: dict[str, int] = {}
+        for key, count in now.items():
+            if count != self._reasons[key]:
+                counted[key[1]] = counted.get(key[1], 0) + count - self._reasons[key]
+        self.assertEqual(counted, expected)
+
+    def expect(self, port: int, frame: Packet | bytes) -> None:
+        """Expect exactly this frame on ``port`` next."""
+        testutils.verify_packet(self, frame, port)
+
+    def expect_nothing(self) -> None:
+        """Expect no (further) frame on any port."""
+        testutils.verify_no_other_packets(self)
+
+    def received(self, port: int, count: int, timeout_s: float = 2.0) -> list[bytes]:
+        """Return exactly ``count`` frames from a port, in order of arrival."""
+        frames = []
+        for _ in range(count):
+            result = testutils.dp_poll(self, port_number=port, timeout=timeout_s)
+            if isinstance(result, self.dataplane.PollFailure):
+                self.fail(f"port {port}: {len(frames)} of {count} frames received")
+            frames.append(bytes(result.packet))
+        return frames
+
+    def _count_reasons(self) -> dict[tuple[int, str], int]:
+        special = (self.contract["PORT_LOOP"], self.contract["PORT_CPU"])
+        return self.tester.reason_counts((*self.bench.port_numbers, *special))
+
+
+ptf.config.update(log_dir=None, log_file="/dev/null", relax=False)

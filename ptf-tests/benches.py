@@ -1,0 +1,214 @@
+"""Where the tests run: the embedded engine in virtual time, or simple_switch_grpc on veth interfaces.
+
+Both give the same: a P4Runtime client, ports 1 to 4 in the form of PTF's data plane, and a way to
+let time pass.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ptf.dataplane
+
+from p4mesh.p4runtime import Client
+from p4mesh.target.contract import Contract, load_contract
+from p4mesh.trial.dataplane import DataPlane
+
+PORTS = (1, 2, 3, 4)
+_LINE_RATE_BPS = 10_000_000_000
+_LOOP = {"rate_bps": 100_000_000_000, "latency_ps": 500_000}
+
+
+class Bench(ABC):
+    """A running tester with its ports in reach."""
+
+    name: str
+    tick_ps: int
+    exact: bool
+    """True where the clock is virtual, so that times can be asserted to the tick."""
+    port_numbers = PORTS
+    ports: Any
+    client: Client
+    contract: Contract
+    tester: DataPlane
+
+    def __init__(self) -> None:
+        self.contract = load_contract()
+
+    @abstractmethod
+    def wait(self, duration_ns: int) -> None:
+        """Let time pass after all packet-outs so far."""
+
+    settle_ns: int
+
+    def settle(self) -> None:
+        """Let frames on their way cross links and pipeline."""
+        self.wait(self.settle_ns)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop everything that the bench has started."""
+
+    @abstractmethod
+    def wait_passes(self, passes: int) -> None:
+        """Let a lone frame make this many rounds of the loop."""
+
+    def _load(self, address: str) -> None:
+        self.client = Client(address, 1).__enter__()
+        self.tester = DataPlane(self.client, self.contract)
+        self.tester.load_program()
+
+
+class EnginePorts(ptf.dataplane.DataPlane):
+    """PTF's data plane over a simulated network: a host on every tester port, no wall clock."""
+
+    def __init__(self, network: Any, advance: Callable[[int], None]) -> None:
+        self._network = network
+        self._advance = advance
+        self._queues: dict[int, list[bytes]] = {port: [] for port in PORTS}
+
+    def send(self, device_number: int, port_number: int, packet: bytes) -> int:
+        """Send from the host behind a tester port."""
+        self._network.host_send(f"host{port_number}", 1, packet)
+        return len(packet)
+
+    def poll(
+        self,
+        device_number: int = 0,
+        port_number: int | None = None,
+        timeout: float | None = None,
+        exp_pkt: Any = None,
+        filters: Any = (),
+    ) -> Any:
+        """Return the next frame (that matches ``exp_pkt``) without waiting for the wall clock."""
+        self._advance(1_000_000)
+        self._collect()
+        for port, queue in self._queues.items():
+            if port_number not in (None, port):
+                continue
+            while queue:
+                packet = queue.pop(0)
+                if exp_pkt is None or ptf.dataplane.match_exp_pkt(exp_pkt, packet):
+                    return self.PollSuccess(0, port, packet, exp_pkt, 0.0)
+        return self.PollFailure(exp_pkt, [], 0)
+
+    def flush(self) -> None:
+        """Forget what has been received."""
+        self._collect()
+        for queue in self._queues.values():
+            queue.clear()
+
+    def _collect(self) -> None:
+        for port, queue in self._queues.items():
+            queue.extend(frame for _, _, frame in self._network.host_take(f"host{port}"))
+
+
+class EngineBench(Bench):
+    """The embedded engine: tester ports 1 to 4, each linked to a host."""
+
+    name = "engine"
+    tick_ps = 1000
+    exact = True
+    settle_ns = 100_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        from p4mesh import _engine
+
+        tester = {
+            "ports": [{"id": port, "rate_bps": _LINE_RATE_BPS} for port in PORTS],
+            "loop": {"port": self.contract["PORT_LOOP"], **_LOOP},
+            "cpu_port": self.contract["PORT_CPU"],
+            "timestamp_tick_ps": self.tick_ps,
+        }
+        hosts = [
+            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": _LINE_RATE_BPS}]} for port in PORTS
+        ]
+        links = [
+            {"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}, "delay_ps": 5000}
+            for port in PORTS
+        ]
+        self.network = _engine.SimNetwork(json.dumps({"tester": tester, "devices": hosts, "links": links}))
+        self._load(f"127.0.0.1:{self.network.serve('127.0.0.1:0', 1)}")
+        self.ports = EnginePorts(self.network, self.wait)
+
+    def wait(self, duration_ns: int) -> None:
+        """Advance virtual time."""
+        self.network.advance(duration_ns * 1000, self.client.packet_outs_sent)
+
+    def wait_passes(self, passes: int) -> None:
+        """Advance by the time of ``passes`` rounds."""
+        self.wait(passes * 1_000)
+
+    def close(self) -> None:
+        """Stop client and server."""
+        self.client.__exit__(None, None, None)
+        self.network.stop()
+
+
+class Bmv2Bench(Bench):
+    """simple_switch_grpc on veth pairs in the network namespace that the test process is in."""
+
+    name = "bmv2"
+    tick_ps = 1_000_000
+    exact = False
+    settle_ns = 50_000_000
+    program = "simple_switch_grpc"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._directory = tempfile.TemporaryDirectory(prefix="p4mesh-ptf-")
+        socket = f"unix:{self._directory.name}/p4runtime.sock"
+        interfaces = []
+        for port in PORTS:
+            _ip("link", "add", f"dut{port}", "type", "veth", "peer", "name", f"ptf{port}")
+            for name in (f"dut{port}", f"ptf{port}"):
+                Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
+                _ip("link", "set", name, "mtu", "9500", "up")
+            interfaces += ["-i", f"{port}@dut{port}"]
+        with (Path(self._directory.name) / "switch.log").open("w") as log:
+            self._process = subprocess.Popen(
+                [self.program, "--no-p4", "--device-id", "1", *interfaces, "--",
+                 "--grpc-server-addr", socket, "--cpu-port", str(self.contract["PORT_CPU"])],
+                stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        self._load(socket)
+        self.ports = ptf.dataplane.DataPlane(config={"qlen": 1000, "dataplane": None})
+        for port in PORTS:
+            self.ports.port_add(f"ptf{port}", 0, port)
+
+    @classmethod
+    def available(cls) -> bool:
+        """Return whether simple_switch_grpc is installed."""
+        return shutil.which(cls.program) is not None
+
+    def wait(self, duration_ns: int) -> None:
+        """Sleep: the switch runs on the wall clock."""
+        time.sleep(duration_ns / 1e9)
+
+    def wait_passes(self, passes: int) -> None:
+        """Sleep long enough for ``passes`` rounds at 10,000 a second."""
+        self.wait(20_000_000 + passes * 100_000)
+
+    def close(self) -> None:
+        """Stop the switch; the interfaces end with the namespace."""
+        self.client.__exit__(None, None, None)
+        self.ports.kill()
+        self._process.terminate()
+        self._process.wait(10)
+        self._directory.cleanup()
+
+
+BENCHES = {"engine": EngineBench, "bmv2": Bmv2Bench}
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)

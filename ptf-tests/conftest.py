@@ -1,0 +1,45 @@
+"""One runner, any target: ``pytest ptf-tests --target engine|bmv2``."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from base import TesterTest
+from benches import BENCHES, Bmv2Bench
+
+_CLONE_NEWNET = 0x40000000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --target."""
+    parser.addoption("--target", choices=sorted(BENCHES), default="engine", help="what runs the P4 program")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which target the tests run on."""
+    return f"p4mesh data plane tests on target: {config.getoption('--target')}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bench(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start the bench once; every test cleans up behind itself."""
+    target = request.config.getoption("--target")
+    if target == "bmv2":
+        if not Bmv2Bench.available():
+            pytest.exit(f"{Bmv2Bench.program} is not installed; use --target engine", returncode=3)
+        _enter_new_network_namespace()
+    running = BENCHES[target]()
+    TesterTest.bench = running
+    yield
+    running.close()
+
+
+def _enter_new_network_namespace() -> None:
+    """Keep test traffic away from the machine's own interfaces."""
+    if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) != 0:
+        pytest.exit(f"cannot make a network namespace: {os.strerror(ctypes.get_errno())}; run as root", returncode=3)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -1,0 +1,124 @@
+"""Reception: every arriving frame is classified, and only expected test frames are measured."""
+
+from __future__ import annotations
+
+from base import TesterTest
+from scapy.layers.l2 import Ether
+from signature import test_frame
+
+STATION = "02:00:00:00:00:01"
+RUN = 9
+
+
+class EmptyTablesDrop(TesterTest):
+    """Goal: without entries nothing is measured and nothing leaves. Method: send, read counters."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.send(1, test_frame(dst=STATION, run=RUN))
+        self.expect_nothing()
+        self.assert_reasons(flooded=1)
+        self.assertEqual(self.records()["frames"].sum(), 0)
+
+
+class ExpectedFrameIsMeasured(TesterTest):
+    """Goal: one frame to the owner of its destination is one frame of its flow, with its bytes."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(2, STATION))
+        for size in (64, 128, 1518):
+            self.send(2, test_frame(dst=STATION, size=size, run=RUN, flow=5, sequence=[64, 128, 1518].index(size)))
+        self.expect_nothing()
+        self.assert_reasons(expected=3)
+        record = self.records()[5]
+        self.assertEqual(record["frames"], 3)
+        self.assertEqual(record["bytes"], 64 + 128 + 1518)
+        self.assertEqual(record["next_sequence"], 3)
+        self.assertEqual(record["duplicates"] + record["reordered"], 0)
+
+
+class WrongPortIsFlooded(TesterTest):
+    """Goal: a test frame on a port that does not own its destination is flooded, never received."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(2, STATION))
+        self.send(3, test_frame(dst=STATION, run=RUN))
+        self.assert_reasons(flooded=1)
+        self.assertEqual(self.records()["frames"].sum(), 0)
+
+
+class OldRunIsStale(TesterTest):
+    """Goal: a frame of an earlier trial is stale."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(2, STATION))
+        self.send(2, test_frame(dst=STATION, run=RUN - 1))
+        self.assert_reasons(stale=1)
+        self.assertEqual(self.records()["frames"].sum(), 0)
+
+
+class DamagedSignatureIsNotATestFrame(TesterTest):
+    """Goal: any flipped bit of the signature makes a frame damaged (or foreign, in the magic)."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(2, STATION))
+        good = bytes(test_frame(dst=STATION, run=RUN, flow=3, sequence=7, transmit_time=12345))
+        offset = 14 + 20 + 8
+        for bit in range(16, 144, 7):
+            frame = bytearray(good)
+            frame[offset + bit // 8] ^= 0x80 >> bit % 8
+            self.send(2, bytes(frame))
+        self.assert_reasons(damaged=len(range(16, 144, 7)))
+        self.assertEqual(self.records()["frames"].sum(), 0)
+
+
+class FramesWithoutSignatureAreForeign(TesterTest):
+    """Goal: frames of others are foreign, PAUSE frames are counted apart, short ones do no harm."""
+
+    def runTest(self) -> None:
+        self.send(1, Ether(dst=STATION, src=STATION, type=0x0806) / bytes(46))
+        self.send(1, Ether(dst="01:80:c2:00:00:01", src=STATION, type=0x8808) / bytes(46))
+        self.send(1, test_frame(dst=STATION).payload.payload.build().ljust(60, b"\x55"))
+        self.send(1, bytes(range(15)))
+        self.expect_nothing()
+        self.assert_reasons(foreign=3, pause=1)
+
+
+class EveryFrameFormatCarriesASignature(TesterTest):
+    """Goal: plain Ethernet, IPv4 and IPv6 test frames are recognised."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(1, STATION))
+        for flow, version in enumerate((None, 4, 6)):
+            self.send(1, test_frame(dst=STATION, size=128, ip_version=version, run=RUN, flow=flow))
+        self.assert_reasons(expected=3)
+        self.assertEqual(list(self.records()["frames"][:3]), [1, 1, 1])
+
+
+class OffsetSeparatesReceiversOfABroadcast(TesterTest):
+    """Goal: each receiver of one broadcast flow has a cell of its own."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        broadcast = "ff:ff:ff:ff:ff:ff"
+        self.install(*(self.receiver(port, broadcast, offset=port - 1) for port in (1, 2, 3)))
+        for port in (1, 2, 3):
+            self.send(port, test_frame(dst=broadcast, run=RUN, flow=10))
+        self.assert_reasons(expected=3)
+        self.assertEqual(list(self.records()["frames"][10:13]), [1, 1, 1])
+
+
+class UnknownFlowIsNotMeasured(TesterTest):
+    """Goal: a flow number beyond the registers is counted, not written anywhere."""
+
+    def runTest(self) -> None:
+        self.set_run(RUN)
+        self.install(self.receiver(1, STATION))
+        self.send(1, test_frame(dst=STATION, run=RUN, flow=self.contract["FLOWS"]))
+        self.assert_reasons(unknown_flow=1)
+        self.assertEqual(self.records()["frames"].sum(), 0)

@@ -1,0 +1,195 @@
+"""Transmission: seeds become test frames with the right addresses, order, sequence and count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from base import TesterTest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from signature import Signature
+
+from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
+from p4mesh.trial.frames import seed_payload
+from p4mesh.trial.pacing import LoopModel
+from p4mesh.trial.plan import Limits, Plan, make_plan, station
+
+RUN = 33
+PORTS = (1, 2, 3, 4)
+RATE_FPS = Fraction(100)
+
+
+def signature_of(frame: bytes) -> Signature:
+    """Return the signature of an IPv4 test frame."""
+    return Signature(frame[14 + 20 + 8 :][:18])
+
+
+class StreamTest(TesterTest):
+    """Runs streams of the controller's own plan and collects what leaves the ports."""
+
+    __test__ = False
+
+    def run_streams(self, *streams: Stream) -> Plan:
+        plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
+        self.tester.configure(plan, RUN)
+        self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), RUN)
+        for stream in plan.streams:
+            payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+            for number in range(stream.seeds):
+                self.tester.inject_seed(stream.index, payload, number, stream.seeds)
+        lead_ns = 50_000_000
+        self.bench.wait(lead_ns)
+        self.tester.start(len(plan.streams), lead_ns * 1000 // self.bench.tick_ps)
+        longest_s = max(stream.frame_count / stream.rate_fps for stream in streams)
+        self.bench.wait(2 * lead_ns + int(longest_s * 10**9))
+        self.tester.stop_streams()
+        self.bench.settle()
+        return plan
+
+    def _limits(self) -> Limits:
+        loop = LoopModel(100_000_000_000, 500_000, None if self.bench.exact else 20_000)
+        return Limits(64, 16384, 65536, 16384, 4096, self.bench.tick_ps, loop, self.bench.name)
+
+
+def stream(pattern: PatternKind, count: int, **changes: object) -> Stream:
+    """Return a stream on all ports with 64-byte IPv4 frames."""
+    made = Stream("s", 64, RATE_FPS, count, pattern, PORTS, PORTS)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+class WithoutStreamEntrySeedsEnd(TesterTest):
+    """Goal: the empty table stops a seed at its first pass and counts it; nothing leaves."""
+
+    def runTest(self) -> None:
+        self.tester.inject_seed(0, seed_payload(FrameTemplate(), 64), 0, 1)
+        self.bench.settle()
+        self.expect_nothing()
+        self.assert_reasons(unknown_stream=1)
+
+
+class FullMeshFollowsTheStandard(StreamTest):
+    """Goal: every port visits the others in the order of RFC 2889 5.1.3 and sends exactly N frames."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.run_streams(stream(PatternKind.FULL_MESH, 7))
+        for source in PORTS:
+            frames = self.received(source, 7)
+            order = [1 + (source + k % 3) % 4 for k in range(7)]
+            self.assertEqual([Ether(f).dst for f in frames], [station(p).mac.hex(":") for p in order])
+            self.assertEqual([IP(f[14:]).dst for f in frames], [str(station(p).ipv4) for p in order])
+            self.assertEqual({Ether(f).src for f in frames}, {station(source).mac.hex(":")})
+            self.assertEqual([signature_of(f).sequence for f in frames], [k // 3 for k in range(7)])
+            self.assertEqual([signature_of(f).flow for f in frames], [(source - 1) * 3 + k % 3 for k in range(7)])
+            self.assertEqual({signature_of(f).run for f in frames}, {RUN})
+        self.expect_nothing()
+        self.assert_reasons(transmitted=28)
+
+
+class RotationVisitsTheReceivers(StreamTest):
+    """Goal: partial mesh of RFC 2889 5.4: dst(i, k) = r[(i - 1 + k) mod K]."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.run_streams(stream(PatternKind.ROTATE, 5, tx_ports=(1, 2), rx_ports=(3, 4)))
+        for source in (1, 2):
+            frames = self.received(source, 5)
+            order = [(3, 4)[(source - 1 + k) % 2] for k in range(5)]
+            self.assertEqual([Ether(f).dst for f in frames], [station(p).mac.hex(":") for p in order])
+        self.expect_nothing()
+
+
+class ChecksumsAreValid(StreamTest):
+    """Goal: IPv4 header, UDP over IPv6 and signature carry correct checksums and lengths."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.run_streams(
+            stream(PatternKind.PAIRS, 2, tx_ports=(1,), rx_ports=(2,), frame_size_bytes=128),
+            stream(
+                PatternKind.PAIRS,
+                2,
+                tx_ports=(3,),
+                rx_ports=(4,),
+                frame_size_bytes=97,
+                template=FrameTemplate(ip_version=6),
+            ),
+        )
+        for frame in self.received(1, 2):
+            self.assertEqual(len(frame), 124)
+            self.assertEqual(frame[14:34], bytes(_without_checksum(IP(frame[14:34]), "chksum"))[:20])
+            self.assertEqual(frame[42:60], bytes(_without_checksum(signature_of(frame), "check")))
+        for frame in self.received(3, 2):
+            self.assertEqual(len(frame), 93)
+            packet = Ether(frame)
+            self.assertEqual(packet[IPv6].plen, 93 - 14 - 40)
+            sent = packet[UDP].chksum
+            packet[UDP].chksum = None
+            self.assertEqual(Ether(bytes(packet))[UDP].chksum, sent)
+
+
+class PlainAndTaggedFramesKeepTheirHeaders(StreamTest):
+    """Goal: VLAN tags and plain Ethernet frames leave as their template says."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        plain = FrameTemplate(ip_version=None)
+        tagged = FrameTemplate(ip_version=4, vlan_ids=(10, 20))
+        self.run_streams(
+            stream(PatternKind.PAIRS, 1, tx_ports=(1,), rx_ports=(2,), template=plain),
+            stream(PatternKind.PAIRS, 1, tx_ports=(3,), rx_ports=(4,), template=tagged, frame_size_bytes=72),
+        )
+        (frame,) = self.received(1, 1)
+        self.assertEqual(frame[12:14], b"\xff\xff")
+        self.assertEqual(Signature(frame[14:32]).magic, 0x504D)
+        (frame,) = self.received(3, 1)
+        self.assertEqual(frame[12:22].hex(), "8100000a810000140800")
+        self.expect_nothing()
+
+
+class StartOffsetDelaysAPort(StreamTest):
+    """Goal: a port with an offset starts later and still sends its full count."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.run_streams(
+            stream(PatternKind.FULL_MESH, 6, start_offset_ns=(0, 0, 20_000_000, 0)),
+        )
+        stamps = {}
+        for source in PORTS:
+            frames = self.received(source, 6)
+            stamps[source] = signature_of(frames[0]).transmit_time
+        delay_ms = (stamps[3] - stamps[1]) * self.bench.tick_ps / 1e9
+        self.assertAlmostEqual(delay_ms, 20, delta=0.01 if self.bench.exact else 8)
+        self.expect_nothing()
+
+
+class BurstsLeaveBackToBack(StreamTest):
+    """Goal: RFC 2889 appendix A: bursts of 4 with a pause, 10 frames in all, mean rate kept."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        from p4mesh.traffic.stream import Burst
+
+        if not self.bench.exact:
+            self.skipTest("bursts at minimum gap need virtual time or hardware")
+        self.run_streams(stream(PatternKind.PAIRS, 10, tx_ports=(1,), rx_ports=(2,), burst=Burst(4)))
+        stamps = [signature_of(frame).transmit_time for frame in self.received(1, 10)]
+        gaps = [later - sooner for sooner, later in zip(stamps, stamps[1:], strict=False)]
+        wire_ns = 84 * 8 / 10
+        self.assertTrue(all(gap <= wire_ns + 1000 for k, gap in enumerate(gaps) if k % 4 != 3), gaps)
+        self.assertAlmostEqual(stamps[8] - stamps[0], 80_000_000, delta=2000)
+
+
+def _without_checksum(packet: object, field: str) -> object:
+    """Return the packet with a checksum that Scapy computes again."""
+    setattr(packet, field, None)
+    return packet
