@@ -60,3 +60,19 @@ def test_errors_say_what_is_valid() -> None:
 def test_packet_outs_are_not_awaited_without_a_server() -> None:
     with pytest.raises(EngineError, match="no P4Runtime server runs"):
         SimNetwork(document()).advance(1, packet_outs=1)
+
+
+def test_one_server_at_a_time() -> None:
+    network = SimNetwork(document())
+    port = network.serve("127.0.0.1:0", 1)
+    assert 1024 <= port < 65536
+    with pytest.raises(EngineError, match=f"^a server runs on 127.0.0.1:{port} already; call stop"):
+        network.serve("127.0.0.1:0", 1)
+    with pytest.raises(EngineError, match="^the server handled 0 of 1 packet-outs in 0.01 s$"):
+        network.advance(1, packet_outs=1, timeout_s=0.01)
+    network.stop()
+    network.stop()
+    assert network.serve(f"127.0.0.1:{port}") == port
+    network.stop()
+    with pytest.raises(EngineError, match="^address 'nonsense': .*; valid: HOST:PORT$"):
+        network.serve("nonsense")
