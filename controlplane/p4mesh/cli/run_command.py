@@ -25,7 +25,7 @@ from p4mesh.report.publish import publish, stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory, read_run
-from p4mesh.topology import Topology, load_topology
+from p4mesh.topology import TESTER, PortRef, Topology, load_topology
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
@@ -114,8 +114,14 @@ def parse_sizes(text: str | None, method: TestMethod) -> tuple[int, ...]:
 
 def test_bed(topology: Topology) -> TestBed:
     """Return what methods may know of a topology."""
-    ports = (TestPort(port.number, port.name, port.rate_bps, port.ifg_bytes) for port in topology.tester_ports)
-    return TestBed(topology.name, tuple(ports))
+    far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
+    ports = (
+        TestPort(port.number, port.name, port.rate_bps, port.ifg_bytes, far_ends[PortRef(TESTER, port.number)].node)
+        for port in topology.tester_ports
+    )
+    rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}
+    uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
+    return TestBed(topology.name, tuple(ports), sum(rates[end.node, end.port] for end in uplinks))
 
 
 def _measure(job: Job, units: tuple[Unit, ...], directory: RunDirectory, workers: int) -> None:

@@ -18,6 +18,8 @@ class TestPort:
     name: str
     rate_bps: int
     ifg_bytes: int = STANDARD_IFG_BYTES
+    attached_to: str = ""
+    """Node at the other end of the cable."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class TestBed:
 
     topology: str
     ports: tuple[TestPort, ...]
+    uplink_rate_bps: int = 0
+    """Rate of all links between devices together; 0 when there is none."""
 
     @property
     def port_numbers(self) -> tuple[int, ...]:

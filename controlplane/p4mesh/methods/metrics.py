@@ -46,13 +46,16 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
 
 
 def rate_metrics(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> RateMetrics:
-    """Return the rates of a single-stream trial.
+    """Return the rates of a trial whose streams have one frame size and one rate per port.
 
     FR counts duplicates once. Its time base is the exact transmission time ``count / rate``: with
     ``count = floor(T * rate)`` the nominal T would show up to one frame time too little.
     """
-    (stream,) = spec.streams
-    ports = len(stream.tx_ports)
+    stream = spec.streams[0]
+    assert {(item.frame_size_bytes, item.rate_fps) for item in spec.streams} == {
+        (stream.frame_size_bytes, stream.rate_fps)
+    }
+    ports = sum(len(item.tx_ports) for item in spec.streams)
     received = result.rx_frames - result.duplicate_frames
     seconds = stream.frame_count / stream.rate_fps
     forwarding = received / seconds if seconds else Fraction(0)

@@ -7,8 +7,11 @@ import difflib
 from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import TestMethod
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
+from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
+from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 
-TESTS: tuple[TestMethod, ...] = (FullyMeshed(),)
+TESTS: tuple[TestMethod, ...] = (FullyMeshed(), PartiallyMeshed(), MultipleDevices(), Unidirectional())
 
 
 def find_test(name: str) -> TestMethod:

@@ -5,6 +5,6 @@ embedded engine.
 """
 
 from p4mesh.topology.loader import load_topology
-from p4mesh.topology.model import Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
+from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
 
-__all__ = ["Device", "DevicePort", "Link", "Loop", "PortRef", "TesterPort", "Topology", "load_topology"]
+__all__ = ["TESTER", "Device", "DevicePort", "Link", "Loop", "PortRef", "TesterPort", "Topology", "load_topology"]

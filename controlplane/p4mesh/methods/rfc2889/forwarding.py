@@ -21,13 +21,27 @@ THROUGHPUT = "throughput"
 
 
 @dataclass(frozen=True)
-class Mesh:
-    """Who sends to whom, at which line rate."""
+class Leg:
+    """Ports that send, and the order in which they visit the ports that receive."""
 
     pattern: PatternKind
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Who sends to whom, at which line rate. Every port sends in one leg at most."""
+
+    legs: tuple[Leg, ...]
     line_rate_bps: int
+    load_limit_pct: Fraction = Fraction(100)
+    """Load above which the pattern itself over-subscribes an output."""
+
+    @property
+    def tx_ports(self) -> tuple[int, ...]:
+        """All transmitting ports."""
+        return tuple(port for leg in self.legs for port in leg.tx_ports)
 
 
 def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
@@ -35,19 +49,22 @@ def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction,
     duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
     rate_fps = rate_at_pct(load_pct, frame_size_bytes, mesh.line_rate_bps)
     burst_frames = parameters.integer("burst_frames")
-    stream = Stream(
-        name=mesh.pattern.value,
-        frame_size_bytes=frame_size_bytes,
-        rate_fps=rate_fps,
-        frame_count=max(1, tx_frames(duration_ns, rate_fps)),
-        pattern=mesh.pattern,
-        tx_ports=mesh.tx_ports,
-        rx_ports=mesh.rx_ports,
-        burst=Burst(burst_frames) if burst_frames > 1 else None,
+    streams = tuple(
+        Stream(
+            name=f"{leg.pattern.value}{number}",
+            frame_size_bytes=frame_size_bytes,
+            rate_fps=rate_fps,
+            frame_count=max(1, tx_frames(duration_ns, rate_fps)),
+            pattern=leg.pattern,
+            tx_ports=leg.tx_ports,
+            rx_ports=leg.rx_ports,
+            burst=Burst(burst_frames) if burst_frames > 1 else None,
+        )
+        for number, leg in enumerate(mesh.legs, start=1)
     )
     return TrialSpec(
         label=f"{part} {frame_size_bytes} B {float(load_pct):.4f} %",
-        streams=(stream,),
+        streams=streams,
         duration_ns=duration_ns,
         learning=learning_of(parameters),
         settle_ns=nanoseconds(parameters, "settle_ms"),
@@ -116,7 +133,11 @@ PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
 
 
 def _theory(mesh: Mesh, size: int) -> UnitResult:
-    return {"theoretical_fps": float(len(mesh.tx_ports) * max_rate_fps(size, mesh.line_rate_bps))}
+    full = len(mesh.tx_ports) * max_rate_fps(size, mesh.line_rate_bps)
+    return {
+        "theoretical_fps": float(full * mesh.load_limit_pct / 100),
+        "load_limit_pct": float(mesh.load_limit_pct),
+    }
 
 
 def _row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:

@@ -17,59 +17,69 @@ from p4mesh.trial.spec import Learning
 RFC_DURATION_NS = 30 * NS_PER_S
 NS_PER_MS = 1_000_000
 SCALED = "scaled"
+_PHASES = "RFC 2544 23"
+_PAUSE_MS = ("0", "600000")
 
-TRIAL: tuple[Parameter, ...] = (
-    decimal(
-        "duration_ms",
-        SCALED,
-        "ms",
-        "RFC 2889 5.1.2",
-        "transmission time of one trial; RFC 30 s; scaled = scaled_frames at line rate",
-        ("0.1", "300000"),
-        (SCALED,),
-    ),
-    integer(
-        "scaled_frames",
-        20_000,
-        "frames",
-        "RFC 2889 5.1.2",
-        "frames per port and trial at line rate when duration_ms is scaled",
-        (10, 100_000_000),
-    ),
-    integer(
-        "burst_frames",
-        1,
-        "frames",
-        "RFC 2889 5.1.2",
-        "frames per burst at minimum gap; 1 = evenly spaced",
-        (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
-    ),
-    decimal(
-        "acceptable_loss_pct", "0", "%", "RFC 2889 5.1.3", "loss that still passes a throughput trial", ("0", "100")
-    ),
-    integer("learning_rate_fps", 1000, "frames/s", "RFC 2544 23", "rate of the learning frames", (1, 1_000_000)),
-    integer("learning_frames", 1, "frames", "RFC 2544 23", "learning frames per address", (1, 100)),
-    boolean("learning_verify", True, "RFC 2544 23", "verify before each trial that every address is learned"),
-    decimal("learning_wait_ms", "2000", "ms", "RFC 2544 23", "silence between learning and traffic", ("0", "600000")),
-    decimal(
-        "settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames before counters are read", ("0", "600000")
-    ),
-    decimal("restabilise_ms", "5000", "ms", "RFC 2544 23", "silence between trials", ("0", "600000")),
-)
 
-SWEEP: tuple[Parameter, ...] = (
-    percent("sweep_start_pct", "10", "RFC 2889 5.1.2", "first load of the forwarding-rate sweep"),
-    percent("sweep_end_pct", "100", "RFC 2889 5.1.2", "last load of the sweep, where FRMOL is read"),
-    percent("sweep_step_pct", "10", "RFC 2889 5.1.2", "step of the sweep"),
-)
+def trial_parameters(clause: str) -> tuple[Parameter, ...]:
+    """Return the parameters of every trial; ``clause`` is the RFC 2889 section of the test."""
+    setup = f"RFC 2889 {clause}.2"
+    return (
+        decimal(
+            "duration_ms",
+            SCALED,
+            "ms",
+            setup,
+            "transmission time of one trial; RFC 30 s; scaled = scaled_frames at line rate",
+            ("0.1", "300000"),
+            (SCALED,),
+        ),
+        integer(
+            "scaled_frames",
+            20_000,
+            "frames",
+            setup,
+            "frames per port and trial at line rate when duration_ms is scaled",
+            (10, 100_000_000),
+        ),
+        integer(
+            "burst_frames",
+            1,
+            "frames",
+            setup,
+            "frames per burst at minimum gap; 1 = evenly spaced",
+            (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
+        ),
+        integer("learning_rate_fps", 1000, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
+        integer("learning_frames", 1, "frames", _PHASES, "learning frames per address", (1, 100)),
+        boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
+        decimal("learning_wait_ms", "2000", "ms", _PHASES, "silence between learning and traffic", _PAUSE_MS),
+        decimal("settle_ms", "2000", "ms", _PHASES, "wait for residual frames before counters are read", _PAUSE_MS),
+        decimal("restabilise_ms", "5000", "ms", _PHASES, "silence between trials", _PAUSE_MS),
+    )
 
-SEARCH: tuple[Parameter, ...] = (
-    percent("search_initial_pct", "50", "RFC 2889 5.1.3", "first load of the throughput search"),
-    percent("search_min_pct", "0.1", "RFC 2889 5.1.3", "lowest load of the search"),
-    percent("search_max_pct", "100", "RFC 2889 5.1.3", "highest load of the search"),
-    percent("search_resolution_pct", "0.1", "RFC 2889 5.1.3", "width at which the search stops after a PASS"),
-    boolean("search_try_max_first", True, "RFC 2889 5.1.3", "try the highest load before the bisection"),
-)
+
+def sweep_parameters(clause: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the forwarding-rate sweep."""
+    setup = f"RFC 2889 {clause}.2"
+    return (
+        percent("sweep_start_pct", "10", setup, "first load of the forwarding-rate sweep"),
+        percent("sweep_end_pct", "100", setup, "last load of the sweep, where FRMOL is read"),
+        percent("sweep_step_pct", "10", setup, "step of the sweep"),
+    )
+
+
+def search_parameters(clause: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the throughput search."""
+    procedure = f"RFC 2889 {clause}.3"
+    return (
+        percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
+        percent("search_min_pct", "0.1", procedure, "lowest load of the search"),
+        percent("search_max_pct", "100", procedure, "highest load of the search"),
+        percent("search_resolution_pct", "0.1", procedure, "width at which the search stops after a PASS"),
+        boolean("search_try_max_first", True, procedure, "try the highest load before the bisection"),
+        decimal("acceptable_loss_pct", "0", "%", procedure, "loss that still passes a throughput trial", ("0", "100")),
+    )
 
 
 def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:

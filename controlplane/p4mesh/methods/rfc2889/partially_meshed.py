@@ -1,0 +1,48 @@
+"""RFC 2889 5.2: partially meshed, one port to many ports, many to one, or both at once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.rfc2889.forwarding import Leg, Mesh
+from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
+from p4mesh.traffic.stream import PatternKind
+
+MIN_PORTS = 3
+FROM_ONE, TO_ONE, BOTH = "from_one", "to_one", "both"
+
+
+class PartiallyMeshed(MeshTest):
+    """One port exchanges traffic with all the others (RFC 2889 5.2.3)."""
+
+    name: ClassVar[str] = "rfc2889.partially_meshed"
+    title: ClassVar[str] = "Partially meshed one-to-many and many-to-one"
+    section: ClassVar[str] = "RFC 2889 5.2"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        choice("direction", BOTH, "RFC 2889 5.2.2", "who transmits", (FROM_ONE, TO_ONE, BOTH)),
+        integer("one_port", 1, "port number", "RFC 2889 5.2.2", "the one port", (1, 512)),
+        *mesh_parameters("5.2"),
+    )
+
+    def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
+        """Return a leg per direction; many-to-one over-subscribes the one port above 100/K %."""
+        bed.require_ports(self.name, MIN_PORTS)
+        one = parameters.integer("one_port")
+        if one not in bed.port_numbers:
+            raise ParameterError(
+                f"one_port={one}: topology '{bed.topology}' has no such port",
+                hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
+            )
+        many = tuple(port for port in bed.port_numbers if port != one)
+        direction = parameters.text("direction")
+        legs = []
+        if direction in (FROM_ONE, BOTH):
+            legs.append(Leg(PatternKind.ROTATE, (one,), many))
+        if direction in (TO_ONE, BOTH):
+            legs.append(Leg(PatternKind.ROTATE, many, (one,)))
+        limit = Fraction(100) if direction == FROM_ONE else Fraction(100, len(many))
+        return Mesh(tuple(legs), bed.common_rate_bps(self.name), limit)

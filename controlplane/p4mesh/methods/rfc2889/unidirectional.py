@@ -1,0 +1,35 @@
+"""RFC 2889 5.4: partially meshed unidirectional traffic, one half of the ports to the other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from p4mesh.errors import TopologyError
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.rfc2889.forwarding import Leg, Mesh
+from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
+from p4mesh.traffic.stream import PatternKind
+
+MIN_PORTS = 2
+
+
+class Unidirectional(MeshTest):
+    """The first half of the ports sends to the second half in turn (RFC 2889 5.4.3)."""
+
+    name: ClassVar[str] = "rfc2889.unidirectional"
+    title: ClassVar[str] = "Partially meshed unidirectional traffic"
+    section: ClassVar[str] = "RFC 2889 5.4"
+    parameters: ClassVar[tuple[Parameter, ...]] = mesh_parameters("5.4")
+
+    def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
+        """Return one leg from the first to the second half; needs an even number of ports."""
+        bed.require_ports(self.name, MIN_PORTS)
+        ports = bed.port_numbers
+        if len(ports) % 2:
+            raise TopologyError(
+                f"{self.name} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",
+                hint="the first half sends to the second half",
+            )
+        half = len(ports) // 2
+        return Mesh((Leg(PatternKind.ROTATE, ports[:half], ports[half:]),), bed.common_rate_bps(self.name))
