@@ -9,11 +9,11 @@
 mod error;
 mod packet_socket;
 mod pcap;
-mod replay;
+mod ports;
 mod runner;
 
 pub use error::IoError;
 pub use packet_socket::{wait_readable, PacketSocket};
 pub use pcap::{PcapReader, PcapRecord, PcapWriter};
-pub use replay::{replay, PortFiles};
+pub use ports::{FilePorts, LivePorts, Ports};
 pub use runner::{Drops, Runner, RunnerLimits};

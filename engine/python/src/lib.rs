@@ -4,8 +4,13 @@
 //! Refuses: logic of its own; what Python sees is what the crates below do.
 
 mod error;
+mod live_switch;
+mod live_target;
+mod server_slot;
 mod sim_network;
 mod sim_target;
+
+use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 
@@ -14,5 +19,15 @@ mod _engine {
     #[pymodule_export]
     use super::error::EngineError;
     #[pymodule_export]
+    use super::live_switch::LiveSwitch;
+    #[pymodule_export]
     use super::sim_network::SimNetwork;
+}
+
+/// Locks a mutex whose data another thread may have left half changed by a panic; that panic has
+/// been reported as a bug already.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,16 +1,16 @@
 //! `SimNetwork`: a simulated network with a P4Runtime server on its tester.
 
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use p4mesh_p4runtime::{Notifier, Server};
 use p4mesh_pipeline::Program;
 use p4mesh_sim::{Network, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{guarded, refused};
+use crate::lock;
+use crate::server_slot::ServerSlot;
 use crate::sim_target::SimTarget;
 
 /// Events between two looks at pending signals (Ctrl-C): some 10 to 100 ms of work.
@@ -25,7 +25,7 @@ const EVENTS_PER_SLICE: u64 = 200_000;
 #[pyclass(module = "p4mesh._engine", frozen)]
 pub struct SimNetwork {
     target: Arc<Mutex<SimTarget>>,
-    server: Mutex<Option<Server>>,
+    server: ServerSlot,
 }
 
 #[pymethods]
@@ -40,7 +40,7 @@ impl SimNetwork {
                     network,
                     notifier: None,
                 })),
-                server: Mutex::new(None),
+                server: ServerSlot::default(),
             })
         })
     }
@@ -50,32 +50,16 @@ impl SimNetwork {
     #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1))]
     fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
         guarded(py, || {
-            let mut server = lock(&self.server);
-            if let Some(running) = &*server {
-                return Err(refused(format!(
-                    "a server runs on {} already; call stop() first",
-                    running.address()
-                )));
-            }
-            let notifier = Notifier::new();
-            let started = Server::start(
-                resolve(address)?,
-                device_id,
-                self.target.clone(),
-                notifier.clone(),
-            )
-            .map_err(refused)?;
+            let (port, notifier) = self.server.start(address, device_id, self.target.clone())?;
             lock(&self.target).notifier = Some(notifier);
-            Ok(server.insert(started).address().port())
+            Ok(port)
         })
     }
 
     /// Ends the server; without one it does nothing. The network stays as it is.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         guarded(py, || {
-            if let Some(mut server) = lock(&self.server).take() {
-                server.stop();
-            }
+            self.server.stop();
             lock(&self.target).notifier = None;
             Ok(())
         })
@@ -275,7 +259,7 @@ impl SimNetwork {
         if packet_outs == 0 {
             return Ok(());
         }
-        let Some(counters) = lock(&self.server).as_ref().map(Server::counters) else {
+        let Some(counters) = self.server.counters() else {
             return Err(refused(
                 "no P4Runtime server runs, so no packet-outs can be waited for; call serve() first",
             ));
@@ -292,24 +276,4 @@ impl SimNetwork {
             )))
         })
     }
-}
-
-/// The first address that HOST:PORT stands for.
-fn resolve(address: &str) -> PyResult<SocketAddr> {
-    let invalid =
-        |problem: String| refused(format!("address '{address}': {problem}; valid: HOST:PORT"));
-    let mut found = address
-        .to_socket_addrs()
-        .map_err(|error| invalid(error.to_string()))?;
-    found
-        .next()
-        .ok_or_else(|| invalid("the host has no address".to_string()))
-}
-
-/// Locks a mutex whose data another thread may have left half changed by a panic; that panic has
-/// been reported as a bug already.
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,0 +1,236 @@
+//! The port trait: where frames come from and go to.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::PathBuf;
+
+use crate::{IoError, PacketSocket, PcapReader, PcapRecord, PcapWriter};
+
+/// The ports of a switch that runs in wall-clock time.
+pub trait Ports: Send {
+    /// Hands over frames that wait, with their ports. Returns how many there were.
+    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError>;
+
+    /// Queues a frame for a port; false when there is no such port.
+    fn send(&mut self, port: u16, time_ps: u64, frame: &[u8]) -> Result<bool, IoError>;
+
+    /// Sends what is queued.
+    fn flush(&mut self) -> Result<(), IoError>;
+
+    /// Lets the frames of files come in; ports without files have nothing to do.
+    fn load(&mut self) -> Result<(), IoError> {
+        Ok(())
+    }
+
+    /// What to wait for when there is nothing to do.
+    fn descriptors(&self) -> Vec<RawFd>;
+
+    /// True for a port that exists.
+    fn has_port(&self, port: u16) -> bool;
+
+    /// Frames that the operating system did not take.
+    fn send_drops(&self) -> u64;
+}
+
+/// Linux interfaces.
+pub struct LivePorts {
+    sockets: BTreeMap<u16, PacketSocket>,
+}
+
+impl LivePorts {
+    /// Opens the interfaces; needs CAP_NET_RAW.
+    pub fn open(interfaces: &[(u16, String)]) -> Result<LivePorts, IoError> {
+        let mut sockets = BTreeMap::new();
+        for (port, interface) in interfaces {
+            if sockets
+                .insert(*port, PacketSocket::open(interface)?)
+                .is_some()
+            {
+                return Err(two_names(*port, interface));
+            }
+        }
+        Ok(LivePorts { sockets })
+    }
+}
+
+impl Ports for LivePorts {
+    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
+        let mut count = 0;
+        for (&port, socket) in &mut self.sockets {
+            count += socket.receive(|frame| handle(port, frame))?;
+        }
+        Ok(count)
+    }
+
+    fn send(&mut self, port: u16, _time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
+        match self.sockets.get_mut(&port) {
+            Some(socket) => socket.send(frame).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        self.sockets.values_mut().try_for_each(PacketSocket::flush)
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        self.sockets.values().map(AsRawFd::as_raw_fd).collect()
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        self.sockets.contains_key(&port)
+    }
+
+    fn send_drops(&self) -> u64 {
+        self.sockets.values().map(|socket| socket.send_drops).sum()
+    }
+}
+
+/// Pcap files, as simple_switch's `--use-files` has them: `NAME_in.pcap` of every port, read in
+/// time-stamp order, and `NAME_out.pcap`.
+pub struct FilePorts {
+    inputs: Vec<(u16, PathBuf)>,
+    /// Empty until [`Ports::load`].
+    records: VecDeque<(u16, PcapRecord)>,
+    outputs: BTreeMap<u16, PcapWriter>,
+}
+
+impl FilePorts {
+    /// Creates the output files and checks that the input files can be read; `interfaces` are the
+    /// names in front of `_in.pcap` and `_out.pcap`.
+    pub fn open(interfaces: &[(u16, String)]) -> Result<FilePorts, IoError> {
+        let mut outputs = BTreeMap::new();
+        let mut inputs = Vec::new();
+        for (port, interface) in interfaces {
+            let input = PathBuf::from(format!("{interface}_in.pcap"));
+            PcapReader::open(&input)?;
+            inputs.push((*port, input));
+            let writer = PcapWriter::create(format!("{interface}_out.pcap").as_ref())?;
+            if outputs.insert(*port, writer).is_some() {
+                return Err(two_names(*port, interface));
+            }
+        }
+        Ok(FilePorts {
+            inputs,
+            records: VecDeque::new(),
+            outputs,
+        })
+    }
+}
+
+impl Ports for FilePorts {
+    /// Reads the input files. Frames with one time stamp come in the order of the ports.
+    fn load(&mut self) -> Result<(), IoError> {
+        let mut records = Vec::new();
+        for (port, input) in &self.inputs {
+            let mut reader = PcapReader::open(input)?;
+            while let Some(record) = reader.next_record()? {
+                records.push((*port, record));
+            }
+        }
+        records.sort_by_key(|(port, record)| (record.time_ps, *port));
+        self.records = records.into();
+        Ok(())
+    }
+
+    /// One frame at a time, so that all that follows from it comes before the next.
+    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
+        let Some((port, record)) = self.records.pop_front() else {
+            return Ok(0);
+        };
+        handle(port, &record.frame);
+        Ok(1)
+    }
+
+    fn send(&mut self, port: u16, time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
+        match self.outputs.get_mut(&port) {
+            Some(writer) => writer.write(time_ps, frame).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        self.outputs.values_mut().try_for_each(PcapWriter::flush)
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        self.outputs.contains_key(&port)
+    }
+
+    fn send_drops(&self) -> u64 {
+        0
+    }
+}
+
+fn two_names(port: u16, interface: &str) -> IoError {
+    let problem = format!("port {port} has another interface already");
+    IoError::Interface {
+        interface: interface.to_string(),
+        problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_in_order_of_time_then_port() {
+        let directory = std::env::temp_dir().join(format!("p4mesh-ports-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let interface = |name: &str| directory.join(name).to_str().unwrap().to_string();
+        for (name, times) in [("a", [3, 5]), ("b", [1, 5])] {
+            let mut writer =
+                PcapWriter::create(format!("{}_in.pcap", interface(name)).as_ref()).unwrap();
+            for time in times {
+                writer.write(time * 1_000_000, &[time as u8; 3]).unwrap();
+            }
+            writer.flush().unwrap();
+        }
+        let mut ports = FilePorts::open(&[(7, interface("a")), (2, interface("b"))]).unwrap();
+        assert_eq!(
+            ports
+                .receive(&mut |_, _| panic!("nothing is loaded yet"))
+                .unwrap(),
+            0
+        );
+        ports.load().unwrap();
+        let mut seen = Vec::new();
+        while ports
+            .receive(&mut |port, frame| seen.push((port, frame[0])))
+            .unwrap()
+            > 0
+        {}
+        assert_eq!(seen, [(2, 1), (7, 3), (2, 5), (7, 5)]);
+        assert!(ports.send(7, 0, &[]).unwrap());
+        assert!(!ports.send(9, 0, &[]).unwrap());
+        ports.flush().unwrap();
+        let output = PathBuf::from(format!("{}_out.pcap", interface("a")));
+        assert_eq!(
+            PcapReader::open(&output)
+                .unwrap()
+                .next_record()
+                .unwrap()
+                .unwrap()
+                .frame,
+            Vec::<u8>::new()
+        );
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_missing_file_or_interface_is_named() {
+        let error = |result: Result<(), IoError>| result.unwrap_err().to_string();
+        let message = error(FilePorts::open(&[(1, "/nowhere/x".to_string())]).map(|_| ()));
+        assert_eq!(
+            message,
+            "/nowhere/x_in.pcap: cannot open: No such file or directory (os error 2)"
+        );
+        let message = error(LivePorts::open(&[(1, "nosuchif0".to_string())]).map(|_| ()));
+        assert_eq!(message, "interface 'nosuchif0': no such interface");
+    }
+}

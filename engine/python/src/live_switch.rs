@@ -1,0 +1,197 @@
+//! `LiveSwitch`: a switch on Linux interfaces or on pcap files, with a P4Runtime server.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use p4mesh_io::{FilePorts, IoError, LivePorts, Ports, Runner, RunnerLimits};
+use p4mesh_p4runtime::Target;
+use p4mesh_pipeline::{Program, SwitchConfig};
+use pyo3::prelude::*;
+
+use crate::error::{guarded, refused};
+use crate::live_target::{drive, LiveTarget};
+use crate::lock;
+use crate::server_slot::ServerSlot;
+
+/// How often a thread that waits looks whether it should end.
+const STOP_POLL: Duration = Duration::from_millis(10);
+
+/// A switch in wall-clock time on `interfaces` [(port, name)].
+///
+/// With `use_files_s` the names stand for NAME_in.pcap and NAME_out.pcap; the input files are read
+/// that many seconds after `start`. Without `program` (BMv2 JSON) it drops everything until a
+/// controller pushes one.
+#[pyclass(module = "p4mesh._engine", frozen)]
+pub struct LiveSwitch {
+    target: Arc<Mutex<LiveTarget>>,
+    server: ServerSlot,
+    worker: Mutex<Option<JoinHandle<Result<(), IoError>>>>,
+    stop: Arc<AtomicBool>,
+    files_after: Option<Duration>,
+}
+
+#[pymethods]
+impl LiveSwitch {
+    #[new]
+    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        interfaces: Vec<(u16, String)>,
+        program: Option<String>,
+        cpu_port: Option<u16>,
+        drop_port: u16,
+        timestamp_tick_ps: u64,
+        use_files_s: Option<f64>,
+        seed: u64,
+    ) -> PyResult<LiveSwitch> {
+        guarded(py, move || {
+            if timestamp_tick_ps == 0 {
+                return Err(refused("timestamp_tick_ps is 0; valid: 1 or more"));
+            }
+            let delay = use_files_s.map(Duration::try_from_secs_f64).transpose();
+            let delay = delay
+                .map_err(|error| refused(format!("use_files_s: {error}; valid: 0 or more")))?;
+            let ports: Box<dyn Ports> = match delay {
+                Some(_) => Box::new(FilePorts::open(&interfaces).map_err(refused)?),
+                None => Box::new(LivePorts::open(&interfaces).map_err(refused)?),
+            };
+            let config = SwitchConfig {
+                ps_per_tick: timestamp_tick_ps,
+                drop_port,
+                cpu_port,
+                seed,
+                ..SwitchConfig::default()
+            };
+            let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports);
+            if let Some(json) = program {
+                let program = Program::from_json(&json).map_err(refused)?;
+                target.install(Arc::new(program)).map_err(refused)?;
+            }
+            Ok(LiveSwitch {
+                target: Arc::new(Mutex::new(target)),
+                server: ServerSlot::default(),
+                worker: Mutex::new(None),
+                stop: Arc::new(AtomicBool::new(false)),
+                files_after: delay,
+            })
+        })
+    }
+
+    /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) and returns its port.
+    #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1))]
+    fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
+        guarded(py, || {
+            let (port, notifier) = self.server.start(address, device_id, self.target.clone())?;
+            lock(&self.target).notifier = Some(notifier);
+            Ok(port)
+        })
+    }
+
+    /// Starts to forward, in a thread of its own.
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(py, || {
+            let mut worker = lock(&self.worker);
+            if worker.is_some() {
+                return Err(refused("the switch runs already"));
+            }
+            self.stop.store(false, Ordering::Relaxed);
+            let (target, stop, files_after) =
+                (self.target.clone(), self.stop.clone(), self.files_after);
+            let work = move || {
+                if let Some(delay) = files_after {
+                    load_after(&target, delay, &stop)?;
+                }
+                drive(&target, &stop)
+            };
+            let spawned = std::thread::Builder::new()
+                .name("p4mesh-switch".to_string())
+                .spawn(work);
+            *worker = Some(spawned.map_err(refused)?);
+            Ok(())
+        })
+    }
+
+    /// Waits until the switch ends, at most `timeout_s`; returns true when it has. A port that
+    /// failed raises EngineError.
+    fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<bool> {
+        let timeout = Duration::try_from_secs_f64(timeout_s).map_err(refused)?;
+        let end = Instant::now() + timeout;
+        loop {
+            py.check_signals()?;
+            let ended = guarded(py, || {
+                let mut worker = lock(&self.worker);
+                if worker.as_ref().is_none_or(JoinHandle::is_finished) {
+                    return join(worker.take()).map(|()| true);
+                }
+                drop(worker);
+                std::thread::sleep(STOP_POLL.min(end.saturating_duration_since(Instant::now())));
+                Ok(false)
+            })?;
+            if ended || Instant::now() >= end {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Ends the switch and its server.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        guarded(py, || {
+            self.stop.store(true, Ordering::Relaxed);
+            self.server.stop();
+            lock(&self.target).notifier = None;
+            join(lock(&self.worker).take())
+        })
+    }
+
+    /// Frames by what became of them.
+    fn counters(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
+        guarded(py, || {
+            let target = lock(&self.target);
+            let drops = target.runner.drops();
+            let mut counters = BTreeMap::from([
+                ("received".to_string(), target.received),
+                ("sent".to_string(), target.sent),
+                (
+                    "circulating".to_string(),
+                    target.runner.circulating() as u64,
+                ),
+                ("drop_unknown_port".to_string(), target.unknown_port),
+                ("drop_send".to_string(), target.ports.send_drops()),
+                ("drop_no_program".to_string(), drops.no_program),
+                ("drop_queue_full".to_string(), drops.queue_full),
+                ("drop_loop_full".to_string(), drops.loop_full),
+                ("drop_controller_full".to_string(), drops.controller_full),
+                ("drop_pass_limit".to_string(), drops.pass_limit),
+            ]);
+            for (reason, count) in &drops.program {
+                counters.insert(format!("drop_program_{reason:?}").to_lowercase(), *count);
+            }
+            Ok(counters)
+        })
+    }
+}
+
+/// Waits for `delay`, then lets the frames of the input files come in.
+fn load_after(
+    target: &Mutex<LiveTarget>,
+    delay: Duration,
+    stop: &AtomicBool,
+) -> Result<(), IoError> {
+    let end = Instant::now() + delay;
+    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(STOP_POLL.min(end.saturating_duration_since(Instant::now())));
+    }
+    lock(target).ports.load()
+}
+
+fn join(worker: Option<JoinHandle<Result<(), IoError>>>) -> PyResult<()> {
+    match worker.map(JoinHandle::join) {
+        None | Some(Ok(Ok(()))) => Ok(()),
+        Some(Ok(Err(error))) => Err(refused(error)),
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+    }
+}

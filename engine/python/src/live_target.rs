@@ -1,0 +1,172 @@
+//! A switch on real ports as a P4Runtime target, and the loop that drives it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use p4mesh_io::{wait_readable, IoError, Ports, Runner};
+use p4mesh_p4runtime::{Event, Notifier, Target};
+use p4mesh_pipeline::{Program, Switch};
+
+use crate::lock;
+
+/// How long an idle loop sleeps at most; also the delay that a packet-out to the loop may have.
+const IDLE_WAIT: Duration = Duration::from_millis(1);
+/// How often the server hears what time it is.
+const CLOCK_PERIOD: Duration = Duration::from_millis(100);
+/// A busy loop gives the server a chance to take the lock every so often.
+const BUSY_SLICE: Duration = Duration::from_millis(1);
+const BUSY_PAUSE: Duration = Duration::from_micros(20);
+
+/// A switch, its ports, and where it reports packet-ins and digests.
+pub struct LiveTarget {
+    pub runner: Runner,
+    pub ports: Box<dyn Ports>,
+    pub notifier: Option<Notifier>,
+    /// Frames that the program sent to ports that do not exist.
+    pub unknown_port: u64,
+    pub received: u64,
+    pub sent: u64,
+    started: Instant,
+    last_clock: Instant,
+}
+
+impl LiveTarget {
+    pub fn new(runner: Runner, ports: Box<dyn Ports>) -> LiveTarget {
+        let now = Instant::now();
+        LiveTarget {
+            runner,
+            ports,
+            notifier: None,
+            unknown_port: 0,
+            received: 0,
+            sent: 0,
+            started: now,
+            last_clock: now,
+        }
+    }
+
+    /// Receives what waits, gives every packet in the loop a pass, sends. Returns false when there
+    /// was nothing to do.
+    pub fn round(&mut self) -> Result<bool, IoError> {
+        let mut arrived = Vec::new();
+        let runner = &mut self.runner;
+        let count = self.ports.receive(&mut |port, bytes| {
+            let mut frame = runner.buffer();
+            frame.extend_from_slice(bytes);
+            arrived.push((port, frame));
+        })?;
+        self.received += count as u64;
+        let turns = self.with_ports(|runner, clock, send| {
+            let turns = runner.turn(clock, send);
+            for (port, frame) in arrived {
+                runner.frame(port, frame, clock, send);
+            }
+            turns
+        })?;
+        self.report();
+        Ok(count + turns > 0)
+    }
+
+    /// Runs the switch with a clock and with ports to send to.
+    fn with_ports<T>(
+        &mut self,
+        work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, &[u8])) -> T,
+    ) -> Result<T, IoError> {
+        let LiveTarget {
+            runner,
+            ports,
+            unknown_port,
+            sent,
+            started,
+            ..
+        } = self;
+        let mut failure = None;
+        let mut clock = || picoseconds(*started);
+        let mut send =
+            |port: u16, frame: &[u8]| match ports.send(port, picoseconds(*started), frame) {
+                Ok(true) => *sent += 1,
+                Ok(false) => *unknown_port += 1,
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+            };
+        let result = work(runner, &mut clock, &mut send);
+        ports.flush()?;
+        failure.map_or(Ok(result), Err)
+    }
+
+    fn report(&mut self) {
+        let now_ps = picoseconds(self.started);
+        let mut events = Vec::new();
+        if self.notifier.is_some() {
+            while let Some(frame) = self.runner.take_packet_in() {
+                events.push(Event::PacketIn { frame });
+            }
+            while let Some((digest, fields)) = self.runner.take_digest() {
+                events.push(Event::Digest {
+                    digest,
+                    fields,
+                    now_ps,
+                });
+            }
+        }
+        if self.last_clock.elapsed() >= CLOCK_PERIOD {
+            self.last_clock = Instant::now();
+            events.push(Event::Clock { now_ps });
+        }
+        if let Some(notifier) = self.notifier.as_ref().filter(|_| !events.is_empty()) {
+            notifier.notify(events);
+        }
+    }
+}
+
+impl Target for LiveTarget {
+    fn switch(&mut self) -> Option<&mut Switch> {
+        self.runner.switch()
+    }
+
+    fn install(&mut self, program: Arc<Program>) -> Result<(), String> {
+        let switch = Switch::new(program, self.runner.config().clone());
+        self.runner.install(switch);
+        Ok(())
+    }
+
+    fn packet_out(&mut self, frame: Vec<u8>) {
+        let Some(cpu_port) = self.runner.config().cpu_port else {
+            return;
+        };
+        // A port that fails shows in the next round, where there is somebody to tell.
+        let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, clock, send));
+        self.report();
+    }
+
+    fn now_ps(&self) -> u64 {
+        picoseconds(self.started)
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        self.ports.has_port(port) || self.runner.config().cpu_port == Some(port)
+    }
+}
+
+/// Rounds until `stop` is set or a port fails.
+pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool) -> Result<(), IoError> {
+    let descriptors = lock(target).ports.descriptors();
+    let mut slice = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let busy = lock(target).round()?;
+        if !busy {
+            wait_readable(&descriptors, IDLE_WAIT);
+        } else if slice.elapsed() >= BUSY_SLICE {
+            std::thread::sleep(BUSY_PAUSE);
+            slice = Instant::now();
+        }
+    }
+    Ok(())
+}
+
+/// Time since the start, never 0, which programs take for "not set".
+fn picoseconds(started: Instant) -> u64 {
+    1 + started.elapsed().as_nanos() as u64 * 1_000
+}

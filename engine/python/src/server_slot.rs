@@ -1,0 +1,62 @@
+//! The P4Runtime server that a simulated network or a live switch may have.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex};
+
+use p4mesh_p4runtime::{Notifier, PacketIoCounters, Server, SharedTarget};
+use pyo3::prelude::*;
+
+use crate::error::refused;
+use crate::lock;
+
+/// Room for one server.
+#[derive(Default)]
+pub struct ServerSlot(Mutex<Option<Server>>);
+
+impl ServerSlot {
+    /// Starts a server on HOST:PORT. Returns its port, and where the target has to report.
+    pub fn start(
+        &self,
+        address: &str,
+        device_id: u64,
+        target: SharedTarget,
+    ) -> PyResult<(u16, Notifier)> {
+        let mut server = lock(&self.0);
+        if let Some(running) = &*server {
+            return Err(refused(format!(
+                "a server runs on {} already; call stop() first",
+                running.address()
+            )));
+        }
+        let notifier = Notifier::new();
+        let started = Server::start(resolve(address)?, device_id, target, notifier.clone())
+            .map_err(refused)?;
+        let port = started.address().port();
+        *server = Some(started);
+        Ok((port, notifier))
+    }
+
+    /// Ends the server if there is one.
+    pub fn stop(&self) {
+        if let Some(mut server) = lock(&self.0).take() {
+            server.stop();
+        }
+    }
+
+    /// The packet I/O counts of the server that runs.
+    pub fn counters(&self) -> Option<Arc<PacketIoCounters>> {
+        lock(&self.0).as_ref().map(Server::counters)
+    }
+}
+
+/// The first address that HOST:PORT stands for.
+fn resolve(address: &str) -> PyResult<SocketAddr> {
+    let invalid =
+        |problem: String| refused(format!("address '{address}': {problem}; valid: HOST:PORT"));
+    let mut found = address
+        .to_socket_addrs()
+        .map_err(|error| invalid(error.to_string()))?;
+    found
+        .next()
+        .ok_or_else(|| invalid("the host has no address".to_string()))
+}
