@@ -1,0 +1,327 @@
+"""A P4Runtime controller for one device."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from queue import Empty
+from types import TracebackType
+from typing import Literal
+
+import grpc
+
+from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
+from p4mesh.p4runtime.info import load_p4info
+from p4mesh.p4runtime.packet_io import PacketCodec, PacketIn
+from p4mesh.p4runtime.schema import CounterData, Schema
+from p4mesh.p4runtime.service import Service
+from p4mesh.p4runtime.status import batch_error, batch_errors, failures, raised
+from p4mesh.p4runtime.stream import Stream, take
+from p4mesh.p4runtime.stubs import Entity, p4i, p4r
+from p4mesh.p4runtime.values import Value
+from p4mesh.p4runtime.writing import Requests, Update
+
+_UNLIMITED = -1
+_METADATA_BYTES = 64 << 20
+"""The outcomes of a large batch come in the metadata of the answer."""
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _UNLIMITED),
+    ("grpc.max_send_message_length", _UNLIMITED),
+    ("grpc.max_metadata_size", _METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+]
+
+Atomicity = Literal["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]
+PipelineAction = Literal["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "COMMIT", "RECONCILE_AND_COMMIT"]
+
+
+class Client:
+    """The primary controller of a device between entering and leaving the context.
+
+    Errors are :class:`P4RuntimeError` and its children. Not for use by several threads at once.
+    """
+
+    def __init__(
+        self, address: str, device_id: int = 1, election_id: int = 1, *, role: str = "", timeout_s: float = 10.0
+    ) -> None:
+        self.address = address
+        self.device_id = device_id
+        self.election_id = election_id
+        self.role = role
+        self.timeout_s = timeout_s
+        self.packet_outs_sent = 0
+        """Packet-outs since the context was entered."""
+        self._schema: Schema | None = None
+        self._codec: PacketCodec | None = None
+
+    def __enter__(self) -> Client:
+        """Connect and become primary."""
+        self._channel = grpc.insecure_channel(self.address, options=_OPTIONS)
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=self.timeout_s)
+        except grpc.FutureTimeoutError:
+            self._channel.close()
+            raise ConnectError(
+                f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
+                hint="is the switch running, and is the address right?",
+            ) from None
+        self._stub = Service(self._channel)
+        self._requests = Requests(self.device_id, self.election_id, self.role)
+        self.packet_outs_sent = 0
+        try:
+            self._stream = Stream(self._stub, self.address, self.device_id, self.election_id, self.role, self.timeout_s)
+        except P4RuntimeError:
+            self._channel.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Leave the device to other controllers."""
+        self._stream.close()
+        self._channel.close()
+
+    @property
+    def is_primary(self) -> bool:
+        """False once another controller has taken over, or the connection is gone."""
+        return self._stream.is_primary
+
+    # Pipeline
+
+    @property
+    def schema(self) -> Schema:
+        """Builds entities by the names of the current P4Info."""
+        if self._schema is None:
+            raise PipelineError("no pipeline is known", hint="call set_pipeline() or load_schema() first")
+        return self._schema
+
+    def set_pipeline(
+        self,
+        p4info_path: str | Path,
+        json_path: str | Path,
+        *,
+        action: PipelineAction = "VERIFY_AND_COMMIT",
+        cookie: int | None = None,
+    ) -> None:
+        """Send P4Info (text format) and the compiled program. Forwarding state is lost unless reconciled."""
+        info = load_p4info(p4info_path)
+        try:
+            program = Path(json_path).read_bytes()
+        except OSError as error:
+            raise PipelineError(f"cannot read {json_path}: {error.strerror}") from None
+        self.set_pipeline_config(info, program, action=action, cookie=cookie)
+
+    def set_pipeline_config(
+        self,
+        info: p4i.P4Info,
+        program: bytes,
+        *,
+        action: PipelineAction = "VERIFY_AND_COMMIT",
+        cookie: int | None = None,
+    ) -> None:
+        """Send P4Info and the compiled program."""
+        request = self._pipeline_request(action)
+        request.config.p4info.CopyFrom(info)
+        request.config.p4_device_config = program
+        if cookie is not None:
+            request.config.cookie.cookie = cookie
+        self._send_pipeline(request)
+        if action != "VERIFY":
+            self._use(info)
+
+    def commit_pipeline(self) -> None:
+        """Realize the config that was saved with VERIFY_AND_SAVE."""
+        self._send_pipeline(self._pipeline_request("COMMIT"))
+
+    def _pipeline_request(self, action: PipelineAction) -> p4r.SetForwardingPipelineConfigRequest:
+        request = p4r.SetForwardingPipelineConfigRequest(device_id=self.device_id, role=self.role)
+        request.election_id.CopyFrom(self._requests.election_id)
+        request.action = p4r.SetForwardingPipelineConfigRequest.Action.Value(action)
+        return request
+
+    def _send_pipeline(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
+        try:
+            self._stub.SetForwardingPipelineConfig(request)
+        except grpc.RpcError as error:
+            if error.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNIMPLEMENTED):
+                raise PipelineError(f"the switch refused the pipeline: {error.details()}") from None
+            raise raised(error, "set the pipeline", self.address) from None
+
+    def load_schema(self) -> None:
+        """Take the P4Info of the program that the switch runs."""
+        config = self._get_pipeline("P4INFO_AND_COOKIE")
+        if not config.HasField("p4info"):
+            raise PipelineError("the switch has no pipeline", hint="call set_pipeline() first")
+        self._use(config.p4info)
+
+    def get_pipeline_cookie(self) -> int | None:
+        """Return the cookie of the switch's pipeline config; ``None`` without one."""
+        config = self._get_pipeline("COOKIE_ONLY")
+        return config.cookie.cookie if config.HasField("cookie") else None
+
+    def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
+        """Return the switch's pipeline config."""
+        return self._get_pipeline("ALL")
+
+    def _get_pipeline(self, kind: str) -> p4r.ForwardingPipelineConfig:
+        request = p4r.GetForwardingPipelineConfigRequest(device_id=self.device_id)
+        request.response_type = p4r.GetForwardingPipelineConfigRequest.ResponseType.Value(kind)
+        try:
+            return self._stub.GetForwardingPipelineConfig(request, timeout=self.timeout_s).config
+        except grpc.RpcError as error:
+            raise raised(error, "get the pipeline", self.address) from None
+
+    def _use(self, info: p4i.P4Info) -> None:
+        self._schema = Schema(info)
+        self._codec = PacketCodec(self._schema.info)
+
+    def capabilities(self) -> str:
+        """Return the P4Runtime version of the server."""
+        try:
+            return self._stub.Capabilities(p4r.CapabilitiesRequest(), timeout=self.timeout_s).p4runtime_api_version
+        except grpc.RpcError as error:
+            raise raised(error, "get the capabilities", self.address) from None
+
+    # Writing
+
+    def insert(self, entities: Iterable[Entity]) -> None:
+        """Insert entities, in order."""
+        self.write([("INSERT", entity) for entity in entities])
+
+    def modify(self, entities: Iterable[Entity]) -> None:
+        """Modify entities, in order."""
+        self.write([("MODIFY", entity) for entity in entities])
+
+    def delete(self, entities: Iterable[Entity]) -> None:
+        """Delete entities, in order."""
+        self.write([("DELETE", entity) for entity in entities])
+
+    def write(self, updates: Sequence[Update], atomicity: Atomicity = "CONTINUE_ON_ERROR") -> None:
+        """Apply updates in order; all are tried, then :class:`WriteError` lists those that failed.
+
+        With another atomicity they go in one request and are applied all or none.
+        """
+        found = []
+        waiting: tuple[int, Sequence[Update], grpc.Future] | None = None
+        for first, part, request in self._requests.split(updates, atomicity):
+            # The next request is encoded while the switch works on this one.
+            if waiting is not None:
+                found += self._finish(*waiting)
+            waiting = (first, part, self._stub.Write.future(request))
+        if waiting is not None:
+            found += self._finish(*waiting)
+        if found:
+            raise batch_error(WriteError, found, len(updates))
+
+    def _finish(self, first: int, part: Sequence[Update], call: grpc.Future) -> list[Failure]:
+        try:
+            call.result()
+        except grpc.RpcError as error:
+            outcomes = batch_errors(error)
+            if outcomes is None:
+                raise raised(error, "write", self.address) from None
+            info = self._schema.info if self._schema else None
+            return failures(info, outcomes, [entity for _, entity in part], first)
+        return []
+
+    # Reading
+
+    def read(self, *wanted: Entity) -> Iterator[Entity]:
+        """Return the entities that the filters select, as they arrive."""
+        for response in self._responses(wanted):
+            yield from response.entities
+
+    def _responses(self, wanted: Sequence[Entity]) -> Iterator[p4r.ReadResponse]:
+        request = p4r.ReadRequest(device_id=self.device_id, entities=wanted, role=self.role)
+        try:
+            yield from self._stub.Read(request)
+        except grpc.RpcError as error:
+            outcomes = batch_errors(error)
+            if outcomes is None:
+                raise raised(error, "read", self.address) from None
+            info = self._schema.info if self._schema else None
+            raise batch_error(ReadError, failures(info, outcomes, wanted, 0), len(wanted)) from None
+
+    def read_counters(self, name: str, indices: Iterable[int] | None = None) -> list[tuple[int, CounterData]]:
+        """Return (index, value) of some cells of a counter, or of all."""
+        schema = self.schema
+        wanted = [schema.counter(name)] if indices is None else [schema.counter(name, index) for index in indices]
+        return [
+            (cell.index.index, CounterData(cell.data.packet_count, cell.data.byte_count))
+            for cell in (entity.counter_entry for entity in self.read(*wanted))
+        ]
+
+    def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:
+        """Return (packets, bytes) of all cells of a counter, in order of their index."""
+        packets, octets = array("Q"), array("Q")
+        for response in self._responses([self.schema.counter(name)]):
+            cells = [entity.counter_entry.data for entity in response.entities]
+            packets.extend([cell.packet_count for cell in cells])
+            octets.extend([cell.byte_count for cell in cells])
+        return packets, octets
+
+    def read_registers(self, name: str, index: int | None = None) -> list[int]:
+        """Return the value of one cell of a register of unsigned numbers, or of all cells."""
+        values = []
+        for entity in self.read(self.schema.register(name, index)):
+            data = entity.register_entry.data
+            kind = data.WhichOneof("data")
+            value = getattr(data, kind) if kind else b""
+            values.append(int(value) if isinstance(value, bool) else int.from_bytes(value, "big"))
+        return values
+
+    # Packet I/O
+
+    def packet_out(self, payload: bytes, **metadata: Value) -> None:
+        """Send a frame to the program; ``packet_out`` header fields that are left out are 0."""
+        if self._codec is None:
+            raise PipelineError("no pipeline is known", hint="call set_pipeline() or load_schema() first")
+        self._stream.send(self._codec.packet_out(payload, metadata))
+        self.packet_outs_sent += 1
+
+    def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
+        """Return the next packet-ins: ``count``, or fewer when none has come for ``timeout_s``."""
+        queue = self._stream.packet_ins
+        if self._codec is None:
+            raise PipelineError("no pipeline is known", hint="call set_pipeline() or load_schema() first")
+        decode = self._codec.packet_in
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        taken: list[PacketIn] = []
+        while len(taken) < count:
+            try:
+                message = queue.get_nowait() if limit_s <= 0 else queue.get(timeout=limit_s)
+            except Empty:
+                break
+            if message is None:
+                queue.put(None)
+                self._stream.check()
+                raise ConnectError(f"the P4Runtime server at {self.address} closed the stream")
+            taken.append(decode(message))
+        if len(taken) < count:
+            self._stream.check()
+        return taken
+
+    def drop_packet_ins(self) -> int:
+        """Forget packet-ins that have arrived; returns how many."""
+        return len(self.take_packet_ins(1 << 62, timeout_s=0))
+
+    def next_digest(self, timeout_s: float | None = None) -> p4r.DigestList:
+        """Return the next digest list; raises WaitError when none comes."""
+        return take(self._stream.digests, self.timeout_s if timeout_s is None else timeout_s, "digest")  # type: ignore[return-value]
+
+    def acknowledge_digest(self, digest: p4r.DigestList) -> None:
+        """Tell the switch that a digest list was handled."""
+        message = p4r.StreamMessageRequest()
+        message.digest_ack.digest_id = digest.digest_id
+        message.digest_ack.list_id = digest.list_id
+        self._stream.send(message)
+
+    def next_idle_notification(self, timeout_s: float | None = None) -> p4r.IdleTimeoutNotification:
+        """Return the next idle timeout notification; raises WaitError when none comes."""
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        return take(self._stream.idle_notifications, limit_s, "idle notification")  # type: ignore[return-value]

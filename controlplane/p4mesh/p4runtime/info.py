@@ -1,0 +1,83 @@
+"""P4Info as an index of names: full names, aliases and their unique suffixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+
+from p4mesh.p4runtime.errors import PipelineError, SchemaError
+from p4mesh.p4runtime.stubs import p4i
+
+
+def load_p4info(path: str | Path) -> p4i.P4Info:
+    """Read P4Info in text format."""
+    info = p4i.P4Info()
+    try:
+        text_format.Parse(Path(path).read_text(encoding="utf-8"), info)
+    except OSError as error:
+        raise PipelineError(f"cannot read P4Info {path}: {error.strerror}") from None
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise PipelineError(
+            f"{path} is not P4Info in text format: {error}", hint="p4c writes it with --p4runtime-files FILE.txtpb"
+        ) from None
+    return info
+
+
+class Info:
+    """Objects of one P4Info by name and id."""
+
+    def __init__(self, message: p4i.P4Info) -> None:
+        self.message = message
+        self.tables = _by_name(message.tables)
+        self.actions = _by_name(message.actions)
+        self.action_profiles = _by_name(message.action_profiles)
+        self.counters = _by_name(message.counters)
+        self.direct_counters = _by_name(message.direct_counters)
+        self.meters = _by_name(message.meters)
+        self.direct_meters = _by_name(message.direct_meters)
+        self.registers = _by_name(message.registers)
+        self.value_sets = _by_name(message.value_sets)
+        self.digests = _by_name(message.digests)
+        self.tables_by_id: dict[int, p4i.Table] = {table.preamble.id: table for table in message.tables}
+        self.actions_by_id: dict[int, p4i.Action] = {action.preamble.id: action for action in message.actions}
+        self.digests_by_id: dict[int, p4i.Digest] = {digest.preamble.id: digest for digest in message.digests}
+        self.headers = {header.preamble.name: header for header in message.controller_packet_metadata}
+        self._names: dict[int, str] = {}
+        for kind in (
+            message.tables,
+            message.actions,
+            message.action_profiles,
+            message.counters,
+            message.direct_counters,
+            message.meters,
+            message.direct_meters,
+            message.registers,
+            message.value_sets,
+            message.digests,
+        ):
+            for item in kind:
+                self._names[item.preamble.id] = item.preamble.alias or item.preamble.name
+
+    def name_of(self, number: int) -> str:
+        """Return the short name of an object, or its id where P4Info does not have it."""
+        return self._names.get(number, f"{number:#010x}")
+
+
+def _by_name(items: Iterable[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for item in items:
+        found[item.preamble.name] = item
+        found.setdefault(item.preamble.alias or item.preamble.name, item)
+    return found
+
+
+def lookup(items: dict[str, Any], kind: str, name: str) -> Any:
+    """Return the object with a name; the error lists the valid ones."""
+    try:
+        return items[name]
+    except KeyError:
+        valid = sorted({item.preamble.alias or item.preamble.name for item in items.values()})
+        raise SchemaError(f"no {kind} named {name!r}", hint=f"valid: {', '.join(valid) or 'none'}") from None

@@ -1,0 +1,60 @@
+"""Packet-outs and packet-ins with metadata by names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from p4mesh.p4runtime.errors import SchemaError
+from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.stubs import p4r
+from p4mesh.p4runtime.values import Value, encode
+from p4mesh.p4runtime.wire import delimited, number
+
+
+@dataclass(frozen=True)
+class PacketIn:
+    """A frame from the program, without its controller header."""
+
+    payload: bytes
+    metadata: Mapping[str, int]
+    """Fields of the ``packet_in`` header."""
+
+
+class PacketCodec:
+    """Packet I/O of one P4Info."""
+
+    def __init__(self, info: Info) -> None:
+        out = info.headers.get("packet_out")
+        self._out = {
+            field.name: (number(1, field.id), field.bitwidth, f"packet_out field {field.name!r}")
+            for field in (out.metadata if out else ())
+        }
+        self._zero = {name: delimited(2, head + delimited(2, b"\0")) for name, (head, _, _) in self._out.items()}
+        incoming = info.headers.get("packet_in")
+        self._in = {field.id: field.name for field in (incoming.metadata if incoming else ())}
+
+    def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> p4r.StreamMessageRequest:
+        """Return the message for a packet-out; fields that are left out are 0."""
+        parts = [delimited(1, payload)] if payload else []
+        for name, (head, width_bits, what) in self._out.items():
+            value = metadata.get(name)
+            if value is None:
+                parts.append(self._zero[name])
+            else:
+                parts.append(delimited(2, head + delimited(2, encode(value, width_bits, what))))
+        unknown = metadata.keys() - self._out.keys()
+        if unknown:
+            raise SchemaError(
+                f"packet_out has no field {sorted(unknown)[0]!r}", hint=f"valid: {', '.join(self._out) or 'none'}"
+            )
+        return p4r.StreamMessageRequest.FromString(delimited(2, b"".join(parts)))
+
+    def packet_in(self, message: p4r.PacketIn) -> PacketIn:
+        """Return a packet-in with its metadata by name."""
+        names = self._in
+        metadata = {
+            names.get(field.metadata_id, str(field.metadata_id)): int.from_bytes(field.value, "big")
+            for field in message.metadata
+        }
+        return PacketIn(message.payload, metadata)

@@ -1,0 +1,73 @@
+"""gRPC errors as exceptions of ours: what was refused, why, and for a batch which element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import grpc
+
+from p4mesh.p4runtime.describe import describe
+from p4mesh.p4runtime.errors import (
+    BatchError,
+    ConnectError,
+    Failure,
+    NotPrimaryError,
+    P4RuntimeError,
+    code_name,
+)
+from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.stubs import Entity, p4r, rpc_status
+
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
+    """Return the exception for a failed call that is no batch error."""
+    code = error.code()
+    text = error.details() or "no reason given"
+    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED):
+        return ConnectError(
+            f"cannot {doing}: the P4Runtime server at {address} does not answer ({code.name}: {text})",
+            hint="is the switch running, and is the address right?",
+        )
+    if code is grpc.StatusCode.PERMISSION_DENIED:
+        return NotPrimaryError(f"cannot {doing}: {text}", hint="use a higher election id, or stop the other controller")
+    return P4RuntimeError(f"cannot {doing}: {text} ({code.name})")
+
+
+def batch_errors(error: grpc.RpcError) -> list[p4r.Error] | None:
+    """Return the outcomes of the elements of a batch; ``None`` for a status without them."""
+    for key, value in error.trailing_metadata() or ():
+        if key == _DETAILS_KEY:
+            outcomes = []
+            for detail in rpc_status.Status.FromString(value).details:
+                outcome = p4r.Error()
+                if not detail.Unpack(outcome):
+                    return None
+                outcomes.append(outcome)
+            return outcomes or None
+    return None
+
+
+def failures(info: Info | None, outcomes: Sequence[p4r.Error], entities: Sequence[Entity], first: int) -> list[Failure]:
+    """Return the failed elements of a batch that starts at position ``first`` of the caller's list."""
+    return [
+        Failure(
+            index=first + index,
+            code=code_name(outcome.canonical_code),
+            reason=outcome.message or "no reason given",
+            entity=describe(info, entity) if info else "an entity",
+        )
+        for index, (outcome, entity) in enumerate(zip(outcomes, entities, strict=False))
+        if outcome.canonical_code
+    ]
+
+
+def without_aborted(found: list[Failure]) -> list[Failure]:
+    """Return the failures of an all-or-none batch that are causes, not consequences."""
+    return [failure for failure in found if failure.code != "ABORTED"] or found
+
+
+def batch_error(kind: type[BatchError], found: list[Failure], total: int) -> BatchError:
+    """Return the exception for a batch."""
+    return kind(without_aborted(found), total)

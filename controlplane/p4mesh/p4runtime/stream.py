@@ -1,0 +1,125 @@
+"""The StreamChannel of a controller: arbitration, packet I/O, digests and notifications.
+
+One thread reads what the switch sends and sorts it into queues; the gRPC library has one that
+sends. Nothing here interprets a packet.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+import grpc
+
+from p4mesh.p4runtime.errors import NotPrimaryError, PacketOutError, WaitError, code_name
+from p4mesh.p4runtime.service import Service
+from p4mesh.p4runtime.status import raised
+from p4mesh.p4runtime.stubs import p4r
+
+
+class Stream:
+    """One open StreamChannel that has asked to be primary."""
+
+    def __init__(
+        self, stub: Service, address: str, device_id: int, election_id: int, role: str, timeout_s: float
+    ) -> None:
+        self._address = address
+        self._requests: SimpleQueue[p4r.StreamMessageRequest | None] = SimpleQueue()
+        self._arbitrations: SimpleQueue[p4r.MasterArbitrationUpdate | None] = SimpleQueue()
+        self._errors: deque[p4r.StreamError] = deque()
+        self._failure: grpc.RpcError | None = None
+        self.packet_ins: SimpleQueue[p4r.PacketIn | None] = SimpleQueue()
+        self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
+        self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
+        self.is_primary = False
+        self._call = stub.StreamChannel(self._outgoing())
+        self._reader = threading.Thread(target=self._read, name="p4runtime-stream", daemon=True)
+        self._reader.start()
+        self._arbitrate(device_id, election_id, role, timeout_s)
+
+    def send(self, message: p4r.StreamMessageRequest) -> None:
+        """Send a message after all earlier ones."""
+        self.check()
+        self._requests.put(message)
+
+    def check(self) -> None:
+        """Raise what the switch has reported about earlier messages, or that the stream is broken."""
+        if self._errors:
+            error = self._errors.popleft()
+            raise PacketOutError(f"the switch refused a message: {error.message} ({code_name(error.canonical_code)})")
+        if self._failure is not None:
+            raise raised(self._failure, "use the stream", self._address)
+
+    def close(self) -> None:
+        """End the stream and its threads."""
+        self._requests.put(None)
+        self._call.cancel()
+        self._reader.join()
+
+    def _outgoing(self) -> Iterator[p4r.StreamMessageRequest]:
+        while (message := self._requests.get()) is not None:
+            yield message
+
+    def _arbitrate(self, device_id: int, election_id: int, role: str, timeout_s: float) -> None:
+        message = p4r.StreamMessageRequest()
+        arbitration = message.arbitration
+        arbitration.device_id = device_id
+        arbitration.election_id.high = election_id >> 64
+        arbitration.election_id.low = election_id & 0xFFFFFFFFFFFFFFFF
+        if role:
+            arbitration.role.name = role
+        self._requests.put(message)
+        try:
+            answer = self._arbitrations.get(timeout=timeout_s)
+        except Empty:
+            raise WaitError(
+                f"the P4Runtime server at {self._address} did not answer the arbitration in {timeout_s} s"
+            ) from None
+        if answer is None:
+            self.check()
+            raise WaitError(f"the P4Runtime server at {self._address} closed the stream")
+        if answer.status.code:
+            highest = answer.election_id.high << 64 | answer.election_id.low
+            raise NotPrimaryError(
+                f"not primary for device {device_id} with election id {election_id}: {answer.status.message}",
+                hint=f"use an election id above {highest}, or stop the other controller",
+            )
+
+    def _read(self) -> None:
+        packet_ins = self.packet_ins
+        try:
+            for message in self._call:
+                kind = message.WhichOneof("update")
+                if kind == "packet":
+                    packet_ins.put(message.packet)
+                elif kind == "arbitration":
+                    self.is_primary = not message.arbitration.status.code
+                    self._arbitrations.put(message.arbitration)
+                elif kind == "digest":
+                    self.digests.put(message.digest)
+                elif kind == "idle_timeout_notification":
+                    self.idle_notifications.put(message.idle_timeout_notification)
+                elif kind == "error":
+                    self._errors.append(message.error)
+        except grpc.RpcError as error:
+            self._failure = error
+        finally:
+            self.is_primary = False
+            for queue in (packet_ins, self.digests, self.idle_notifications, self._arbitrations):
+                queue.put(None)  # type: ignore[attr-defined]
+
+
+def take(queue: SimpleQueue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]
+    """Return the next element of a queue; raise WaitError when none comes in time or the stream ends."""
+    end = monotonic() + timeout_s
+    try:
+        item = queue.get(timeout=max(0.0, end - monotonic()))
+    except Empty:
+        raise WaitError(f"no {what} came in {timeout_s} s") from None
+    if item is None:
+        queue.put(None)
+        raise WaitError(f"the stream ended before a {what} came")
+    return item

@@ -1,0 +1,170 @@
+"""Table entries of one table, encoded from names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from p4mesh.p4runtime.errors import SchemaError
+from p4mesh.p4runtime.info import Info
+from p4mesh.p4runtime.stubs import p4i
+from p4mesh.p4runtime.values import Value, encode
+from p4mesh.p4runtime.wire import delimited, number, tag, varint
+
+MatchValue = Value | tuple[Value, Value] | None
+"""Exact and optional: a value. LPM: (value, prefix length) or "10.0.0.0/8". Ternary: (value, mask)
+or a value. Range: (low, high). ``None`` and a field that is left out match anything."""
+
+_KINDS = {
+    p4i.MatchField.EXACT: ("exact", 2),
+    p4i.MatchField.TERNARY: ("ternary", 3),
+    p4i.MatchField.LPM: ("lpm", 4),
+    p4i.MatchField.RANGE: ("range", 6),
+    p4i.MatchField.OPTIONAL: ("optional", 7),
+}
+
+
+class FieldEncoder:
+    """One key field."""
+
+    def __init__(self, owner: str, field: p4i.MatchField) -> None:
+        kind = _KINDS.get(field.match_type)
+        if kind is None:
+            raise SchemaError(f"{owner}: key field {field.name!r} has an unknown match type")
+        self.kind, number_of_kind = kind
+        self.name = field.name
+        self.width_bits = field.bitwidth
+        self.what = f"{owner}: key field {field.name!r}"
+        self._head = number(1, field.id)
+        self._tag = tag(number_of_kind, 2)
+
+    def __call__(self, value: MatchValue) -> bytes:
+        """Return the encoded FieldMatch; empty for a value that matches anything."""
+        if self.kind == "exact" or self.kind == "optional":
+            if value is None:
+                if self.kind == "optional":
+                    return b""
+                raise SchemaError(f"{self.what} is matched as exact and must be given")
+            if value.__class__ is tuple:
+                raise SchemaError(f"{self.what} is matched as {self.kind}, got a pair", hint="give one value")
+            body = delimited(1, encode(value, self.width_bits, self.what))  # type: ignore[arg-type]
+        else:
+            body = self._pair(value)
+            if not body:
+                return b""
+        return self._head + self._tag + varint(len(body)) + body
+
+    def _pair(self, value: MatchValue) -> bytes:
+        if value is None:
+            return b""
+        if self.kind == "lpm":
+            if isinstance(value, str) and "/" in value:
+                address, _, length = value.rpartition("/")
+                value = (address, int(length))
+            first, prefix = value if isinstance(value, tuple) else (value, self.width_bits)
+            if not isinstance(prefix, int) or not 0 <= prefix <= self.width_bits:
+                raise SchemaError(f"{self.what}: prefix length {prefix!r} is not in 0 to {self.width_bits}")
+            return delimited(1, encode(first, self.width_bits, self.what)) + number(2, prefix) if prefix else b""
+        everything = (1 << self.width_bits) - 1
+        if self.kind == "ternary":
+            first, mask = value if isinstance(value, tuple) else (value, everything)
+            encoded = encode(mask, self.width_bits, self.what)
+            if not any(encoded):
+                return b""
+            return delimited(1, encode(first, self.width_bits, self.what)) + delimited(2, encoded)
+        if not isinstance(value, tuple):
+            value = (value, value)
+        low, high = (encode(bound, self.width_bits, self.what) for bound in value)
+        if not any(low) and int.from_bytes(high, "big") == everything:
+            return b""
+        return delimited(1, low) + delimited(2, high)
+
+
+class ActionEncoder:
+    """One action: parameters by name to an encoded Action message."""
+
+    def __init__(self, action: p4i.Action) -> None:
+        self.name = action.preamble.alias or action.preamble.name
+        self._head = number(1, action.preamble.id)
+        self._params = [
+            (
+                param.name,
+                number(2, param.id) + b"\x1a",
+                param.bitwidth,
+                f"action {self.name!r}: parameter {param.name!r}",
+            )
+            for param in action.params
+        ]
+
+    def __call__(self, params: Mapping[str, Value]) -> bytes:
+        """Return the encoded Action."""
+        parts = [self._head]
+        for name, head, width_bits, what in self._params:
+            try:
+                value = encode(params[name], width_bits, what)
+            except KeyError:
+                raise SchemaError(f"{what} is missing") from None
+            body = head + varint(len(value)) + value
+            parts.append(b"\x22" + varint(len(body)) + body)
+        if len(params) != len(self._params):
+            known = [name for name, *_ in self._params]
+            unknown = sorted(set(params) - set(known))
+            raise SchemaError(
+                f"action {self.name!r} has no parameter {unknown[0]!r}", hint=f"valid: {', '.join(known) or 'none'}"
+            )
+        return b"".join(parts)
+
+
+class TableEncoder:
+    """One table: names to the encoded parts of a TableEntry."""
+
+    def __init__(self, info: Info, table: p4i.Table) -> None:
+        self.message = table
+        self.name = table.preamble.alias or table.preamble.name
+        self.head = number(1, table.preamble.id)
+        self._fields = [FieldEncoder(f"table {self.name!r}", field) for field in table.match_fields]
+        self._names = {field.name for field in self._fields}
+        self._actions: dict[str, ActionEncoder] = {}
+        for reference in table.action_refs:
+            action = info.actions_by_id[reference.id]
+            encoder = ActionEncoder(action)
+            self._actions[action.preamble.name] = encoder
+            self._actions.setdefault(action.preamble.alias, encoder)
+
+    def key(self, match: Mapping[str, MatchValue]) -> bytes:
+        """Return the encoded match fields."""
+        parts = []
+        given = 0
+        for field in self._fields:
+            if field.name in match:
+                given += 1
+                body = field(match[field.name])
+            else:
+                body = field(None)
+            if body:
+                parts.append(b"\x12" + varint(len(body)) + body)
+        if given != len(match):
+            unknown = sorted(set(match) - self._names)
+            raise SchemaError(
+                f"table {self.name!r} has no key field {unknown[0]!r}",
+                hint=f"valid: {', '.join(field.name for field in self._fields) or 'none'}",
+            )
+        return b"".join(parts)
+
+    def action(self, name: str, params: Mapping[str, Value]) -> bytes:
+        """Return the encoded Action message of one of the table's actions."""
+        encoder = self._actions.get(name)
+        if encoder is None:
+            valid = sorted({action.name for action in self._actions.values()})
+            raise SchemaError(f"table {self.name!r} has no action {name!r}", hint=f"valid: {', '.join(valid)}")
+        return encoder(params)
+
+
+def table_action(**kind: Any) -> bytes:
+    """Return the encoded ``action`` field of a TableEntry: one of action, member, group, action_set."""
+    ((name, value),) = kind.items()
+    if name == "action":
+        return delimited(3, delimited(1, value))
+    if name == "action_set":
+        return delimited(3, delimited(4, value))
+    return delimited(3, tag(2 if name == "member" else 3, 0) + varint(value))

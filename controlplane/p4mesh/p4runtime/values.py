@@ -1,0 +1,45 @@
+"""Values of match fields, parameters and metadata: Python to canonical bytestrings and back."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from p4mesh.p4runtime.errors import SchemaError
+
+Value = int | bytes | str
+"""A number, its big-endian bytes, or the text of a number, MAC, IPv4 or IPv6 address."""
+
+
+def encode(value: Value, width_bits: int, what: str) -> bytes:
+    """Return the shortest big-endian form of a value of at most ``width_bits``; ``what`` names it in errors."""
+    if value.__class__ is not int:
+        value = _number(value, what)
+    bits = value.bit_length()  # type: ignore[union-attr]
+    if bits > width_bits or value < 0:  # type: ignore[operator]
+        raise SchemaError(f"{what}: {value:#x} does not fit in {width_bits} bits")
+    return value.to_bytes((bits + 7) // 8 or 1, "big")  # type: ignore[union-attr]
+
+
+def _number(value: Value, what: str) -> int:
+    if isinstance(value, bytes | bytearray):
+        return int.from_bytes(value, "big")
+    if isinstance(value, int):
+        return int(value)
+    if not isinstance(value, str):
+        raise SchemaError(f"{what}: {value!r} is not a value", hint="use an int, bytes, or an address as text")
+    octets = value.split(":")
+    try:
+        if len(octets) == 6 and all(len(octet) <= 2 for octet in octets):
+            return int.from_bytes(bytes(int(octet, 16) for octet in octets), "big")
+        if "." in value or ":" in value:
+            return int(ipaddress.ip_address(value))
+        return int(value, 0)
+    except ValueError:
+        raise SchemaError(
+            f"{what}: {value!r} is not a value", hint="use a number, a MAC address, or an IP address"
+        ) from None
+
+
+def decode(value: bytes) -> int:
+    """Return the number of a bytestring."""
+    return int.from_bytes(value, "big")
