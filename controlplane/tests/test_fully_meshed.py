@@ -58,6 +58,19 @@ def test_the_search_finds_a_known_capacity_within_its_resolution(limit_fps: int)
     assert found["shown"]["lost_frames"] == 0
 
 
+@pytest.mark.parametrize("method", ["bisect", "bisect_verified", "linear_down", "linear_up", "combo", "mlr"])
+def test_every_search_method_answers_with_a_load_that_passed(method: str) -> None:
+    settings = (f"search_method={method}", "search_step_pct=1", "parts=throughput")
+    outcome, results = run(FakeMeasurer(capacity(Fraction(4_700_000))), (64,), *settings)
+    (found,) = results.values()
+    limit_pct = 100 * Fraction(4_700_000) / (18 * max_rate_fps(64, GIGABIT))
+    assert outcome.state is State.PASS
+    assert limit_pct - 1 <= found["result_pct"] <= limit_pct + Fraction(1, 1000)
+    assert found["shown"]["verdict"] == "PASS"
+    assert found["shown"]["load_pct"] == found["result_pct"]
+    assert found["search_method"] == method
+
+
 def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() -> None:
     def collapse(spec: TrialSpec, sent: int) -> int:
         offered = 18 * spec.streams[0].rate_fps

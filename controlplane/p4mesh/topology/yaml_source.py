@@ -64,9 +64,10 @@ class YamlSource:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            if key in result:
-                self._lines[(*path, key)] = key_node.start_mark.line + 1
-                raise TopologyError(f"{self.where((*path, key))}: given twice", hint="keep one of the two")
-            result[key] = self._value(value_node, (*path, key))
-            self._lines[(*path, key)] = key_node.start_mark.line + 1
+            place = (*path, key)
+            duplicate = key in result
+            result[key] = self._value(value_node, place)
+            self._lines[place] = key_node.start_mark.line + 1
+            if duplicate:
+                raise TopologyError(f"{self.where(place)}: given twice", hint="keep one of the two")
         return result

@@ -37,7 +37,7 @@ class MeshTest(TestMethod):
         """Refuse beds that the pattern cannot use, and contradicting parameters."""
         self.mesh(bed, parameters)
         shared.sweep_of(parameters)
-        shared.goal_of(parameters)
+        shared.search_of(parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size and sub-test."""
@@ -49,7 +49,7 @@ class MeshTest(TestMethod):
         """Return the sweep length or the typical length of the search."""
         if unit.part == FORWARDING:
             return len(shared.sweep_of(parameters))
-        return shared.goal_of(parameters).trials_expected
+        return shared.search_of(parameters).trials_expected
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure one sub-test at one frame size."""

@@ -7,7 +7,9 @@ from fractions import Fraction
 from math import ceil
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal, integer, percent
+from p4mesh.methods.limit_search import LimitSearch, MlrAttributes, SearchMethod
+from p4mesh.methods.loss_verification import LossVerification
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, percent
 from p4mesh.methods.search import SearchGoal
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
@@ -78,6 +80,21 @@ def search_parameters(clause: str) -> tuple[Parameter, ...]:
         percent("search_max_pct", "100", procedure, "highest load of the search"),
         percent("search_resolution_pct", "0.1", procedure, "width at which the search stops after a PASS"),
         boolean("search_try_max_first", True, procedure, "try the highest load before the bisection"),
+        choice(
+            "search_method",
+            SearchMethod.BISECT.value,
+            procedure,
+            "bisection, with loss verification, in steps, steps then bisection, or MLRsearch",
+            tuple(method.value for method in SearchMethod),
+        ),
+        percent("search_step_pct", "10", procedure, "step of the linear searches"),
+        integer("verify_trials", 2, "trials", "RFC 9004 6", "r: trials at a lossy load, bisect_verified", (1, 100)),
+        integer(
+            "verify_overload_frames", 1000, "frames", "RFC 9004 6", "z: more loss is not verified", (0, 1_000_000_000)
+        ),
+        integer("mlr_trials", 2, "trials", "RFC 9971 4.6", "duration sum, in trial durations", (1, 1000)),
+        decimal("mlr_exceed_pct", "50", "%", "RFC 9971 4.6", "exceed ratio of the goal", ("0", "99")),
+        decimal("mlr_width_pct", "0.5", "%", "RFC 9971 4.6", "relative width of the goal", ("0.01", "50")),
         decimal("acceptable_loss_pct", "0", "%", procedure, "loss that still passes a throughput trial", ("0", "100")),
     )
 
@@ -93,8 +110,8 @@ def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
     return sweep_loads(start, end, parameters.number("sweep_step_pct"))
 
 
-def goal_of(parameters: ParameterSet) -> SearchGoal:
-    """Return the goal of the throughput search; raise ParameterError when its bounds contradict."""
+def search_of(parameters: ParameterSet) -> LimitSearch:
+    """Return the throughput search; raise ParameterError when its bounds contradict."""
     low, first, high = (parameters.number(f"search_{name}_pct") for name in ("min", "initial", "max"))
     if not low <= first <= high:
         raise ParameterError(
@@ -102,12 +119,19 @@ def goal_of(parameters: ParameterSet) -> SearchGoal:
             " are out of order",
             hint="search_min_pct <= search_initial_pct <= search_max_pct",
         )
-    return SearchGoal(
-        first,
-        low,
-        high,
-        parameters.number("search_resolution_pct"),
-        parameters.flag("search_try_max_first"),
+    return LimitSearch(
+        SearchMethod(parameters.text("search_method")),
+        SearchGoal(
+            first, low, high, parameters.number("search_resolution_pct"), parameters.flag("search_try_max_first")
+        ),
+        parameters.number("search_step_pct"),
+        LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames")),
+        MlrAttributes(
+            parameters.integer("mlr_trials"),
+            parameters.number("mlr_exceed_pct") / 100,
+            parameters.number("mlr_width_pct") / 100,
+        ),
+        parameters.number("acceptable_loss_pct") / 100,
     )
 
 
