@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import ptf
+import ptf.ptfutils
 import ptf.testutils as testutils
 from benches import Bench
 from ptf.base_tests import BaseTest
@@ -37,6 +38,8 @@ class TesterTest(BaseTest):
         self.contract: Contract = self.bench.contract
         self.tester = self.bench.tester
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
+        self.run_id = self.bench.next_run()
+        self._set_run(self.run_id)
         self._reasons = self._count_reasons()
 
     def install(self, *entities: Entity) -> None:
@@ -48,7 +51,7 @@ class TesterTest(BaseTest):
         """Return a table entry by the names of P4Info."""
         return self.client.schema.table_entry(table, match=match, action=action, params=params, priority=priority)
 
-    def set_run(self, run: int) -> None:
+    def _set_run(self, run: int) -> None:
         """Make ``run`` the current run of reception and transmission."""
         self.client.modify(
             [
@@ -106,3 +109,5 @@ class TesterTest(BaseTest):
 
 
 ptf.config.update(log_dir=None, log_file="/dev/null", relax=False)
+ptf.ptfutils.default_timeout = 2.0
+ptf.ptfutils.default_negative_timeout = 0.1

@@ -23,6 +23,7 @@ from p4mesh.target.contract import Contract, load_contract
 from p4mesh.trial.dataplane import DataPlane
 
 PORTS = (1, 2, 3, 4)
+_LAST_RUN = 255
 _LINE_RATE_BPS = 10_000_000_000
 _LOOP = {"rate_bps": 100_000_000_000, "latency_ps": 500_000}
 
@@ -42,6 +43,14 @@ class Bench(ABC):
 
     def __init__(self) -> None:
         self.contract = load_contract()
+        self._runs = 0
+
+    def next_run(self) -> int:
+        """Return a run number that no test has used: tags of the duplicate window are not cleared."""
+        self._runs += 1
+        if self._runs > _LAST_RUN:
+            raise RuntimeError("more tests than run numbers")
+        return self._runs
 
     @abstractmethod
     def wait(self, duration_ns: int) -> None:
@@ -181,7 +190,7 @@ class Bmv2Bench(Bench):
                 stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self._load(socket)
-        self.ports = ptf.dataplane.DataPlane(config={"qlen": 1000, "dataplane": None})
+        self.ports = ptf.dataplane.DataPlane(config={"qlen": 1000, "platform": "local"})
         for port in PORTS:
             self.ports.port_add(f"ptf{port}", 0, port)
 

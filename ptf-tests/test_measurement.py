@@ -6,7 +6,6 @@ from base import TesterTest
 from signature import test_frame
 
 STATION = "02:00:00:00:00:01"
-RUN = 21
 ALL_ONES = 0xFFFFFFFF
 
 
@@ -16,10 +15,9 @@ class SequenceTest(TesterTest):
     __test__ = False
 
     def arrive(self, *sequences: int) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(1, STATION))
         for sequence in sequences:
-            self.send(1, test_frame(dst=STATION, run=RUN, flow=7, sequence=sequence))
+            self.send(1, test_frame(dst=STATION, run=self.run_id, flow=7, sequence=sequence))
 
 
 class GapsAreNoReordering(SequenceTest):
@@ -64,10 +62,9 @@ class LatencyIsArrivalMinusDeparture(TesterTest):
     frames' arrivals does not matter, except for a constant that the test takes from the record."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(1, STATION))
         for sequence, stamp in enumerate((1000, 400, 900)):
-            self.send(1, test_frame(dst=STATION, run=RUN, flow=4, sequence=sequence, transmit_time=stamp))
+            self.send(1, test_frame(dst=STATION, run=self.run_id, flow=4, sequence=sequence, transmit_time=stamp))
         record = self.records()[4]
         self.assertEqual(record["frames"], 3)
         shortest = ALL_ONES - int(record["latency_min_inverted"])
@@ -86,9 +83,8 @@ class LatencyBeyondTheCellSaturates(TesterTest):
     """Goal: a latency of more than 32 bits is the largest value and is counted, never aliased."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(1, STATION))
-        self.send(1, test_frame(dst=STATION, run=RUN, flow=4, transmit_time=(1 << 48) - (1 << 40)))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=4, transmit_time=(1 << 48) - (1 << 40)))
         record = self.records()[4]
         self.assertEqual(record["latency_max"], ALL_ONES)
         self.assertEqual(record["latency_overflows"], 1)
@@ -98,7 +94,6 @@ class HistogramBinHoldsTheLatency(TesterTest):
     """Goal: the bin of a frame is the one that docs/DATAPLANE.md gives for its latency."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(
             self.receiver(1, STATION),
             self.entry(
@@ -110,7 +105,7 @@ class HistogramBinHoldsTheLatency(TesterTest):
             ),
         )
         before = self._bins()
-        self.send(1, test_frame(dst=STATION, run=RUN, flow=4, transmit_time=1))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=4, transmit_time=1))
         latency = int(self.records()[4]["latency_last"])
         octave = max(latency.bit_length() - 1, 5)
         expected = latency if latency < 64 else (octave - 5) * 64 + (latency >> (octave - 6)) % 64

@@ -7,15 +7,13 @@ from scapy.layers.l2 import Ether
 from signature import test_frame
 
 STATION = "02:00:00:00:00:01"
-RUN = 9
 
 
 class EmptyTablesDrop(TesterTest):
     """Goal: without entries nothing is measured and nothing leaves. Method: send, read counters."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
-        self.send(1, test_frame(dst=STATION, run=RUN))
+        self.send(1, test_frame(dst=STATION, run=self.run_id))
         self.expect_nothing()
         self.assert_reasons(flooded=1)
         self.assertEqual(self.records()["frames"].sum(), 0)
@@ -25,10 +23,9 @@ class ExpectedFrameIsMeasured(TesterTest):
     """Goal: one frame to the owner of its destination is one frame of its flow, with its bytes."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(2, STATION))
         for size in (64, 128, 1518):
-            self.send(2, test_frame(dst=STATION, size=size, run=RUN, flow=5, sequence=[64, 128, 1518].index(size)))
+            self.send(2, test_frame(dst=STATION, size=size, run=self.run_id, flow=5, sequence=[64, 128, 1518].index(size)))
         self.expect_nothing()
         self.assert_reasons(expected=3)
         record = self.records()[5]
@@ -42,9 +39,8 @@ class WrongPortIsFlooded(TesterTest):
     """Goal: a test frame on a port that does not own its destination is flooded, never received."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(2, STATION))
-        self.send(3, test_frame(dst=STATION, run=RUN))
+        self.send(3, test_frame(dst=STATION, run=self.run_id))
         self.assert_reasons(flooded=1)
         self.assertEqual(self.records()["frames"].sum(), 0)
 
@@ -53,9 +49,8 @@ class OldRunIsStale(TesterTest):
     """Goal: a frame of an earlier trial is stale."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(2, STATION))
-        self.send(2, test_frame(dst=STATION, run=RUN - 1))
+        self.send(2, test_frame(dst=STATION, run=self.run_id - 1))
         self.assert_reasons(stale=1)
         self.assertEqual(self.records()["frames"].sum(), 0)
 
@@ -64,9 +59,8 @@ class DamagedSignatureIsNotATestFrame(TesterTest):
     """Goal: any flipped bit of the signature makes a frame damaged (or foreign, in the magic)."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(2, STATION))
-        good = bytes(test_frame(dst=STATION, run=RUN, flow=3, sequence=7, transmit_time=12345))
+        good = bytes(test_frame(dst=STATION, run=self.run_id, flow=3, sequence=7, transmit_time=12345))
         offset = 14 + 20 + 8
         for bit in range(16, 144, 7):
             frame = bytearray(good)
@@ -92,10 +86,9 @@ class EveryFrameFormatCarriesASignature(TesterTest):
     """Goal: plain Ethernet, IPv4 and IPv6 test frames are recognised."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(1, STATION))
         for flow, version in enumerate((None, 4, 6)):
-            self.send(1, test_frame(dst=STATION, size=128, ip_version=version, run=RUN, flow=flow))
+            self.send(1, test_frame(dst=STATION, size=128, ip_version=version, run=self.run_id, flow=flow))
         self.assert_reasons(expected=3)
         self.assertEqual(list(self.records()["frames"][:3]), [1, 1, 1])
 
@@ -104,11 +97,10 @@ class OffsetSeparatesReceiversOfABroadcast(TesterTest):
     """Goal: each receiver of one broadcast flow has a cell of its own."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         broadcast = "ff:ff:ff:ff:ff:ff"
         self.install(*(self.receiver(port, broadcast, offset=port - 1) for port in (1, 2, 3)))
         for port in (1, 2, 3):
-            self.send(port, test_frame(dst=broadcast, run=RUN, flow=10))
+            self.send(port, test_frame(dst=broadcast, run=self.run_id, flow=10))
         self.assert_reasons(expected=3)
         self.assertEqual(list(self.records()["frames"][10:13]), [1, 1, 1])
 
@@ -117,8 +109,7 @@ class UnknownFlowIsNotMeasured(TesterTest):
     """Goal: a flow number beyond the registers is counted, not written anywhere."""
 
     def runTest(self) -> None:
-        self.set_run(RUN)
         self.install(self.receiver(1, STATION))
-        self.send(1, test_frame(dst=STATION, run=RUN, flow=self.contract["FLOWS"]))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=self.contract["FLOWS"]))
         self.assert_reasons(unknown_flow=1)
         self.assertEqual(self.records()["frames"].sum(), 0)

@@ -16,7 +16,6 @@ from p4mesh.trial.frames import seed_payload
 from p4mesh.trial.pacing import LoopModel
 from p4mesh.trial.plan import Limits, Plan, make_plan, station
 
-RUN = 33
 PORTS = (1, 2, 3, 4)
 RATE_FPS = Fraction(100)
 
@@ -33,8 +32,8 @@ class StreamTest(TesterTest):
 
     def run_streams(self, *streams: Stream) -> Plan:
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
-        self.tester.configure(plan, RUN)
-        self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), RUN)
+        self.tester.configure(plan, self.run_id)
+        self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
         for stream in plan.streams:
             payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
             for number in range(stream.seeds):
@@ -75,7 +74,7 @@ class FullMeshFollowsTheStandard(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        self.run_streams(stream(PatternKind.FULL_MESH, 7))
+        plan = self.run_streams(stream(PatternKind.FULL_MESH, 7))
         for source in PORTS:
             frames = self.received(source, 7)
             order = [1 + (source + k % 3) % 4 for k in range(7)]
@@ -84,9 +83,9 @@ class FullMeshFollowsTheStandard(StreamTest):
             self.assertEqual({Ether(f).src for f in frames}, {station(source).mac.hex(":")})
             self.assertEqual([signature_of(f).sequence for f in frames], [k // 3 for k in range(7)])
             self.assertEqual([signature_of(f).flow for f in frames], [(source - 1) * 3 + k % 3 for k in range(7)])
-            self.assertEqual({signature_of(f).run for f in frames}, {RUN})
+            self.assertEqual({signature_of(f).run for f in frames}, {self.run_id})
         self.expect_nothing()
-        self.assert_reasons(transmitted=28)
+        self.assert_reasons(transmitted=28, request_done=1, unknown_stream=plan.streams[0].seeds)
 
 
 class RotationVisitsTheReceivers(StreamTest):

@@ -97,6 +97,8 @@ def seed_counts(slots: list[tuple[Fraction, int]], loop: LoopModel, target: str)
     A stream needs one pass per slot; a seed makes one pass per round. Raises UnsupportedError when
     the passes of all streams do not fit through the recirculation port.
     """
+    if not slots:
+        return []
     busy = sum((rate * loop.pass_ps(size) / _PS_PER_S for rate, size in slots), Fraction(0))
     if busy > 1:
         raise UnsupportedError(

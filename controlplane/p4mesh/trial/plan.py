@@ -100,7 +100,7 @@ class Plan:
     def cells(self) -> int:
         """Cells that a reading pass must visit: flows, transmitters and ports."""
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
-        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports))
+        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports), default=0)
 
 
 @dataclass(frozen=True)
