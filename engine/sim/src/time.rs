@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     pub ps: u64,
-    frac: u128,
+    frac: u64,
 }
 
 impl Span {
@@ -20,7 +20,8 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitClock {
     num: u128,
-    den: u128,
+    /// Below 2^63, so that two remainders can be added.
+    den: u64,
 }
 
 impl BitClock {
@@ -32,24 +33,23 @@ impl BitClock {
         let den = u128::from(rate_bps) * (1_000_000_000 + i128::from(clock_ppb)) as u128;
         assert!(den > 0, "a line needs a rate");
         let divisor = gcd(num, den);
+        let (num, den) = (num / divisor, den / divisor);
+        // Only a rate and an offset without common factors reach this size; what is cut off is
+        // less than one part in 10^18.
+        let excess = (u128::BITS - den.leading_zeros()).saturating_sub(63);
         BitClock {
-            num: num / divisor,
-            den: den / divisor,
+            num: num >> excess,
+            den: (den >> excess) as u64,
         }
     }
 
     /// Duration of `count` periods.
     pub fn periods(&self, count: u64) -> Span {
         let total = u128::from(count) * self.num;
-        if self.den == 1 {
-            return Span {
-                ps: total as u64,
-                frac: 0,
-            };
-        }
+        let den = u128::from(self.den);
         Span {
-            ps: (total / self.den) as u64,
-            frac: total % self.den,
+            ps: (total / den) as u64,
+            frac: (total % den) as u64,
         }
     }
 
@@ -109,5 +109,14 @@ mod tests {
         }
         assert_eq!(sum, clock.periods(672 * 1_488_096));
         assert!(sum.ps < 1_000_000_000_000);
+    }
+
+    #[test]
+    fn a_rate_without_common_factors_is_still_good_to_a_picosecond_in_a_day() {
+        let clock = BitClock::new(399_999_999_979, 999_983);
+        let bits = 399_999_999_979 * 86_400;
+        let exact_ps =
+            u128::from(bits) * 1_000_000_000_000_000_000_000 / (399_999_999_979 * 1_000_999_983);
+        assert!(u128::from(clock.periods(bits).ps).abs_diff(exact_ps) <= 1);
     }
 }
