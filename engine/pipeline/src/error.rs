@@ -42,8 +42,8 @@ pub enum ControlErrorKind {
 pub enum ControlError {
     #[error("no {kind} named '{name}' in this program")]
     Unknown { kind: &'static str, name: String },
-    #[error("table '{table}': no action '{action}'; valid: {valid}")]
-    UnknownAction { table: String, action: String, valid: String },
+    #[error("{owner}: no action '{action}'; valid: {valid}")]
+    UnknownAction { owner: String, action: String, valid: String },
     #[error("{owner}: action '{action}' takes {expected} parameter(s), got {found}")]
     ParamCount { owner: String, action: String, expected: usize, found: usize },
     #[error("{owner}: the value of {what} needs more than its {width_bits} bits")]

@@ -5,13 +5,32 @@
 //! (program, state, frame, now). Refuses: clocks, files, threads, random sources of its own,
 //! ports with rates, queues, and knowing what a tester is.
 
+mod asm;
+mod compile;
 mod control;
 mod error;
+mod expr;
+mod hash;
 mod info;
+mod ir;
+mod json;
+mod layout;
+mod machine;
+mod matcher;
+mod meter;
 mod packet;
+mod profile;
 mod program;
+mod replication;
+mod rng;
+mod snapshot;
 mod switch;
-mod switch_control;
+mod switch_arrays;
+mod switch_tables;
+mod table;
+mod value_set;
+mod wire;
+mod words;
 
 pub use control::*;
 pub use error::{ControlError, ControlErrorKind, LoadError};
@@ -19,6 +38,3 @@ pub use info::*;
 pub use packet::*;
 pub use program::Program;
 pub use switch::{Switch, SwitchConfig};
-
-/// Private part of a packet between ingress and egress.
-pub(crate) struct PacketState {}

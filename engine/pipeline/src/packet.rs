@@ -57,7 +57,13 @@ pub struct IngressPacket {
 /// Metadata that survives resubmit, recirculate or clone: (field slot, value) pairs whose meaning
 /// is private to the program that made them.
 #[derive(Clone, Default)]
-pub struct Preserved(pub(crate) Vec<(u32, u64)>);
+pub struct Preserved {
+    pub(crate) fields: Vec<(u16, u64)>,
+    /// Resubmits in a row before this pass.
+    pub(crate) resubmits: u32,
+    /// Bytes that counters and meters charge, when not the length of the frame.
+    pub(crate) charged_bytes: Option<u32>,
+}
 
 /// A packet between ingress and egress, in the hands of the traffic manager.
 pub struct EgressPacket {
@@ -71,7 +77,7 @@ pub struct EgressPacket {
     /// Length that the packet has while it waits, in bytes without FCS.
     pub length_bytes: u32,
     /// Headers, metadata and payload, private to the pipeline.
-    pub(crate) state: crate::PacketState,
+    pub(crate) state: crate::snapshot::PacketState,
 }
 
 /// What the traffic manager knows when it hands a packet to egress.
@@ -112,8 +118,14 @@ pub enum DropReason {
     UnknownPort,
     /// The clone session is not configured.
     UnknownCloneSession,
-    /// The packet came round more often than the target allows.
+    /// The packet was resubmitted more often than the target allows.
     PassLimit,
+    /// A parser state or an action repeated too often within one pass.
+    LoopLimit,
+    /// An `assert` or `assume` of the program failed.
+    AssertionFailed,
+    /// `priority` names a queue that the port does not have.
+    UnknownQueue,
     /// The frame was larger than the target carries.
     Oversize,
 }
