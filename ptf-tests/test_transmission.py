@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
 from base import TesterTest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from signature import Signature
+from streams import PORTS, StreamTest, signature_of, stream
 
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
+from p4mesh.traffic.stream import Burst, FrameTemplate, PatternKind
 from p4mesh.trial.frames import seed_payload
-from p4mesh.trial.pacing import LoopModel
-from p4mesh.trial.plan import Limits, Plan, make_plan, station
-
-PORTS = (1, 2, 3, 4)
-RATE_FPS = Fraction(100)
-
-
-def signature_of(frame: bytes) -> Signature:
-    """Return the signature of an IPv4 test frame."""
-    return Signature(frame[14 + 20 + 8 :][:18])
-
-
-class StreamTest(TesterTest):
-    """Runs streams of the controller's own plan and collects what leaves the ports."""
-
-    __test__ = False
-
-    def run_streams(self, *streams: Stream) -> Plan:
-        plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
-        self.tester.configure(plan, self.run_id)
-        self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
-        for stream in plan.streams:
-            payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
-            for number in range(stream.seeds):
-                self.tester.inject_seed(stream.index, payload, number, stream.seeds)
-        lead_ns = 50_000_000
-        self.bench.wait(lead_ns)
-        self.tester.start(len(plan.streams), lead_ns * 1000 // self.bench.tick_ps)
-        longest_s = max(stream.frame_count / stream.rate_fps for stream in streams)
-        self.bench.wait(2 * lead_ns + int(longest_s * 10**9))
-        self.tester.stop_streams()
-        self.bench.settle()
-        return plan
-
-    def _limits(self) -> Limits:
-        loop = LoopModel(100_000_000_000, 500_000, None if self.bench.exact else 20_000)
-        return Limits(64, 16384, 65536, 16384, 4096, self.bench.tick_ps, loop, self.bench.name)
-
-
-def stream(pattern: PatternKind, count: int, **changes: object) -> Stream:
-    """Return a stream on all ports with 64-byte IPv4 frames."""
-    made = Stream("s", 64, RATE_FPS, count, pattern, PORTS, PORTS)
-    return replace(made, **changes)  # type: ignore[arg-type]
+from p4mesh.trial.plan import station
 
 
 class WithoutStreamEntrySeedsEnd(TesterTest):
@@ -176,8 +132,6 @@ class BurstsLeaveBackToBack(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        from p4mesh.traffic.stream import Burst
-
         if not self.bench.exact:
             self.skipTest("bursts at minimum gap need virtual time or hardware")
         self.run_streams(stream(PatternKind.PAIRS, 10, tx_ports=(1,), rx_ports=(2,), burst=Burst(4)))

@@ -71,7 +71,7 @@ class DataPlane:
         for stream in plan.streams:
             wanted["stream", stream.index] = self._stream(stream)
             for transmitter in stream.transmitters:
-                wanted["transmitter", transmitter.id] = self._transmitter(stream.stream, transmitter)
+                wanted["transmitter", transmitter.id] = self.transmitter_entry(stream.stream, transmitter)
         self._set_entries(wanted)
         self._client.modify(
             [
@@ -183,7 +183,8 @@ class DataPlane:
             },
         )
 
-    def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
+    def transmitter_entry(self, stream: Stream, transmitter: Transmitter, modified: int = 0) -> Entity:
+        """Return the entry of a transmitter; ``modified`` has a bit for each field modifier in use."""
         source = station_of(transmitter.port)
         family, address = _addresses(stream, source)
         params = {
@@ -194,7 +195,7 @@ class DataPlane:
             "flow": transmitter.flow_base,
             "skipped": transmitter.skipped,
             "frames": transmitter.frames,
-            "modified": 0,
+            "modified": modified,
             "mac": int.from_bytes(source.mac, "big"),
             **address,
         }

@@ -1,0 +1,104 @@
+"""Read-out and requests: ranges, clearing, silence, frames of the controller, frames to it."""
+
+from __future__ import annotations
+
+from base import READ_CELLS, TesterTest
+from scapy.layers.l2 import Ether
+from signature import test_frame
+
+STATION = "02:00:00:00:00:01"
+
+
+class ReadingIsARangeInOrder(TesterTest):
+    """Goal: one request gives one record per cell of its range, each once."""
+
+    def runTest(self) -> None:
+        self.install(self.receiver(1, STATION))
+        for flow in (3, 4, 4, 6):
+            self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow, sequence=[3, 4, 4, 6].count(flow)))
+        self.client.packet_out(b"", kind=self.contract["KIND_READ"], value=3, count=4)
+        self.bench.wait_passes(10)
+        records = self.client.take_packet_ins(4)
+        self.assertEqual([int.from_bytes(record.payload[:4], "big") for record in records], [3, 4, 5, 6])
+        self.assertEqual({record.metadata["kind"] for record in records}, {self.contract["KIND_READ"]})
+        self.assertEqual(self.client.take_packet_ins(1, timeout_s=0.05), [])
+
+
+class ClearingEmptiesOnlyItsRange(TesterTest):
+    """Goal: a silent clearing pass reports its last cell only and leaves other cells alone."""
+
+    def runTest(self) -> None:
+        self.install(self.receiver(1, STATION))
+        for flow in range(4):
+            self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow))
+        flags = self.contract["FLAG_CLEAR"] | self.contract["FLAG_SILENT"]
+        self.client.packet_out(b"", kind=self.contract["KIND_READ"], flags=flags, value=1, count=2)
+        self.bench.wait_passes(10)
+        (record,) = self.client.take_packet_ins(1)
+        self.assertEqual(int.from_bytes(record.payload[:4], "big"), 2)
+        self.assertEqual(list(self.records()["frames"][:4]), [1, 0, 0, 1])
+
+
+class ReadingDoesNotDisturb(TesterTest):
+    """Goal: two readings in a row give the same records."""
+
+    def runTest(self) -> None:
+        self.install(self.receiver(1, STATION))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=2))
+        first, second = self.records(), self.records()
+        self.assertEqual(first.tobytes(), second.tobytes())
+        self.assertEqual(len(first), READ_CELLS)
+
+
+class ManyFlowsAreReadOut(TesterTest):
+    """Goal: the flows of a 64-port mesh (4,032) are read by one request; on the engine those of a
+    256-port mesh (65,280)."""
+
+    def runTest(self) -> None:
+        cells = 65_280 if self.bench.exact else 4_032
+        self.install(self.receiver(1, STATION))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=cells - 1))
+        self.addCleanup(self.tester.clear, cells, self.bench.wait_passes)
+        records = self.tester.read(cells, self.bench.wait_passes)
+        self.assertEqual(records["frames"].sum(), 1)
+        self.assertEqual(records["frames"][cells - 1], 1)
+        self.assertEqual(list(records["cell"][:3]), [0, 1, 2])
+
+
+class ControllerFrameLeavesItsPort(TesterTest):
+    """Goal: a frame of the controller leaves the named port unchanged, and no other."""
+
+    def runTest(self) -> None:
+        frame = bytes(Ether(dst="ff:ff:ff:ff:ff:ff", src=STATION, type=0x0806) / bytes(46))
+        self.tester.send(3, frame)
+        self.bench.settle()
+        self.expect(3, frame)
+        self.expect_nothing()
+        self.assert_reasons()
+
+
+class UnknownRequestsAreRefused(TesterTest):
+    """Goal: requests of unknown kind, and readings of no cell, end with a reason."""
+
+    def runTest(self) -> None:
+        self.client.packet_out(b"x" * 60, kind=99)
+        self.client.packet_out(b"", kind=self.contract["KIND_READ"], count=0)
+        self.bench.settle()
+        self.expect_nothing()
+        self.assert_reasons(bad_request=2)
+
+
+class PuntedFrameReachesTheController(TesterTest):
+    """Goal: without an entry an ARP frame is foreign and ends; with one the controller gets it."""
+
+    def runTest(self) -> None:
+        frame = bytes(Ether(dst=STATION, src=STATION, type=0x0806) / bytes(range(46)))
+        self.send(2, frame)
+        self.assertEqual(self.client.take_packet_ins(1, timeout_s=0.05), [])
+        self.install(self.entry("punt", {"ether_type": (0x0806, 0xFFFF)}, "to_controller", {}, 1))
+        self.send(2, frame)
+        (packet,) = self.client.take_packet_ins(1)
+        self.assertEqual(packet.payload, frame)
+        self.assertEqual((packet.metadata["kind"], packet.metadata["port"]), (self.contract["KIND_SEND"], 2))
+        self.expect_nothing()
+        self.assert_reasons(foreign=1, punted=1)
