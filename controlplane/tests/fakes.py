@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ProgramError
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.trial.result import LatencyStats, PortCounts, Status, TrialResult
+from p4mesh.traffic.patterns import flow_counts
+from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 Carry = Callable[[TrialSpec, int], int]
@@ -77,6 +79,48 @@ class FakeMeasurer:
             ports=tuple(PortCounts(port, tx_frames=per_port, rx_frames=arrived // len(ports)) for port in ports),
             latency=LatencyStats(arrived, 2240.0, 2705.0, 2300.0 * arrived),
         )
+
+
+FlowCarry = Callable[[TrialSpec, dict[tuple[str, int, int], int]], dict[tuple[str, int, int], int]]
+"""(trial, frames sent per (stream, source, destination)) -> frames that arrive of each."""
+
+
+class FlowMeasurer(FakeMeasurer):
+    """Answers every trial by formula, flow by flow; ``span`` tells when the frames arrive."""
+
+    def __init__(self, carry_flows: FlowCarry, rx_interval_ns: Fraction | None = None) -> None:
+        super().__init__()
+        self.carry_flows = carry_flows
+        self.rx_interval_ns = rx_interval_ns
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        """Return the counts of one trial, with a row per flow."""
+        sent = {
+            (stream.name, source, target): count
+            for stream in spec.streams
+            for (source, target), count in flow_counts(stream).items()
+        }
+        arrived = self.carry_flows(spec, sent)
+        expected, received = sum(sent.values()), sum(arrived.values())
+        base = super().measure(spec)
+        flows = tuple(
+            FlowCounts(
+                *key,
+                tx_frames=count,
+                rx_frames=arrived[key],
+                latency=LatencyStats(arrived[key], 2000.0, 2500.0, 2200.0 * arrived[key], 1, 0.0, 10.0, 5.0),
+                last_rx_ns=int((arrived[key] - 1) * self.rx_interval_ns) if self.rx_interval_ns else 0,
+            )
+            for key, count in sent.items()
+        )
+        return replace(
+            base, expected_rx_frames=expected, rx_frames=received, lost_frames=expected - received, flows=flows
+        )
+
+
+def lossless(_: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+    """Deliver every flow."""
+    return dict(sent)
 
 
 @contextmanager

@@ -6,12 +6,25 @@ import difflib
 
 from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import TestMethod
+from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 
-TESTS: tuple[TestMethod, ...] = (FullyMeshed(), PartiallyMeshed(), MultipleDevices(), Unidirectional())
+TESTS: tuple[TestMethod, ...] = (
+    FullyMeshed(),
+    PartiallyMeshed(),
+    MultipleDevices(),
+    Unidirectional(),
+    CongestionControl(),
+    ForwardPressure(),
+    MaximumForwardingRate(),
+    Broadcast(),
+)
 
 
 def find_test(name: str) -> TestMethod:

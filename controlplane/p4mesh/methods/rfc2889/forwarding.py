@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.limit_search import TrialAnswer
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.parameters import ParameterSet
 from p4mesh.methods.rfc2889.parameters import duration_ns_of, learning_of, nanoseconds, search_of, sweep_of
-from p4mesh.methods.search import Verdict
-from p4mesh.traffic.line_rate import NS_PER_S, l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.methods.rfc2889.throughput import JudgedTrial, search_throughput
+from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -80,7 +79,7 @@ def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session:
     for index, load in enumerate(loads):
         spec = trial_spec(mesh, FORWARDING, size, load, parameters)
         result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
-        rows.append(_row(spec, result, mesh, load))
+        rows.append(forwarding_row(spec, result, mesh, load))
     trusted = [row for row in rows if row["status"] == Status.VALID.value]
     best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
     last = rows[-1]
@@ -98,38 +97,16 @@ def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session:
 
 def measure_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
-    search = search_of(parameters)
     acceptable = parameters.number("acceptable_loss_pct")
-    rows: list[UnitResult] = []
 
-    def trial(load: Fraction) -> TrialAnswer:
+    def trial(load: Fraction, remaining: int) -> JudgedTrial:
         spec = trial_spec(mesh, THROUGHPUT, size, load, parameters)
-        remaining = max(0, search.trials_expected - len(rows) - 1)
         result = session.measure(spec, TrialNote(load, remaining))
-        verdict = judge_loss(result, acceptable)
-        rows.append({**_row(spec, result, mesh, load), "verdict": verdict.value})
-        return TrialAnswer(verdict, result.expected_rx_frames, result.lost_frames)
+        return JudgedTrial(judge_loss(result, acceptable), result, forwarding_row(spec, result, mesh, load))
 
-    duration_s = Fraction(duration_ns_of(parameters, size, mesh.line_rate_bps), NS_PER_S)
-    found = search.run(trial, duration_s)
-    outcome = found.outcome
-    result_pct = None if outcome.result is None else float(outcome.result)
-    answers = [row for row in rows if row["verdict"] == Verdict.PASS.value and row["load_pct"] == result_pct]
-    shown = answers[-1] if answers else rows[-1]
-    return {
-        "frame_size_bytes": size,
-        "state": outcome.state.value,
-        "result_pct": result_pct,
-        "upper_pct": None if outcome.failed is None else float(outcome.failed),
-        "at_least": outcome.at_least,
-        "search_method": search.method.value,
-        "conditional_pct": None if found.conditional_pct is None else float(found.conditional_pct),
-        "trials": len(rows),
-        "shown": shown,
-        "rows": rows,
-        "flooded_frames": sum(row["flooded_frames"] for row in rows),
-        **_theory(mesh, size),
-    }
+    duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
+    found = search_throughput(search_of(parameters), duration_ns, trial)
+    return {"frame_size_bytes": size, **found, **_theory(mesh, size)}
 
 
 PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
@@ -146,7 +123,8 @@ def _theory(mesh: Mesh, size: int) -> UnitResult:
     }
 
 
-def _row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:
+def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:
+    """Return the rates and counts of one trial as plain data."""
     rates = rate_metrics(spec, result, mesh.line_rate_bps)
     size = spec.streams[0].frame_size_bytes
     latency = result.latency

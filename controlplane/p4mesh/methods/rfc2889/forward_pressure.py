@@ -1,0 +1,149 @@
+"""RFC 2889 5.6.3: forward pressure, does the device transmit with less than the minimum gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Column, Outcome, State, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.rfc2889 import parameters as shared
+from p4mesh.traffic.line_rate import (
+    NS_PER_S,
+    PREAMBLE_BYTES,
+    STANDARD_IFG_BYTES,
+    max_rate_fps,
+    tx_frames,
+    utilisation_pct,
+)
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+MIN_PORTS = 2
+IFG_BYTES = STANDARD_IFG_BYTES - 1
+DETECTED = "Forward Pressure detected"
+_CLAUSE = "RFC 2889 5.6.3"
+_HUNDRED = Fraction(100)
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("tx_frames", "Tx", "frames"),
+    Column("tx_fps", "Tx", "frames/s", 0),
+    Column("tx_pct", "Tx util", "% of line", 3),
+    Column("rx_frames", "Rx", "frames"),
+    Column("rx_fps", "Rx", "frames/s", 0),
+    Column("rx_pct", "Rx util", "% of line", 3),
+    Column("loss_pct", "Loss", "%", 4),
+    Column("finding", "Result"),
+)
+
+
+class ForwardPressure(TestMethod):
+    """One port sends with a gap of 88 bits; the receive utilisation shows the device's own gap."""
+
+    name: ClassVar[str] = "rfc2889.forward_pressure"
+    title: ClassVar[str] = "Forward pressure"
+    section: ClassVar[str] = "RFC 2889 5.6"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
+        decimal("clock_tolerance_ppm", "100", "ppm", _CLAUSE, "tolerance for the device's clock", ("0", "1000")),
+        *shared.trial_parameters("5.6"),
+    )
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without two ports of one rate, and ports that cannot send the short gap."""
+        bed.require_ports(self.name, MIN_PORTS)
+        bed.common_rate_bps(self.name)
+        if bed.ports[0].ifg_bytes > IFG_BYTES:
+            raise UnsupportedError(
+                f"{self.name}: not supported on port {bed.ports[0].name} of topology '{bed.topology}': "
+                f"its shortest gap is {bed.ports[0].ifg_bytes} bytes, the test needs {IFG_BYTES}",
+                hint=f"set ifg_bytes: {IFG_BYTES} for the first tester port, where the hardware can do it",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "forward_pressure") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the one trial."""
+        return 1
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Offer one byte per frame more than the line rate of the standard gap."""
+        size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
+        sender, receiver = bed.port_numbers[:MIN_PORTS]
+        fps = max_rate_fps(size, rate, PREAMBLE_BYTES + IFG_BYTES)
+        duration_ns = shared.duration_ns_of(parameters, size, rate)
+        stream = Stream("overload", size, fps, tx_frames(duration_ns, fps), PatternKind.PAIRS, (sender,), (receiver,))
+        spec = TrialSpec(
+            f"forward pressure {size} B",
+            (stream,),
+            duration_ns,
+            shared.learning_of(parameters),
+            shared.nanoseconds(parameters, "settle_ms"),
+            shared.nanoseconds(parameters, "restabilise_ms"),
+            per_flow=True,
+        )
+        result = session.measure(spec, TrialNote(_HUNDRED, 0))
+        limit = _HUNDRED + parameters.number("detect_above_pct") + parameters.number("clock_tolerance_ppm") / 10_000
+        return _row(stream, result, rate, limit)
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
+        rows = tuple(results.values())
+        states = {row["state"] for row in rows}
+        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
+        table = Table(
+            "forward_pressure",
+            "Forward pressure",
+            COLUMNS,
+            tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+            "Rx util is the rate between the first and the last arrival, so frames that leave the device's queue after "
+            "the transmission do not raise it.",
+        )
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        return Outcome(
+            state,
+            f"{self.title}: {state.value}",
+            (table,),
+            (),
+            tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+            (duration,) if duration else (),
+        )
+
+
+def received_fps(result: TrialResult, stream: Stream) -> Fraction:
+    """Return the rate between first and last arrival, else frames per second of transmission."""
+    received = result.rx_frames - result.duplicate_frames
+    flow = result.flows[0] if result.flows else None
+    if flow is not None and flow.last_rx_ns > flow.first_rx_ns and received > 1:
+        return Fraction((received - 1) * NS_PER_S, flow.last_rx_ns - flow.first_rx_ns)
+    return received * stream.rate_fps / stream.frame_count
+
+
+def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fraction) -> UnitResult:
+    size = stream.frame_size_bytes
+    fps = received_fps(result, stream)
+    rx_pct = utilisation_pct(fps, size, line_rate_bps)
+    trusted = result.status is Status.VALID
+    detected = trusted and rx_pct > limit_pct
+    return {
+        "frame_size_bytes": size,
+        "tx_frames": result.tx_frames,
+        "tx_fps": float(stream.rate_fps),
+        "tx_pct": float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
+        "rx_frames": result.rx_frames,
+        "rx_fps": float(fps),
+        "rx_pct": float(rx_pct),
+        "loss_pct": float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
+        "finding": DETECTED if detected else "not detected" if trusted else result.status.value,
+        "state": (State.FAIL if detected else State.PASS).value if trusted else result.status.value,
+        "reason": result.reason,
+    }

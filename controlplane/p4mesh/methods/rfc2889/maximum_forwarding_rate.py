@@ -1,0 +1,118 @@
+"""RFC 2889 5.6.4: maximum forwarding rate between the throughput and the maximum offered load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Column, Outcome, State, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, percent
+from p4mesh.methods.rfc2889 import parameters as shared
+from p4mesh.methods.rfc2889.forwarding import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
+from p4mesh.methods.search import Verdict
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.result import Status
+
+MIN_PORTS = 2
+MOL_PCT = Fraction(100)
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("mfr_load_pct", "Iload at MFR", "% of line", 4),
+    Column("mfr_tx_frames", "Tx", "frames"),
+    Column("mfr_rx_frames", "Rx", "frames"),
+    Column("mfr_loss_pct", "Loss", "%", 4),
+    Column("mfr_fps", "MFR", "frames/s", 0),
+    Column("frmol_fps", "FRMOL", "frames/s", 0),
+    Column("state", "Result"),
+)
+
+
+class MaximumForwardingRate(TestMethod):
+    """Throughput of one port pair, then loads from there to the maximum in steps."""
+
+    name: ClassVar[str] = "rfc2889.maximum_forwarding_rate"
+    title: ClassVar[str] = "Maximum forwarding rate"
+    section: ClassVar[str] = "RFC 2889 5.6"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
+        *shared.trial_parameters("5.6"),
+        *shared.search_parameters("5.6"),
+    )
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without two ports of one rate, and contradicting parameters."""
+        bed.require_ports(self.name, MIN_PORTS)
+        bed.common_rate_bps(self.name)
+        shared.search_of(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size: the steps need the throughput of the same size."""
+        return tuple(Unit(size, "maximum_rate") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search and a few steps."""
+        return shared.search_of(parameters).trials_expected + 1
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Search the throughput; if it is below the maximum, step up to it."""
+        size = unit.frame_size_bytes
+        first, second = bed.port_numbers[:MIN_PORTS]
+        mesh = Mesh((Leg(PatternKind.PAIRS, (first,), (second,)),), bed.common_rate_bps(self.name))
+        found = measure_throughput(mesh, size, parameters, session)
+        start = Fraction(found["result_pct"]) if found["result_pct"] is not None else Fraction(0)
+        rows = [found["shown"]] if found["result_pct"] is not None else []
+        loads = steps_to_maximum(start, parameters.number("step_pct")) if start < MOL_PCT else ()
+        for index, load in enumerate(loads):
+            spec = trial_spec(mesh, "maximum_rate", size, load, parameters)
+            result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
+            rows.append(forwarding_row(spec, result, mesh, load))
+        return _result(size, found, rows)
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the table of methodology 3.6.2; there is no criterion beyond trusted trials."""
+        rows = tuple(results.values())
+        states = {row["state"] for row in rows}
+        state = next((State(name) for name in ("ABORT", "INVALID") if name in states), State.DONE)
+        table = Table(
+            "maximum_forwarding_rate",
+            "Maximum forwarding rate",
+            COLUMNS,
+            tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+        )
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        return Outcome(state, f"{self.title}: {state.value}", (table,), (), (), (duration,) if duration else ())
+
+
+def steps_to_maximum(throughput_pct: Fraction, step_pct: Fraction) -> tuple[Fraction, ...]:
+    """Return the loads of the RFC's pseudo code above the throughput; the last one is the maximum."""
+    loads = []
+    load = throughput_pct
+    while load < MOL_PCT:
+        load = min(load + step_pct, MOL_PCT)
+        loads.append(load)
+    return tuple(loads)
+
+
+def _result(size: int, found: UnitResult, rows: Sequence[UnitResult]) -> UnitResult:
+    untrusted = [row for row in (*rows, *found["rows"]) if row["status"] != Status.VALID.value]
+    trusted = [row for row in rows if row["status"] == Status.VALID.value]
+    best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
+    at_maximum = [row for row in trusted if row["load_pct"] == float(MOL_PCT)]
+    return {
+        "frame_size_bytes": size,
+        "throughput_fps": found["shown"]["forwarding_fps"] if found["state"] == Verdict.PASS.value else None,
+        "mfr_load_pct": best["load_pct"] if best else None,
+        "mfr_tx_frames": best["tx_frames"] if best else None,
+        "mfr_rx_frames": best["rx_frames"] if best else None,
+        "mfr_loss_pct": best["loss_pct"] if best else None,
+        "mfr_fps": best["forwarding_fps"] if best else None,
+        "frmol_fps": at_maximum[-1]["forwarding_fps"] if at_maximum else None,
+        "rows": list(rows),
+        "state": untrusted[0]["status"] if untrusted else State.DONE.value,
+    }

@@ -1,0 +1,85 @@
+"""RFC 2889 5.10: the published search results of the broadcast test, and latency per port."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from fakes import FlowMeasurer, lossless
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.spec import TrialSpec
+
+TEST = Broadcast()
+BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 19)))
+REPORT = (
+    "search_initial_pct=10",
+    "search_min_pct=10",
+    "search_max_pct=100",
+    "search_resolution_pct=10",
+    "search_try_max_first=false",
+)
+Counts = dict[tuple[str, int, int], int]
+
+
+def run(measurer: FlowMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+    parameters = resolve(TEST.name, TEST.parameters, settings)
+    TEST.check(BED, parameters)
+    (unit,) = TEST.units(parameters, (size,))
+    result = TEST.run_unit(unit, BED, parameters, measurer)
+    return result, TEST.assemble(BED, parameters, {unit: result})
+
+
+@pytest.mark.parametrize(
+    ("size", "limit_pct", "printed"),
+    [(64, "65", 60.625), (128, "70", 69.063), (256, "82", 80.313), (512, "91", 90.156), (1518, "100", 94.375)],
+)
+def test_the_search_of_the_report_prints_its_numbers(size: int, limit_pct: str, printed: float) -> None:
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        over = spec.streams[0].rate_fps > Fraction(limit_pct) / 100 * max_rate_fps(size, 10**9)
+        return {key: count - 1 if over else count for key, count in sent.items()}
+
+    result, outcome = run(FlowMeasurer(carry), size, *REPORT)
+    assert result["result_pct"] == pytest.approx(printed, abs=0.0006)
+    assert result["at_least"] == (printed == 94.375)
+    assert outcome.state is State.PASS
+
+
+def test_every_port_but_the_source_receives_every_frame() -> None:
+    measurer = FlowMeasurer(lossless)
+    result, _ = run(measurer, 64, "source_port=3", "scaled_frames=100")
+    stream = measurer.specs[0].streams[0]
+    assert stream.pattern is PatternKind.BROADCAST
+    assert (stream.tx_ports, len(stream.rx_ports), 3 in stream.rx_ports) == ((3,), 17, False)
+    assert result["shown"]["lost_frames"] == 0
+
+
+def test_one_missing_copy_on_one_port_fails_the_load() -> None:
+    def carry(_: TrialSpec, sent: Counts) -> Counts:
+        return {key: count - (key[2] == 18) for key, count in sent.items()}
+
+    result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
+    assert (result["state"], result["result_pct"]) == ("FAIL", None)
+    assert outcome.state is State.FAIL
+
+
+def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> None:
+    measurer = FlowMeasurer(lossless)
+    result, outcome = run(measurer, 64)
+    rows = result["latency"]
+    assert [row["mode"] for row in rows] == ["single frame"] * 17 + ["stream"] * 17
+    assert measurer.specs[-2].streams[0].frame_count == 1
+    assert rows[0]["avg_us"] == pytest.approx(2.2)
+    assert outcome.tables[1].name == "broadcast_latency"
+
+
+def test_an_unknown_source_port_is_refused() -> None:
+    with pytest.raises(ParameterError, match="source_port=19"):
+        run(FlowMeasurer(lossless), 64, "source_port=19")

@@ -1,0 +1,102 @@
+"""RFC 2889 5.5: head-of-line blocking and back pressure, from counts per flow."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from fakes import FlowMeasurer, lossless
+
+from p4mesh.errors import TopologyError
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.trial.spec import TrialSpec
+
+Counts = dict[tuple[str, int, int], int]
+TEST = CongestionControl()
+BLOCKING_U_PCT = 25
+
+
+def bed(count: int) -> TestBed:
+    return TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, count + 1)))
+
+
+def queue_at_c(_: TrialSpec, sent: Counts) -> Counts:
+    """Let the congested port carry line rate: of 1.5 offered frames 1 arrives."""
+    loads: dict[int, int] = {}
+    for (_, _, target), count in sent.items():
+        loads[target] = loads.get(target, 0) + count
+    full = max(count for (name, _, _), count in sent.items() if name.startswith("split")) * 2
+    return {key: count * full // loads[key[2]] if loads[key[2]] > full else count for key, count in sent.items()}
+
+
+def blocking(spec: TrialSpec, sent: Counts) -> Counts:
+    """Also lose uncongested frames as soon as the other port is congested."""
+    arrived = queue_at_c(spec, sent)
+    if len(spec.streams) == 1:
+        return arrived
+    return {key: count * 3 // 4 if key[2] % 4 == 3 else count for key, count in arrived.items()}
+
+
+def lossy_input(spec: TrialSpec, sent: Counts) -> Counts:
+    """Lose frames of source 1 always."""
+    return {key: count - 1 for key, count in sent.items()}
+
+
+def run(carry: object, ports: int = 4, size: int = 64) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+    measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
+    parameters = resolve(TEST.name, TEST.parameters, ("scaled_frames=6000",))
+    TEST.check(bed(ports), parameters)
+    (unit,) = TEST.units(parameters, (size,))
+    result = TEST.run_unit(unit, bed(ports), parameters, measurer)
+    return result, TEST.assemble(bed(ports), parameters, {unit: result}), measurer
+
+
+def test_source_1_alternates_and_source_2_fills_the_congested_port() -> None:
+    result, _, measurer = run(queue_at_c)
+    split, steady = measurer.specs[1].streams
+    assert (split.tx_ports, split.rx_ports) == ((1,), (3, 4))
+    assert (steady.tx_ports, steady.rx_ports) == ((2,), (4,))
+    assert split.rate_fps == steady.rate_fps == Fraction(10**9, 8 * 84)
+    assert result["congested_tx_frames"] == 3 * result["uncongested_tx_frames"]
+
+
+def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() -> None:
+    result, outcome, _ = run(queue_at_c)
+    assert result["uncongested_loss_pct"] == 0
+    assert result["congested_loss_pct"] == pytest.approx(100 / 3, abs=0.01)
+    assert (result["head_of_line_blocking"], result["back_pressure"]) == ("no", "no")
+    assert outcome.state is State.PASS
+
+
+def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
+    result, outcome, _ = run(blocking)
+    assert result["uncongested_loss_pct"] == BLOCKING_U_PCT
+    assert result["head_of_line_blocking"] == "yes"
+    assert outcome.state is State.FAIL
+
+
+def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
+    result, outcome, _ = run(lossy_input)
+    assert result["head_of_line_blocking"] == "inconclusive"
+    assert "input limit" in outcome.findings[0]
+
+
+def test_no_loss_under_overload_is_back_pressure() -> None:
+    assert run(lossless)[0]["back_pressure"] == "yes"
+
+
+def test_blocks_of_four_and_unused_ports_are_named() -> None:
+    result, outcome, measurer = run(queue_at_c, ports=18)
+    assert len(measurer.specs[1].streams) == 8
+    assert "4 blocks" in outcome.summary
+    assert any("2 ports do not fill a block" in text for text in outcome.deviations)
+    assert result["head_of_line_blocking"] == "no"
+
+
+def test_three_ports_are_not_enough() -> None:
+    with pytest.raises(TopologyError, match="needs at least 4"):
+        TEST.check(bed(3), resolve(TEST.name, TEST.parameters, ()))

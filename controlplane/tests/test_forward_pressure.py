@@ -1,0 +1,108 @@
+"""RFC 2889 5.6: forward pressure and maximum forwarding rate against their formulas."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from fakes import FakeMeasurer, FlowMeasurer, lossless
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, steps_to_maximum
+from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+Counts = dict[tuple[str, int, int], int]
+
+
+def bed(ifg_bytes: int = 11) -> TestBed:
+    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bytes) for n in (1, 2)))
+
+
+def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[UnitResult, State]:
+    """Measure a device that forwards with ``overhead_bytes`` per frame, from a queue of 64 frames."""
+
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        fits = tx_frames(spec.duration_ns, max_rate_fps(size, GIGABIT, overhead_bytes)) + 64
+        return {key: min(count, fits) for key, count in sent.items()}
+
+    interval_ns = max(frame_time_ns(size, GIGABIT, overhead_bytes), frame_time_ns(size, GIGABIT, 19))
+    measurer = FlowMeasurer(carry, interval_ns)
+    test = ForwardPressure()
+    parameters = resolve(test.name, test.parameters, settings)
+    test.check(bed(), parameters)
+    (unit,) = test.units(parameters, (size,))
+    result = test.run_unit(unit, bed(), parameters, measurer)
+    return result, test.assemble(bed(), parameters, {unit: result}).state
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(64, 95.454), (128, 97.368), (256, 98.571), (512, 99.254), (1024, 99.618), (1280, 99.693), (1518, 99.740)],
+)
+def test_a_switch_with_24_bytes_of_overhead_shows_the_published_utilisation(size: int, shown: float) -> None:
+    result, state = forward_pressure(size, 24)
+    assert result["rx_pct"] == pytest.approx(shown, abs=0.001)
+    assert result["finding"] == "not detected"
+    assert state is State.PASS
+
+
+def test_30_seconds_send_the_frames_of_the_report() -> None:
+    result, _ = forward_pressure(64, 24, "duration_ms=30000")
+    assert result["tx_frames"] == 45_180_722
+    assert result["rx_frames"] == 42_613_636 + 64
+    assert result["tx_pct"] == pytest.approx(101.205, abs=0.001)
+
+
+def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc() -> None:
+    result, state = forward_pressure(64, 19)
+    assert result["finding"] == DETECTED == "Forward Pressure detected"
+    assert state is State.FAIL
+
+
+def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
+    assert forward_pressure(64, 20)[0]["finding"] == "not detected"
+
+
+def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:
+    with pytest.raises(UnsupportedError, match="its shortest gap is 12 bytes"):
+        ForwardPressure().check(bed(12), resolve("t", ForwardPressure().parameters, ()))
+
+
+def test_steps_end_at_the_maximum() -> None:
+    assert steps_to_maximum(Fraction(75), Fraction(10)) == (85, 95, 100)
+    assert steps_to_maximum(Fraction(100), Fraction(10)) == ()
+
+
+def maximum_rate(measurer: FakeMeasurer) -> UnitResult:
+    test = MaximumForwardingRate()
+    parameters = resolve(test.name, test.parameters, ())
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, measurer)
+    test.assemble(bed(), parameters, {unit: result})
+    return result
+
+
+def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:
+    result = maximum_rate(FlowMeasurer(lossless))
+    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
+    assert result["mfr_load_pct"] == 100
+
+
+def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -> None:
+    """Loses a little above 50 %, forwards most at 80 %, and collapses at 100 %."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        load = float(spec.streams[0].rate_fps / max_rate_fps(64, GIGABIT))
+        return sent if load <= 0.5 else int(sent * 0.9) if load < 0.85 else int(sent * 0.1)
+
+    result = maximum_rate(FakeMeasurer(carry))
+    assert result["mfr_load_pct"] == pytest.approx(80, abs=0.1)
+    assert result["mfr_fps"] == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result["frmol_fps"] == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
