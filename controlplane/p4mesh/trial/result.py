@@ -59,6 +59,9 @@ class FlowCounts:
     duplicate_frames: int = 0
     reordered_frames: int = 0
     latency: LatencyStats | None = None
+    first_rx_ns: int = 0
+    last_rx_ns: int = 0
+    """Arrival of the first and the last frame: receive rate = (rx-1)/(last-first). Both 0 when not known."""
 
     @property
     def lost_frames(self) -> int:
