@@ -34,11 +34,17 @@ pub(crate) struct Range {
 
 impl Range {
     fn unsigned(bits: u32) -> Range {
-        Range { bits: bits.clamp(1, MAX_EXACT_BITS), signed: false }
+        Range {
+            bits: bits.clamp(1, MAX_EXACT_BITS),
+            signed: false,
+        }
     }
 
     fn signed(bits: u32) -> Range {
-        Range { bits: bits.clamp(1, MAX_EXACT_BITS), signed: true }
+        Range {
+            bits: bits.clamp(1, MAX_EXACT_BITS),
+            signed: true,
+        }
     }
 
     fn limbs(self) -> usize {
@@ -59,7 +65,10 @@ impl Range {
     }
 
     fn grow(self, bits: u32) -> Range {
-        Range { bits: (self.bits + bits).min(MAX_EXACT_BITS), ..self }
+        Range {
+            bits: (self.bits + bits).min(MAX_EXACT_BITS),
+            ..self
+        }
     }
 
     /// True if every value of this range is one of an unsigned field of `bits`.
@@ -94,6 +103,16 @@ pub(crate) struct Asm<'a> {
     constant_slots: HashMap<Vec<u64>, Slot>,
 }
 
+/// The result of assembly.
+pub(crate) struct Linked {
+    pub ops: Vec<Op>,
+    /// Label to instruction, for everything else that holds labels.
+    pub labels: Vec<Pc>,
+    /// First slot of the constants.
+    pub constant_base: usize,
+    pub constants: Vec<u64>,
+}
+
 const UNBOUND: Pc = Pc::MAX;
 
 impl<'a> Asm<'a> {
@@ -115,17 +134,27 @@ impl<'a> Asm<'a> {
         }
     }
 
-    /// Code with its branch targets resolved, the resolver for other label users, and the
-    /// constants with their first slot.
-    pub fn finish(self, node: &Node) -> Load<(Vec<Op>, Vec<Pc>, usize, Vec<u64>)> {
+    /// Code with its branch targets resolved.
+    pub fn finish(self, node: &Node) -> Load<Linked> {
         if self.overflow {
             return node.too_large("number of slots", 65_537, 65_536);
         }
-        let Asm { mut code, labels, constant_base, constants, .. } = self;
+        let Asm {
+            mut code,
+            labels,
+            constant_base,
+            constants,
+            ..
+        } = self;
         for op in &mut code {
             op.map_target(|label| labels[label as usize]);
         }
-        Ok((code, labels, constant_base, constants))
+        Ok(Linked {
+            ops: code,
+            labels,
+            constant_base,
+            constants,
+        })
     }
 
     pub fn label(&mut self) -> Pc {
@@ -186,10 +215,14 @@ impl<'a> Asm<'a> {
     /// The values that `expr` can take.
     pub fn range(&self, expr: &Expr) -> Range {
         match expr {
-            Expr::Const(c) => Range { bits: c.bits, signed: c.negative },
-            Expr::Field(field) | Expr::HeaderField(_, field) => {
-                Range { bits: field.bits.max(1), signed: field.signed }
-            }
+            Expr::Const(c) => Range {
+                bits: c.bits,
+                signed: c.negative,
+            },
+            Expr::Field(field) | Expr::HeaderField(_, field) => Range {
+                bits: field.bits.max(1),
+                signed: field.signed,
+            },
             Expr::Local(index) => Range::unsigned(self.params[*index].bits),
             Expr::Register(register, _) => Range::unsigned(self.register_bits[*register as usize]),
             Expr::Binary(op, left, right) => self.binary_range(*op, left, right),
@@ -222,7 +255,9 @@ impl<'a> Asm<'a> {
                 }
             }
             BinOp::ShiftLeft => match right {
-                Expr::Const(amount) => a.grow(amount.small().unwrap_or(MAX_EXACT_BITS).min(MAX_EXACT_BITS)),
+                Expr::Const(amount) => {
+                    a.grow(amount.small().unwrap_or(MAX_EXACT_BITS).min(MAX_EXACT_BITS))
+                }
                 _ if b.bits >= 13 => a.grow(MAX_EXACT_BITS),
                 _ => a.grow((1 << b.bits) - 1),
             },
@@ -250,8 +285,15 @@ impl<'a> Asm<'a> {
                 self.emit(Op::And { dst, a, b });
                 dst
             }
-            Expr::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Or | BinOp::Xor), left, right) => {
-                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
+            Expr::Binary(
+                op @ (BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Or | BinOp::Xor),
+                left,
+                right,
+            ) => {
+                let (a, b) = (
+                    self.low(left, u64::MAX, None),
+                    self.low(right, u64::MAX, None),
+                );
                 let dst = self.target(dst);
                 self.emit(match op {
                     BinOp::Add => Op::Add { dst, a, b, mask },
@@ -263,7 +305,10 @@ impl<'a> Asm<'a> {
                 dst
             }
             Expr::Binary(BinOp::ShiftLeft, left, right) => {
-                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
+                let (a, b) = (
+                    self.low(left, u64::MAX, None),
+                    self.low(right, u64::MAX, None),
+                );
                 let dst = self.target(dst);
                 self.emit(Op::ShiftLeft { dst, a, b, mask });
                 dst
@@ -274,7 +319,12 @@ impl<'a> Asm<'a> {
                         let right = amount.low() as u8;
                         let a = self.low(left, u64::MAX, None);
                         let dst = self.target(dst);
-                        self.emit(Op::Slice { dst, a, right, mask });
+                        self.emit(Op::Slice {
+                            dst,
+                            a,
+                            right,
+                            mask,
+                        });
                         return dst;
                     }
                 }
@@ -348,23 +398,41 @@ impl<'a> Asm<'a> {
                 let dst = self.temp(range.limbs());
                 let zero = self.constant(0);
                 for limb in 0..range.limbs() as u16 {
-                    self.emit(Op::Move { dst: dst + limb, a: zero });
+                    self.emit(Op::Move {
+                        dst: dst + limb,
+                        a: zero,
+                    });
                 }
-                self.emit(Op::RegisterRead { dst, register: *register, index });
+                self.emit(Op::RegisterRead {
+                    dst,
+                    register: *register,
+                    index,
+                });
                 dst
             }
             Expr::HeaderField(header, field) => {
                 let header = self.header(header);
                 let dst = self.temp(field.limbs());
-                self.emit(Op::LoadField { dst, header, offset: field.slot, limbs: field.limbs() as u16 });
+                self.emit(Op::LoadField {
+                    dst,
+                    header,
+                    offset: field.slot,
+                    limbs: field.limbs() as u16,
+                });
                 dst
             }
             Expr::Binary(op, left, right) => return self.exact_binary(expr, *op, left, right, dst),
             Expr::Not(_) if narrow => {
-                let Expr::Not(inner) = expr else { unreachable!() };
+                let Expr::Not(inner) = expr else {
+                    unreachable!()
+                };
                 let a = self.low(inner, u64::MAX, None);
                 let dst = self.target(dst);
-                self.emit(Op::Not { dst, a, mask: u64::MAX });
+                self.emit(Op::Not {
+                    dst,
+                    a,
+                    mask: u64::MAX,
+                });
                 dst
             }
             Expr::Not(_) => self.low_wide(expr, range.limbs()),
@@ -374,7 +442,11 @@ impl<'a> Asm<'a> {
                     a
                 } else {
                     let dst = self.target(dst);
-                    self.emit(Op::SignExtend { dst, a, bits: *width as u8 });
+                    self.emit(Op::SignExtend {
+                        dst,
+                        a,
+                        bits: *width as u8,
+                    });
                     dst
                 }
             }
@@ -382,13 +454,26 @@ impl<'a> Asm<'a> {
                 let limbs = range.limbs();
                 let a = self.low_wide(inner, limbs);
                 let dst = self.temp(limbs);
-                self.emit(Op::MoveMany { dst, a, count: limbs as u16 });
-                self.emit(Op::WTruncate { dst, limbs: limbs as u16, bits: *width, signed: true });
+                self.emit(Op::MoveMany {
+                    dst,
+                    a,
+                    count: limbs as u16,
+                });
+                self.emit(Op::WTruncate {
+                    dst,
+                    limbs: limbs as u16,
+                    bits: *width,
+                    signed: true,
+                });
                 dst
             }
             Expr::Cast(op, inner, width) => self.saturate(*op, inner, *width),
             Expr::Ternary(cond, left, right) => {
-                let out = if narrow { self.target(dst) } else { self.temp(range.limbs()) };
+                let out = if narrow {
+                    self.target(dst)
+                } else {
+                    self.temp(range.limbs())
+                };
                 let (otherwise, end) = (self.label(), self.label());
                 self.branch(cond, false, otherwise);
                 self.exact_into(left, range, out);
@@ -401,7 +486,12 @@ impl<'a> Asm<'a> {
             Expr::LastIndex(stack) => {
                 let (a, b) = (self.layout.stacks[*stack as usize].next, self.constant(1));
                 let dst = self.target(dst);
-                self.emit(Op::Sub { dst, a, b, mask: u64::MAX });
+                self.emit(Op::Sub {
+                    dst,
+                    a,
+                    b,
+                    mask: u64::MAX,
+                });
                 dst
             }
             Expr::StackSize(stack) => self.layout.stacks[*stack as usize].next,
@@ -411,7 +501,14 @@ impl<'a> Asm<'a> {
         Val { slot, range }
     }
 
-    fn exact_binary(&mut self, expr: &Expr, op: BinOp, left: &Expr, right: &Expr, dst: Option<Slot>) -> Val {
+    fn exact_binary(
+        &mut self,
+        expr: &Expr,
+        op: BinOp,
+        left: &Expr,
+        right: &Expr,
+        dst: Option<Slot>,
+    ) -> Val {
         let range = self.range(expr);
         let limbs = range.limbs();
         let (a_range, b_range) = (self.range(left), self.range(right));
@@ -430,22 +527,39 @@ impl<'a> Asm<'a> {
                 } else {
                     let dst = self.temp(limbs);
                     let (a, signed) = (value.slot, range.signed);
-                    self.emit(Op::WShiftRight { dst, a, b, limbs: limbs as u16, signed });
+                    self.emit(Op::WShiftRight {
+                        dst,
+                        a,
+                        b,
+                        limbs: limbs as u16,
+                        signed,
+                    });
                     dst
                 }
             }
             BinOp::Div | BinOp::Mod => {
                 let common = a_range.join(b_range);
-                let (a, b) = (self.extended(left, common.limbs()), self.extended(right, common.limbs()));
+                let (a, b) = (
+                    self.extended(left, common.limbs()),
+                    self.extended(right, common.limbs()),
+                );
                 let divide = op == BinOp::Div;
                 if common.limbs() == 1 && !common.signed {
                     let dst = self.target(dst);
-                    self.emit(if divide { Op::DivU { dst, a, b } } else { Op::ModU { dst, a, b } });
+                    self.emit(if divide {
+                        Op::DivU { dst, a, b }
+                    } else {
+                        Op::ModU { dst, a, b }
+                    });
                     dst
                 } else {
                     let dst = self.temp(common.limbs());
                     let limbs = common.limbs() as u16;
-                    self.emit(if divide { Op::WDiv { dst, a, b, limbs } } else { Op::WMod { dst, a, b, limbs } });
+                    self.emit(if divide {
+                        Op::WDiv { dst, a, b, limbs }
+                    } else {
+                        Op::WMod { dst, a, b, limbs }
+                    });
                     dst
                 }
             }
@@ -463,7 +577,11 @@ impl<'a> Asm<'a> {
             self.low(expr, u64::MAX, Some(dst));
         } else {
             let a = self.low_wide(expr, range.limbs());
-            self.emit(Op::MoveMany { dst, a, count: range.limbs() as u16 });
+            self.emit(Op::MoveMany {
+                dst,
+                a,
+                count: range.limbs() as u16,
+            });
         }
     }
 
@@ -482,25 +600,64 @@ impl<'a> Asm<'a> {
                 let (a, b) = (self.low_wide(left, limbs), self.low_wide(right, limbs));
                 let dst = self.temp(limbs);
                 self.emit(match op {
-                    BinOp::Add => Op::WAdd { dst, a, b, limbs: count },
-                    BinOp::Sub => Op::WSub { dst, a, b, limbs: count },
-                    BinOp::Mul => Op::WMul { dst, a, b, limbs: count },
-                    BinOp::And => Op::WAnd { dst, a, b, limbs: count },
-                    BinOp::Or => Op::WOr { dst, a, b, limbs: count },
-                    _ => Op::WXor { dst, a, b, limbs: count },
+                    BinOp::Add => Op::WAdd {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
+                    BinOp::Sub => Op::WSub {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
+                    BinOp::Mul => Op::WMul {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
+                    BinOp::And => Op::WAnd {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
+                    BinOp::Or => Op::WOr {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
+                    _ => Op::WXor {
+                        dst,
+                        a,
+                        b,
+                        limbs: count,
+                    },
                 });
                 dst
             }
             Expr::Binary(BinOp::ShiftLeft, left, right) => {
                 let (a, b) = (self.low_wide(left, limbs), self.low(right, u64::MAX, None));
                 let dst = self.temp(limbs);
-                self.emit(Op::WShiftLeft { dst, a, b, limbs: count });
+                self.emit(Op::WShiftLeft {
+                    dst,
+                    a,
+                    b,
+                    limbs: count,
+                });
                 dst
             }
             Expr::Not(inner) => {
                 let a = self.low_wide(inner, limbs);
                 let dst = self.temp(limbs);
-                self.emit(Op::WNot { dst, a, limbs: count });
+                self.emit(Op::WNot {
+                    dst,
+                    a,
+                    limbs: count,
+                });
                 dst
             }
             _ => self.extended(expr, limbs),
@@ -539,7 +696,11 @@ impl<'a> Asm<'a> {
             }
             let min = self.constant(if signed_result { !mask64(top) } else { 0 });
             self.emit(Op::MaxS { dst, a, b: min });
-            self.emit(Op::MinS { dst, a: dst, b: max });
+            self.emit(Op::MinS {
+                dst,
+                a: dst,
+                b: max,
+            });
             return dst;
         }
         // Wide: compare with both limits in a signed representation that holds everything.
@@ -547,7 +708,11 @@ impl<'a> Asm<'a> {
         let count = limbs as u16;
         let value = self.low_wide(inner, limbs);
         let dst = self.temp(limbs);
-        self.emit(Op::MoveMany { dst, a: value, count });
+        self.emit(Op::MoveMany {
+            dst,
+            a: value,
+            count,
+        });
         let mut max = vec![0u64; limbs];
         let mut min = vec![0u64; limbs];
         for limb in 0..limbs {
@@ -559,9 +724,19 @@ impl<'a> Asm<'a> {
             let limit = self.wide_constant(limit);
             let (over, keep) = (self.temp(1), self.label());
             let (a, b) = if below { (dst, limit) } else { (limit, dst) };
-            self.emit(Op::WLess { dst: over, a, b, limbs: count, signed: true });
+            self.emit(Op::WLess {
+                dst: over,
+                a,
+                b,
+                limbs: count,
+                signed: true,
+            });
             self.emit(Op::BranchZero { a: over, to: keep });
-            self.emit(Op::MoveMany { dst, a: limit, count });
+            self.emit(Op::MoveMany {
+                dst,
+                a: limit,
+                count,
+            });
             self.bind(keep);
         }
         dst
@@ -624,25 +799,45 @@ impl<'a> Asm<'a> {
             Expr::Or(left, right) => {
                 let (a, b) = (self.truth(left, None), self.truth(right, None));
                 let dst = self.target(dst);
-                self.emit(Op::Or { dst, a, b, mask: u64::MAX });
+                self.emit(Op::Or {
+                    dst,
+                    a,
+                    b,
+                    mask: u64::MAX,
+                });
                 dst
             }
             Expr::ToBool(inner) if self.range(inner).fits_unsigned(1) => {
                 let value = self.exact(inner, dst);
                 self.copied(value.slot, dst)
             }
-            Expr::Compare(op, left, right) if self.range(left).join(self.range(right)).limbs() == 1 => {
-                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
+            Expr::Compare(op, left, right)
+                if self.range(left).join(self.range(right)).limbs() == 1 =>
+            {
+                let (a, b) = (
+                    self.low(left, u64::MAX, None),
+                    self.low(right, u64::MAX, None),
+                );
                 let signed = self.range(left).join(self.range(right)).signed;
                 let dst = self.target(dst);
-                let less = |a, b| if signed { Op::LessS { dst, a, b } } else { Op::LessU { dst, a, b } };
+                let less = |a, b| {
+                    if signed {
+                        Op::LessS { dst, a, b }
+                    } else {
+                        Op::LessU { dst, a, b }
+                    }
+                };
                 match op {
                     CmpOp::Eq => self.emit(Op::Eq { dst, a, b }),
                     CmpOp::Ne => self.emit(Op::Ne { dst, a, b }),
                     CmpOp::Less => self.emit(less(a, b)),
                     CmpOp::Greater => self.emit(less(b, a)),
                     CmpOp::LessEq | CmpOp::GreaterEq => {
-                        self.emit(if *op == CmpOp::LessEq { less(b, a) } else { less(a, b) });
+                        self.emit(if *op == CmpOp::LessEq {
+                            less(b, a)
+                        } else {
+                            less(a, b)
+                        });
                         self.emit(Op::IsZero { dst, a: dst });
                     }
                 }
@@ -707,30 +902,76 @@ impl<'a> Asm<'a> {
     }
 
     fn branch_on(&mut self, a: Slot, when: bool, to: Pc) {
-        self.emit(if when { Op::BranchNotZero { a, to } } else { Op::BranchZero { a, to } });
+        self.emit(if when {
+            Op::BranchNotZero { a, to }
+        } else {
+            Op::BranchZero { a, to }
+        });
     }
 
     fn branch_compare(&mut self, op: CmpOp, left: &Expr, right: &Expr, when: bool, to: Pc) {
         let common = self.range(left).join(self.range(right));
         if common.limbs() > 1 {
             let limbs = common.limbs() as u16;
-            let (a, b) = (self.low_wide(left, common.limbs()), self.low_wide(right, common.limbs()));
+            let (a, b) = (
+                self.low_wide(left, common.limbs()),
+                self.low_wide(right, common.limbs()),
+            );
             let dst = self.temp(1);
             let signed = common.signed;
             let (op, positive) = match op {
                 CmpOp::Eq => (Op::WEq { dst, a, b, limbs }, true),
                 CmpOp::Ne => (Op::WEq { dst, a, b, limbs }, false),
-                CmpOp::Less => (Op::WLess { dst, a, b, limbs, signed }, true),
-                CmpOp::GreaterEq => (Op::WLess { dst, a, b, limbs, signed }, false),
-                CmpOp::Greater => (Op::WLess { dst, a: b, b: a, limbs, signed }, true),
-                CmpOp::LessEq => (Op::WLess { dst, a: b, b: a, limbs, signed }, false),
+                CmpOp::Less => (
+                    Op::WLess {
+                        dst,
+                        a,
+                        b,
+                        limbs,
+                        signed,
+                    },
+                    true,
+                ),
+                CmpOp::GreaterEq => (
+                    Op::WLess {
+                        dst,
+                        a,
+                        b,
+                        limbs,
+                        signed,
+                    },
+                    false,
+                ),
+                CmpOp::Greater => (
+                    Op::WLess {
+                        dst,
+                        a: b,
+                        b: a,
+                        limbs,
+                        signed,
+                    },
+                    true,
+                ),
+                CmpOp::LessEq => (
+                    Op::WLess {
+                        dst,
+                        a: b,
+                        b: a,
+                        limbs,
+                        signed,
+                    },
+                    false,
+                ),
             };
             self.emit(op);
             self.branch_on(dst, when == positive, to);
             return;
         }
         let is_zero = |expr: &Expr| matches!(expr, Expr::Const(c) if c.low() == 0);
-        let (mut a, mut b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
+        let (mut a, mut b) = (
+            self.low(left, u64::MAX, None),
+            self.low(right, u64::MAX, None),
+        );
         let (less, positive) = match op {
             CmpOp::Eq | CmpOp::Ne => {
                 let equal = (op == CmpOp::Eq) == when;
@@ -766,7 +1007,11 @@ impl<'a> Asm<'a> {
             HeaderExpr::StackElement(stack, index) => {
                 let index = self.low(index, u64::MAX, None);
                 let dst = self.temp(1);
-                self.emit(Op::StackElement { dst, stack: *stack, index });
+                self.emit(Op::StackElement {
+                    dst,
+                    stack: *stack,
+                    index,
+                });
                 dst
             }
             HeaderExpr::StackLast(stack) => {
@@ -781,7 +1026,24 @@ impl<'a> Asm<'a> {
                 }
                 let union = self.union(union);
                 let dst = self.temp(1);
-                self.emit(Op::UnionMember { dst, union, member: *member });
+                self.emit(Op::UnionMember {
+                    dst,
+                    union,
+                    member: *member,
+                });
+                dst
+            }
+            HeaderExpr::Choice(cond, left, right) => {
+                let dst = self.temp(1);
+                let (otherwise, end) = (self.label(), self.label());
+                self.branch(cond, false, otherwise);
+                let a = self.header(left);
+                self.emit(Op::Move { dst, a });
+                self.emit(Op::Jump { to: end });
+                self.bind(otherwise);
+                let a = self.header(right);
+                self.emit(Op::Move { dst, a });
+                self.bind(end);
                 dst
             }
         }
@@ -794,7 +1056,11 @@ impl<'a> Asm<'a> {
             UnionExpr::StackElement(stack, index) => {
                 let index = self.low(index, u64::MAX, None);
                 let dst = self.temp(1);
-                self.emit(Op::UnionStackElement { dst, stack: *stack, index });
+                self.emit(Op::UnionStackElement {
+                    dst,
+                    stack: *stack,
+                    index,
+                });
                 dst
             }
         }
@@ -809,11 +1075,25 @@ impl<'a> Asm<'a> {
         if field.bits > 64 {
             let limbs = field.limbs();
             let a = self.low_wide(expr, limbs);
-            self.emit(Op::MoveMany { dst: field.slot, a, count: limbs as u16 });
-            let exact = if field.signed { range.fits_signed(field.bits) } else { range.fits_unsigned(field.bits) };
+            self.emit(Op::MoveMany {
+                dst: field.slot,
+                a,
+                count: limbs as u16,
+            });
+            let exact = if field.signed {
+                range.fits_signed(field.bits)
+            } else {
+                range.fits_unsigned(field.bits)
+            };
             if !exact {
-                let (dst, limbs, bits, signed) = (field.slot, limbs as u16, field.bits, field.signed);
-                self.emit(Op::WTruncate { dst, limbs, bits, signed });
+                let (dst, limbs, bits, signed) =
+                    (field.slot, limbs as u16, field.bits, field.signed);
+                self.emit(Op::WTruncate {
+                    dst,
+                    limbs,
+                    bits,
+                    signed,
+                });
             }
         } else if !field.signed {
             self.low(expr, mask64(field.bits), Some(field.slot));
@@ -821,15 +1101,30 @@ impl<'a> Asm<'a> {
             self.low(expr, u64::MAX, Some(field.slot));
         } else {
             let a = self.low(expr, u64::MAX, None);
-            self.emit(Op::SignExtend { dst: field.slot, a, bits: field.bits as u8 });
+            self.emit(Op::SignExtend {
+                dst: field.slot,
+                a,
+                bits: field.bits as u8,
+            });
         }
     }
 
     /// Assigns to a field of a header that is known at run time only; `field` is relative.
     pub fn store_dynamic(&mut self, header: &HeaderExpr, field: FieldRef, expr: &Expr) {
         let temp = self.temp(field.limbs());
-        self.store(FieldRef { slot: temp, ..field }, expr);
+        self.store(
+            FieldRef {
+                slot: temp,
+                ..field
+            },
+            expr,
+        );
         let header = self.header(header);
-        self.emit(Op::StoreField { src: temp, header, offset: field.slot, limbs: field.limbs() as u16 });
+        self.emit(Op::StoreField {
+            src: temp,
+            header,
+            offset: field.slot,
+            limbs: field.limbs() as u16,
+        });
     }
 }

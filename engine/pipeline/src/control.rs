@@ -5,9 +5,18 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum KeyMatch {
     Exact(Vec<u8>),
-    Lpm { value: Vec<u8>, prefix_bits: u32 },
-    Ternary { value: Vec<u8>, mask: Vec<u8> },
-    Range { low: Vec<u8>, high: Vec<u8> },
+    Lpm {
+        value: Vec<u8>,
+        prefix_bits: u32,
+    },
+    Ternary {
+        value: Vec<u8>,
+        mask: Vec<u8>,
+    },
+    Range {
+        low: Vec<u8>,
+        high: Vec<u8>,
+    },
     /// Optional, `None` is "any".
     Optional(Option<Vec<u8>>),
     Valid(bool),

@@ -26,7 +26,11 @@ impl Const {
         if negative {
             words::negate(&mut limbs);
         }
-        Const { limbs, bits: bits.max(1), negative }
+        Const {
+            limbs,
+            bits: bits.max(1),
+            negative,
+        }
     }
 
     pub fn from_u64(value: u64) -> Const {
@@ -50,6 +54,8 @@ pub(crate) enum HeaderExpr {
     StackElement(u16, Box<Expr>),
     StackLast(u16),
     UnionMember(Box<UnionExpr>, u16),
+    /// `condition ? left : right`
+    Choice(Box<Expr>, Box<HeaderExpr>, Box<HeaderExpr>),
 }
 
 #[derive(Clone, Debug)]
@@ -258,7 +264,12 @@ impl Names<'_> {
     pub fn stack_field(&self, node: &Node, stack: u16, name: &str) -> Load<Expr> {
         let header = self.layout.stacks[stack as usize].headers[0];
         match self.layout.field_of(header, name) {
-            Some(field) => Ok(Expr::HeaderField(HeaderExpr::StackLast(stack), self.relative(header, field))),
+            Some(field) => Ok(Expr::HeaderField(
+                HeaderExpr::StackLast(stack),
+                self.relative(header, field),
+            )),
+            // p4c writes a reference to the whole header like this.
+            None if name == "last" => Ok(Expr::Header(HeaderExpr::StackLast(stack))),
             None => node.unknown("field", name),
         }
     }
@@ -296,7 +307,11 @@ impl Names<'_> {
     /// Turns a field of `header` into an offset within a block.
     fn relative(&self, header: u16, field: FieldRef) -> FieldRef {
         let base = self.layout.headers[header as usize].base;
-        FieldRef { slot: field.slot - base, header: u16::MAX, ..field }
+        FieldRef {
+            slot: field.slot - base,
+            header: u16::MAX,
+            ..field
+        }
     }
 
     fn operation(&self, node: &Node, depth: usize) -> Load<Expr> {
@@ -326,9 +341,9 @@ impl Names<'_> {
         };
         let cast = |this: &Self, op: CastOp| -> Load<Expr> {
             match *data(this, "right")? {
-                Expr::Const(width) if width.small().is_some_and(|w| w > 0 && w <= 16_384) => {
-                    Ok(Expr::Cast(op, data(this, "left")?, width.small().unwrap_or(1)))
-                }
+                Expr::Const(width) if width.small().is_some_and(|w| w > 0 && w <= 16_384) => Ok(
+                    Expr::Cast(op, data(this, "left")?, width.small().unwrap_or(1)),
+                ),
                 _ => right_node.unsupported("a cast to a width that is not constant"),
             }
         };
@@ -352,7 +367,9 @@ impl Names<'_> {
                 let left = self.expr_at(&node.get("left")?, depth + 1)?;
                 let equal = self.equality(node, left, right(self)?)?;
                 match equal {
-                    Expr::Compare(CmpOp::Eq, left, right) if op == "!=" => Expr::Compare(CmpOp::Ne, left, right),
+                    Expr::Compare(CmpOp::Eq, left, right) if op == "!=" => {
+                        Expr::Compare(CmpOp::Ne, left, right)
+                    }
                     other if op == "!=" => Expr::BoolNot(Box::new(other)),
                     other => other,
                 }
@@ -368,7 +385,16 @@ impl Names<'_> {
             "?" => {
                 let left = Box::new(self.expr_at(&node.get("left")?, depth + 1)?);
                 let right = Box::new(right(self)?);
-                if left.ty() != right.ty() || !matches!(left.ty(), ExprType::Data | ExprType::Bool) {
+                if let (Expr::Header(left), Expr::Header(right)) = (left.as_ref(), right.as_ref()) {
+                    let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
+                    return Ok(Expr::Header(HeaderExpr::Choice(
+                        truth(self, "cond")?,
+                        left,
+                        right,
+                    )));
+                }
+                if left.ty() != right.ty() || !matches!(left.ty(), ExprType::Data | ExprType::Bool)
+                {
                     return node.unsupported("'?' over operands of these types");
                 }
                 Expr::Ternary(truth(self, "cond")?, left, right)
@@ -401,7 +427,8 @@ impl Names<'_> {
                 };
                 let member = right_node.u64()?;
                 if member as usize >= self.some_union(&union).len() {
-                    return right_node.unknown("header union member with index", &member.to_string());
+                    return right_node
+                        .unknown("header union member with index", &member.to_string());
                 }
                 Expr::Header(HeaderExpr::UnionMember(Box::new(union), member as u16))
             }
@@ -412,10 +439,14 @@ impl Names<'_> {
                 };
                 match *data(self, "right")? {
                     Expr::Const(index)
-                        if index.small().is_some_and(|i| (i as usize) < self.layout.stacks[stack as usize].headers.len()) =>
+                        if index.small().is_some_and(|i| {
+                            (i as usize) < self.layout.stacks[stack as usize].headers.len()
+                        }) =>
                     {
                         let index = index.small().unwrap_or(0) as usize;
-                        Expr::Header(HeaderExpr::Header(self.layout.stacks[stack as usize].headers[index]))
+                        Expr::Header(HeaderExpr::Header(
+                            self.layout.stacks[stack as usize].headers[index],
+                        ))
                     }
                     index => Expr::Header(HeaderExpr::StackElement(stack, Box::new(index))),
                 }
@@ -446,7 +477,9 @@ impl Names<'_> {
             (Expr::Header(left), Expr::Header(right)) => Expr::HeaderEq(left, right),
             (Expr::Union(left), Expr::Union(right)) => Expr::UnionEq(left, right),
             (left, right) => match (left.ty(), right.ty()) {
-                (ExprType::Data, ExprType::Data) => Expr::Compare(CmpOp::Eq, Box::new(left), Box::new(right)),
+                (ExprType::Data, ExprType::Data) => {
+                    Expr::Compare(CmpOp::Eq, Box::new(left), Box::new(right))
+                }
                 (ExprType::Bool, ExprType::Bool) => Expr::BoolEq(Box::new(left), Box::new(right)),
                 // p4c mixes one-bit fields with truth values here and there.
                 (ExprType::Bool, ExprType::Data) => {
@@ -475,13 +508,16 @@ impl Names<'_> {
                 self.layout.stacks[*stack as usize].headers[0]
             }
             HeaderExpr::UnionMember(union, member) => self.some_union(union)[*member as usize],
+            HeaderExpr::Choice(_, left, _) => self.some_header(left),
         }
     }
 
     fn some_union(&self, union: &UnionExpr) -> &[u16] {
         let index = match union {
             UnionExpr::Union(union) => *union,
-            UnionExpr::StackElement(stack, _) => self.layout.union_stacks[*stack as usize].unions[0],
+            UnionExpr::StackElement(stack, _) => {
+                self.layout.union_stacks[*stack as usize].unions[0]
+            }
         };
         &self.layout.unions[index as usize].headers
     }
@@ -492,6 +528,8 @@ fn typed(node: &Node, expr: Expr, expected: ExprType) -> Load<Expr> {
         (found, expected) if found == expected => Ok(expr),
         (ExprType::Bool, ExprType::Data) => Ok(Expr::FromBool(Box::new(expr))),
         (ExprType::Data, ExprType::Bool) => Ok(Expr::ToBool(Box::new(expr))),
-        (found, expected) => node.malformed(format!("expected a {expected:?} expression, found {found:?}")),
+        (found, expected) => node.malformed(format!(
+            "expected a {expected:?} expression, found {found:?}"
+        )),
     }
 }

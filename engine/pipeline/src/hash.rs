@@ -13,7 +13,11 @@ const fn reflected_table(polynomial: u64, width: u32) -> [u64; 256] {
         let mut rest = byte as u64;
         let mut bit = 0;
         while bit < 8 {
-            rest = if rest & 1 == 1 { rest >> 1 ^ reflected } else { rest >> 1 };
+            rest = if rest & 1 == 1 {
+                rest >> 1 ^ reflected
+            } else {
+                rest >> 1
+            };
             bit += 1;
         }
         table[byte] = rest;
@@ -31,7 +35,11 @@ const fn direct_table(polynomial: u64, width: u32) -> [u64; 256] {
         let mut rest = (byte as u64) << (width - 8);
         let mut bit = 0;
         while bit < 8 {
-            rest = if rest & top != 0 { rest << 1 ^ polynomial } else { rest << 1 };
+            rest = if rest & top != 0 {
+                rest << 1 ^ polynomial
+            } else {
+                rest << 1
+            };
             bit += 1;
         }
         table[byte] = rest & mask;
@@ -47,7 +55,9 @@ static CCITT: [u64; 256] = direct_table(0x1021, 16);
 static CRC8: [u64; 256] = direct_table(0x07, 8);
 
 fn reflected(table: &[u64; 256], initial: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(initial, |rest, &byte| rest >> 8 ^ table[(rest as u8 ^ byte) as usize])
+    bytes.iter().fold(initial, |rest, &byte| {
+        rest >> 8 ^ table[(rest as u8 ^ byte) as usize]
+    })
 }
 
 fn direct(table: &[u64; 256], width: u32, initial: u64, bytes: &[u8]) -> u64 {
@@ -76,7 +86,9 @@ pub(crate) fn csum16(bytes: &[u8]) -> u64 {
 
 fn xor(bytes: &[u8], size: usize) -> u64 {
     bytes.chunks(size).fold(0, |sum, chunk| {
-        let word = chunk.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        let word = chunk
+            .iter()
+            .fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         sum ^ word << (8 * (size - chunk.len()))
     })
 }
@@ -93,9 +105,10 @@ pub(crate) fn hash(algorithm: HashAlgorithm, bytes: &[u8], rng: &mut Rng) -> u64
         HashAlgorithm::Csum16 => csum16(bytes),
         HashAlgorithm::Xor16 => xor(bytes, 2),
         HashAlgorithm::Xor32 => xor(bytes, 4),
-        HashAlgorithm::Identity => {
-            bytes.iter().take(8).fold(0u64, |word, &byte| word << 8 | u64::from(byte))
-        }
+        HashAlgorithm::Identity => bytes
+            .iter()
+            .take(8)
+            .fold(0u64, |word, &byte| word << 8 | u64::from(byte)),
         HashAlgorithm::Random => rng.next(),
     }
 }
@@ -178,7 +191,10 @@ mod tests {
         assert_eq!(value(HashAlgorithm::CrcCcitt), 0x29b1);
         assert_eq!(value(HashAlgorithm::Crc8Custom), 0xf4);
         assert_eq!(value(HashAlgorithm::Identity), 0x3132_3334_3536_3738);
-        assert_eq!(csum16(&[0x45, 0, 0, 0x1c, 0, 0, 0, 0, 0x40, 0x11, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]), 0x66cf);
+        assert_eq!(
+            csum16(&[0x45, 0, 0, 0x1c, 0, 0, 0, 0, 0x40, 0x11, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]),
+            0x66cf
+        );
         assert_eq!(csum16(&[0xff]), 0x00ff);
         assert_eq!(xor(&[1, 2, 3], 2), 0x0202);
     }

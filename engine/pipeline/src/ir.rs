@@ -19,119 +19,452 @@ pub(crate) enum Op {
     Return,
     /// End of the pipeline if `exit` was executed.
     HaltIfExit,
-    Jump { to: Pc },
+    Jump {
+        to: Pc,
+    },
     /// Start of a parser state or of a loop: counts towards the loop limit.
     Guard,
-    BranchZero { a: Slot, to: Pc },
-    BranchNotZero { a: Slot, to: Pc },
-    BranchEq { a: Slot, b: Slot, to: Pc },
-    BranchNe { a: Slot, b: Slot, to: Pc },
-    BranchLessU { a: Slot, b: Slot, to: Pc },
-    BranchNotLessU { a: Slot, b: Slot, to: Pc },
-    BranchLessS { a: Slot, b: Slot, to: Pc },
-    BranchNotLessS { a: Slot, b: Slot, to: Pc },
+    BranchZero {
+        a: Slot,
+        to: Pc,
+    },
+    BranchNotZero {
+        a: Slot,
+        to: Pc,
+    },
+    BranchEq {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    BranchNe {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    BranchLessU {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    BranchNotLessU {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    BranchLessS {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
+    BranchNotLessS {
+        a: Slot,
+        b: Slot,
+        to: Pc,
+    },
 
-    Move { dst: Slot, a: Slot },
-    MoveMany { dst: Slot, a: Slot, count: u16 },
-    Add { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    Sub { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    Mul { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    And { dst: Slot, a: Slot, b: Slot },
-    AndMask { dst: Slot, a: Slot, mask: u64 },
-    Or { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    Xor { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    Not { dst: Slot, a: Slot, mask: u64 },
-    ShiftLeft { dst: Slot, a: Slot, b: Slot, mask: u64 },
-    ShiftRightU { dst: Slot, a: Slot, b: Slot },
-    ShiftRightS { dst: Slot, a: Slot, b: Slot },
+    Move {
+        dst: Slot,
+        a: Slot,
+    },
+    MoveMany {
+        dst: Slot,
+        a: Slot,
+        count: u16,
+    },
+    Add {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    Sub {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    Mul {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    And {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    AndMask {
+        dst: Slot,
+        a: Slot,
+        mask: u64,
+    },
+    Or {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    Xor {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    Not {
+        dst: Slot,
+        a: Slot,
+        mask: u64,
+    },
+    ShiftLeft {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        mask: u64,
+    },
+    ShiftRightU {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    ShiftRightS {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// `(a >> right) & mask`: a slice.
-    Slice { dst: Slot, a: Slot, right: u8, mask: u64 },
+    Slice {
+        dst: Slot,
+        a: Slot,
+        right: u8,
+        mask: u64,
+    },
     /// Unsigned quotient and remainder; a zero divisor gives 0.
-    DivU { dst: Slot, a: Slot, b: Slot },
-    ModU { dst: Slot, a: Slot, b: Slot },
-    SignExtend { dst: Slot, a: Slot, bits: u8 },
-    Eq { dst: Slot, a: Slot, b: Slot },
-    Ne { dst: Slot, a: Slot, b: Slot },
-    LessU { dst: Slot, a: Slot, b: Slot },
-    LessS { dst: Slot, a: Slot, b: Slot },
+    DivU {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    ModU {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    SignExtend {
+        dst: Slot,
+        a: Slot,
+        bits: u8,
+    },
+    Eq {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    Ne {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    LessU {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    LessS {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// 1 - a for a truth value.
-    IsZero { dst: Slot, a: Slot },
+    IsZero {
+        dst: Slot,
+        a: Slot,
+    },
     /// min and max of two signed values, for saturation.
-    MinS { dst: Slot, a: Slot, b: Slot },
-    MaxS { dst: Slot, a: Slot, b: Slot },
-    MinU { dst: Slot, a: Slot, b: Slot },
+    MinS {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    MaxS {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    MinU {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
 
     /// Extends `from` limbs to `to` limbs.
-    WExtend { dst: Slot, a: Slot, from: u16, to: u16, signed: bool },
-    WAdd { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WSub { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WMul { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WAnd { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WOr { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WXor { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WNot { dst: Slot, a: Slot, limbs: u16 },
-    WDiv { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WMod { dst: Slot, a: Slot, b: Slot, limbs: u16 },
+    WExtend {
+        dst: Slot,
+        a: Slot,
+        from: u16,
+        to: u16,
+        signed: bool,
+    },
+    WAdd {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WSub {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WMul {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WAnd {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WOr {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WXor {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WNot {
+        dst: Slot,
+        a: Slot,
+        limbs: u16,
+    },
+    WDiv {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WMod {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
     /// The amount `b` is one unsigned word.
-    WShiftLeft { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WShiftRight { dst: Slot, a: Slot, b: Slot, limbs: u16, signed: bool },
+    WShiftLeft {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WShiftRight {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+        signed: bool,
+    },
     /// Cuts to `bits` in place, repeating the sign if `signed`.
-    WTruncate { dst: Slot, limbs: u16, bits: u32, signed: bool },
-    WEq { dst: Slot, a: Slot, b: Slot, limbs: u16 },
-    WLess { dst: Slot, a: Slot, b: Slot, limbs: u16, signed: bool },
+    WTruncate {
+        dst: Slot,
+        limbs: u16,
+        bits: u32,
+        signed: bool,
+    },
+    WEq {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+    },
+    WLess {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+        signed: bool,
+    },
 
     /// Header operands are slots that hold a header id; an id beyond the last header makes the
     /// instruction a no-op and a read 0.
-    AddHeader { header: Slot },
-    RemoveHeader { header: Slot },
-    AssignHeader { dst: Slot, src: Slot },
-    HeaderValid { dst: Slot, header: Slot },
-    HeaderEq { dst: Slot, a: Slot, b: Slot },
-    UnionValid { dst: Slot, union: Slot },
-    UnionEq { dst: Slot, a: Slot, b: Slot },
-    AssignUnion { dst: Slot, src: Slot },
-    AssignStack { dst: u16, src: u16 },
-    AssignUnionStack { dst: u16, src: u16 },
-    Push { stack: u16, count: Slot },
-    Pop { stack: u16, count: Slot },
-    PushUnion { stack: u16, count: Slot },
-    PopUnion { stack: u16, count: Slot },
+    AddHeader {
+        header: Slot,
+    },
+    RemoveHeader {
+        header: Slot,
+    },
+    AssignHeader {
+        dst: Slot,
+        src: Slot,
+    },
+    HeaderValid {
+        dst: Slot,
+        header: Slot,
+    },
+    HeaderEq {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    UnionValid {
+        dst: Slot,
+        union: Slot,
+    },
+    UnionEq {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    AssignUnion {
+        dst: Slot,
+        src: Slot,
+    },
+    AssignStack {
+        dst: u16,
+        src: u16,
+    },
+    AssignUnionStack {
+        dst: u16,
+        src: u16,
+    },
+    Push {
+        stack: u16,
+        count: Slot,
+    },
+    Pop {
+        stack: u16,
+        count: Slot,
+    },
+    PushUnion {
+        stack: u16,
+        count: Slot,
+    },
+    PopUnion {
+        stack: u16,
+        count: Slot,
+    },
     /// Header id of element `index` of a stack.
-    StackElement { dst: Slot, stack: u16, index: Slot },
+    StackElement {
+        dst: Slot,
+        stack: u16,
+        index: Slot,
+    },
     /// Header id of the last element in use.
-    StackLast { dst: Slot, stack: u16 },
-    UnionStackElement { dst: Slot, stack: u16, index: Slot },
+    StackLast {
+        dst: Slot,
+        stack: u16,
+    },
+    UnionStackElement {
+        dst: Slot,
+        stack: u16,
+        index: Slot,
+    },
     /// Header id of member `member` of the union in slot `union`.
-    UnionMember { dst: Slot, union: Slot, member: u16 },
+    UnionMember {
+        dst: Slot,
+        union: Slot,
+        member: u16,
+    },
     /// `limbs` words at `offset` of the block of the header in slot `header`.
-    LoadField { dst: Slot, header: Slot, offset: u16, limbs: u16 },
-    StoreField { src: Slot, header: Slot, offset: u16, limbs: u16 },
+    LoadField {
+        dst: Slot,
+        header: Slot,
+        offset: u16,
+        limbs: u16,
+    },
+    StoreField {
+        src: Slot,
+        header: Slot,
+        offset: u16,
+        limbs: u16,
+    },
     /// Copies a variable-length field (length slot and limbs), capped to the destination.
-    AssignVariable { dst: Slot, src: Slot, dst_limbs: u16, src_limbs: u16 },
+    AssignVariable {
+        dst: Slot,
+        src: Slot,
+        dst_limbs: u16,
+        src_limbs: u16,
+    },
 
-    Extract { header: u16 },
-    ExtractNext { stack: u16 },
-    ExtractUnionNext { stack: u16, member: u16 },
+    Extract {
+        header: u16,
+    },
+    ExtractNext {
+        stack: u16,
+    },
+    ExtractUnionNext {
+        stack: u16,
+        member: u16,
+    },
     /// Sets the width of the variable field of the next extract, bits.
-    VariableBits { a: Slot },
+    VariableBits {
+        a: Slot,
+    },
     /// Looks `bits` ahead from bit `offset`; `check` fails like simple_switch's set operation.
-    Lookahead { dst: Slot, offset: u32, bits: u16, check: bool, signed: bool },
-    Advance { bits: Slot },
+    Lookahead {
+        dst: Slot,
+        offset: u32,
+        bits: u16,
+        check: bool,
+        signed: bool,
+    },
+    Advance {
+        bits: Slot,
+    },
     /// Ends the parser with the error code in `a`.
-    ParserError { a: Slot },
-    Select { select: u16 },
+    ParserError {
+        a: Slot,
+    },
+    Select {
+        select: u16,
+    },
 
-    Table { table: u16 },
-    RegisterRead { dst: Slot, register: u16, index: Slot },
-    RegisterWrite { register: u16, index: Slot, src: Slot },
-    Count { counter: u16, index: Slot },
-    Meter { dst: Slot, meter: u16, index: Slot },
+    Table {
+        table: u16,
+    },
+    RegisterRead {
+        dst: Slot,
+        register: u16,
+        index: Slot,
+    },
+    RegisterWrite {
+        register: u16,
+        index: Slot,
+        src: Slot,
+    },
+    Count {
+        counter: u16,
+        index: Slot,
+    },
+    Meter {
+        dst: Slot,
+        meter: u16,
+        index: Slot,
+    },
     /// Uniform in a..=b; leaves `dst` alone when a > b.
-    Random { dst: Slot, a: Slot, b: Slot },
+    Random {
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// Result of a calculation over its input, one word.
-    Hash { dst: Slot, calculation: u16 },
+    Hash {
+        dst: Slot,
+        calculation: u16,
+    },
     /// Keeps the smaller of the old and the new limit.
-    Truncate { a: Slot },
+    Truncate {
+        a: Slot,
+    },
 }
 
 impl Op {
@@ -162,8 +495,16 @@ pub(crate) struct SelectPart {
 #[derive(Clone, Debug)]
 pub(crate) enum SelectCase {
     /// key & mask == value, as packed bytes.
-    Value { value: Vec<u8>, mask: Option<Vec<u8>>, to: Pc },
-    ValueSet { set: u16, mask: Option<Vec<u8>>, to: Pc },
+    Value {
+        value: Vec<u8>,
+        mask: Option<Vec<u8>>,
+        to: Pc,
+    },
+    ValueSet {
+        set: u16,
+        mask: Option<Vec<u8>>,
+        to: Pc,
+    },
 }
 
 /// Transition of a parser state: the parts, each padded to whole bytes, make the key.
@@ -181,9 +522,19 @@ pub(crate) struct Select {
 #[derive(Clone, Debug)]
 pub(crate) enum HashInput {
     /// Skipped when the header is not valid.
-    Field { slot: Slot, bits: u32, variable: bool, header: u16 },
-    Constant { limbs: Vec<u64>, bits: u32 },
-    Header { header: u16 },
+    Field {
+        slot: Slot,
+        bits: u32,
+        variable: bool,
+        header: u16,
+    },
+    Constant {
+        limbs: Vec<u64>,
+        bits: u32,
+    },
+    Header {
+        header: u16,
+    },
     Payload,
 }
 
@@ -223,7 +574,10 @@ pub(crate) struct ActionCode {
 /// Where a pipeline goes after a table.
 #[derive(Clone, Debug)]
 pub(crate) enum NextNodes {
-    HitMiss { hit: Pc, miss: Pc },
+    HitMiss {
+        hit: Pc,
+        miss: Pc,
+    },
     /// Per action of the table, in the order of the table's action list.
     ByAction(Vec<Pc>),
 }

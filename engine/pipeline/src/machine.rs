@@ -63,8 +63,19 @@ struct Machine<'m> {
 }
 
 /// Runs from `entry` to the end of that part of the program.
-pub(crate) fn run(program: &Program, state: &mut State, wire: &mut Wire, entry: Pc, now_ps: u64) -> Outcome {
-    Machine { program, state, now_ps }.run(wire, entry)
+pub(crate) fn run(
+    program: &Program,
+    state: &mut State,
+    wire: &mut Wire,
+    entry: Pc,
+    now_ps: u64,
+) -> Outcome {
+    Machine {
+        program,
+        state,
+        now_ps,
+    }
+    .run(wire, entry)
 }
 
 macro_rules! binary {
@@ -83,7 +94,9 @@ impl Machine<'_> {
         let mut loops = 0;
         let mut variable_bits = 0u64;
         loop {
-            let Some(op) = ops.get(pc) else { return Outcome::Done };
+            let Some(op) = ops.get(pc) else {
+                return Outcome::Done;
+            };
             pc += 1;
             let regs = &mut *self.state.regs;
             match *op {
@@ -152,58 +165,123 @@ impl Machine<'_> {
                     regs.copy_within(a..a + count as usize, dst);
                 }
                 Op::Add { dst, a, b, mask } => {
-                    binary!(regs, dst, regs[a as usize].wrapping_add(regs[b as usize]) & mask)
+                    binary!(
+                        regs,
+                        dst,
+                        regs[a as usize].wrapping_add(regs[b as usize]) & mask
+                    )
                 }
                 Op::Sub { dst, a, b, mask } => {
-                    binary!(regs, dst, regs[a as usize].wrapping_sub(regs[b as usize]) & mask)
+                    binary!(
+                        regs,
+                        dst,
+                        regs[a as usize].wrapping_sub(regs[b as usize]) & mask
+                    )
                 }
                 Op::Mul { dst, a, b, mask } => {
-                    binary!(regs, dst, regs[a as usize].wrapping_mul(regs[b as usize]) & mask)
+                    binary!(
+                        regs,
+                        dst,
+                        regs[a as usize].wrapping_mul(regs[b as usize]) & mask
+                    )
                 }
                 Op::And { dst, a, b } => binary!(regs, dst, regs[a as usize] & regs[b as usize]),
                 Op::AndMask { dst, a, mask } => binary!(regs, dst, regs[a as usize] & mask),
-                Op::Or { dst, a, b, mask } => binary!(regs, dst, (regs[a as usize] | regs[b as usize]) & mask),
-                Op::Xor { dst, a, b, mask } => binary!(regs, dst, (regs[a as usize] ^ regs[b as usize]) & mask),
+                Op::Or { dst, a, b, mask } => {
+                    binary!(regs, dst, (regs[a as usize] | regs[b as usize]) & mask)
+                }
+                Op::Xor { dst, a, b, mask } => {
+                    binary!(regs, dst, (regs[a as usize] ^ regs[b as usize]) & mask)
+                }
                 Op::Not { dst, a, mask } => binary!(regs, dst, !regs[a as usize] & mask),
                 Op::ShiftLeft { dst, a, b, mask } => {
                     let amount = regs[b as usize];
-                    let value = if amount < 64 { regs[a as usize] << amount } else { 0 };
+                    let value = if amount < 64 {
+                        regs[a as usize] << amount
+                    } else {
+                        0
+                    };
                     binary!(regs, dst, value & mask)
                 }
                 Op::ShiftRightU { dst, a, b } => {
                     let amount = regs[b as usize];
-                    binary!(regs, dst, if amount < 64 { regs[a as usize] >> amount } else { 0 })
+                    binary!(
+                        regs,
+                        dst,
+                        if amount < 64 {
+                            regs[a as usize] >> amount
+                        } else {
+                            0
+                        }
+                    )
                 }
                 Op::ShiftRightS { dst, a, b } => {
                     let amount = regs[b as usize].min(63);
                     binary!(regs, dst, (regs[a as usize] as i64 >> amount) as u64)
                 }
-                Op::Slice { dst, a, right, mask } => {
+                Op::Slice {
+                    dst,
+                    a,
+                    right,
+                    mask,
+                } => {
                     binary!(regs, dst, regs[a as usize] >> (right & 63) & mask)
                 }
                 Op::DivU { dst, a, b } => {
-                    binary!(regs, dst, regs[a as usize].checked_div(regs[b as usize]).unwrap_or(0))
+                    binary!(
+                        regs,
+                        dst,
+                        regs[a as usize].checked_div(regs[b as usize]).unwrap_or(0)
+                    )
                 }
                 Op::ModU { dst, a, b } => {
-                    binary!(regs, dst, regs[a as usize].checked_rem(regs[b as usize]).unwrap_or(0))
+                    binary!(
+                        regs,
+                        dst,
+                        regs[a as usize].checked_rem(regs[b as usize]).unwrap_or(0)
+                    )
                 }
                 Op::SignExtend { dst, a, bits } => {
-                    binary!(regs, dst, words::sign_extend(regs[a as usize], u32::from(bits)))
+                    binary!(
+                        regs,
+                        dst,
+                        words::sign_extend(regs[a as usize], u32::from(bits))
+                    )
                 }
-                Op::Eq { dst, a, b } => binary!(regs, dst, u64::from(regs[a as usize] == regs[b as usize])),
-                Op::Ne { dst, a, b } => binary!(regs, dst, u64::from(regs[a as usize] != regs[b as usize])),
-                Op::LessU { dst, a, b } => binary!(regs, dst, u64::from(regs[a as usize] < regs[b as usize])),
+                Op::Eq { dst, a, b } => {
+                    binary!(regs, dst, u64::from(regs[a as usize] == regs[b as usize]))
+                }
+                Op::Ne { dst, a, b } => {
+                    binary!(regs, dst, u64::from(regs[a as usize] != regs[b as usize]))
+                }
+                Op::LessU { dst, a, b } => {
+                    binary!(regs, dst, u64::from(regs[a as usize] < regs[b as usize]))
+                }
                 Op::LessS { dst, a, b } => {
-                    binary!(regs, dst, u64::from((regs[a as usize] as i64) < regs[b as usize] as i64))
+                    binary!(
+                        regs,
+                        dst,
+                        u64::from((regs[a as usize] as i64) < regs[b as usize] as i64)
+                    )
                 }
                 Op::IsZero { dst, a } => binary!(regs, dst, u64::from(regs[a as usize] == 0)),
                 Op::MinS { dst, a, b } => {
-                    binary!(regs, dst, (regs[a as usize] as i64).min(regs[b as usize] as i64) as u64)
+                    binary!(
+                        regs,
+                        dst,
+                        (regs[a as usize] as i64).min(regs[b as usize] as i64) as u64
+                    )
                 }
                 Op::MaxS { dst, a, b } => {
-                    binary!(regs, dst, (regs[a as usize] as i64).max(regs[b as usize] as i64) as u64)
+                    binary!(
+                        regs,
+                        dst,
+                        (regs[a as usize] as i64).max(regs[b as usize] as i64) as u64
+                    )
                 }
-                Op::MinU { dst, a, b } => binary!(regs, dst, regs[a as usize].min(regs[b as usize])),
+                Op::MinU { dst, a, b } => {
+                    binary!(regs, dst, regs[a as usize].min(regs[b as usize]))
+                }
 
                 Op::Extract { header } => {
                     if let Err(code) = extract(self.program, regs, wire, header, variable_bits) {
@@ -245,7 +323,13 @@ impl Machine<'_> {
                     }
                 }
                 Op::VariableBits { a } => variable_bits = regs[a as usize],
-                Op::Lookahead { dst, offset, bits, check, signed } => {
+                Op::Lookahead {
+                    dst,
+                    offset,
+                    bits,
+                    check,
+                    signed,
+                } => {
                     let available = wire.frame.len() - wire.cursor.min(wire.frame.len());
                     if check && available < usize::from(bits).div_ceil(8) {
                         regs[packet_slot::PARSER_ERROR as usize] = code.errors.packet_too_short;
@@ -255,7 +339,13 @@ impl Machine<'_> {
                     let first = wire.cursor * 8 + offset as usize;
                     let limbs = words::limbs_for(u32::from(bits)).max(1);
                     let dst = dst as usize;
-                    wire::read_wide(&mut regs[dst..dst + limbs], wire.frame, first, u32::from(bits), signed);
+                    wire::read_wide(
+                        &mut regs[dst..dst + limbs],
+                        wire.frame,
+                        first,
+                        u32::from(bits),
+                        signed,
+                    );
                 }
                 Op::Advance { bits } => {
                     let bits = regs[bits as usize];
@@ -286,21 +376,34 @@ impl Machine<'_> {
                     return_to = next as usize;
                     pc = entry as usize;
                 }
-                Op::RegisterRead { dst, register, index } => {
+                Op::RegisterRead {
+                    dst,
+                    register,
+                    index,
+                } => {
                     let array = &self.state.registers[register as usize];
                     let index = regs[index as usize];
                     if array.limbs == 1 {
-                        if let Some(&value) = usize::try_from(index).ok().and_then(|i| array.cells.get(i)) {
+                        if let Some(&value) =
+                            usize::try_from(index).ok().and_then(|i| array.cells.get(i))
+                        {
                             regs[dst as usize] = value;
                         }
                     } else {
-                        let from = usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(array.limbs);
-                        if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
+                        let from = usize::try_from(index)
+                            .unwrap_or(usize::MAX)
+                            .saturating_mul(array.limbs);
+                        if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs))
+                        {
                             regs[dst as usize..dst as usize + array.limbs].copy_from_slice(cell);
                         }
                     }
                 }
-                Op::RegisterWrite { register, index, src } => {
+                Op::RegisterWrite {
+                    register,
+                    index,
+                    src,
+                } => {
                     let array = &mut self.state.registers[register as usize];
                     let index = usize::try_from(regs[index as usize]).unwrap_or(usize::MAX);
                     if array.limbs == 1 {
@@ -309,7 +412,9 @@ impl Machine<'_> {
                         }
                     } else {
                         let from = index.saturating_mul(array.limbs);
-                        if let Some(cell) = array.cells.get_mut(from..from.saturating_add(array.limbs)) {
+                        if let Some(cell) =
+                            array.cells.get_mut(from..from.saturating_add(array.limbs))
+                        {
                             cell.copy_from_slice(&regs[src as usize..src as usize + array.limbs]);
                         }
                     }
@@ -341,8 +446,16 @@ impl Machine<'_> {
                 }
                 Op::Hash { dst, calculation } => {
                     let plan = &code.calculations[calculation as usize];
-                    let State { regs, scratch, rng, .. } = &mut *self.state;
-                    hash_input(layout, &plan.input, regs, &wire.frame[wire.cursor..], scratch);
+                    let State {
+                        regs, scratch, rng, ..
+                    } = &mut *self.state;
+                    hash_input(
+                        layout,
+                        &plan.input,
+                        regs,
+                        &wire.frame[wire.cursor..],
+                        scratch,
+                    );
                     regs[dst as usize] = hash::hash(plan.algorithm, scratch, rng);
                 }
                 Op::Truncate { a } => {
@@ -366,7 +479,11 @@ impl Machine<'_> {
             for part in &select.parts {
                 let bytes = part.bits.div_ceil(8);
                 let value = regs[part.slot as usize] & words::mask64(part.bits);
-                key = if bytes == 8 { value } else { key << (8 * bytes) | value };
+                key = if bytes == 8 {
+                    value
+                } else {
+                    key << (8 * bytes) | value
+                };
             }
             for &(mask, value, to) in cases {
                 if key & mask == value {
@@ -382,13 +499,29 @@ impl Machine<'_> {
             let padding = part.bits.div_ceil(8) * 8 - part.bits;
             let mut writer = BitWriter::new(key);
             writer.word(0, padding);
-            writer.wide(&regs[slot..slot + words::limbs_for(part.bits).max(1)], part.bits);
+            writer.wide(
+                &regs[slot..slot + words::limbs_for(part.bits).max(1)],
+                part.bits,
+            );
         }
         for case in &select.cases {
             match case {
-                SelectCase::Value { value, mask: None, to } if value == key => return *to,
-                SelectCase::Value { value, mask: Some(mask), to } => {
-                    if key.iter().zip(mask).zip(value).all(|((key, mask), value)| key & mask == value & mask) {
+                SelectCase::Value {
+                    value,
+                    mask: None,
+                    to,
+                } if value == key => return *to,
+                SelectCase::Value {
+                    value,
+                    mask: Some(mask),
+                    to,
+                } => {
+                    if key
+                        .iter()
+                        .zip(mask)
+                        .zip(value)
+                        .all(|((key, mask), value)| key & mask == value & mask)
+                    {
                         return *to;
                     }
                 }
@@ -407,7 +540,15 @@ impl Machine<'_> {
     fn apply(&mut self, index: u16) -> (Pc, Pc) {
         let code = &self.program.code;
         let plan = &code.tables[index as usize];
-        let State { regs, tables, profiles, meters, rng, scratch, .. } = &mut *self.state;
+        let State {
+            regs,
+            tables,
+            profiles,
+            meters,
+            rng,
+            scratch,
+            ..
+        } = &mut *self.state;
         let table = &mut tables[index as usize];
         let hit = table.lookup(regs);
         let target = match hit {
@@ -477,7 +618,13 @@ fn code_end(program: &Program) -> usize {
 }
 
 /// Extracts one header; the error is a parser error code.
-fn extract(program: &Program, regs: &mut Regs, wire: &mut Wire, header: u16, variable_bits: u64) -> Result<(), u64> {
+fn extract(
+    program: &Program,
+    regs: &mut Regs,
+    wire: &mut Wire,
+    header: u16,
+    variable_bits: u64,
+) -> Result<(), u64> {
     let layout = &program.layout;
     let errors = &program.code.errors;
     let place = &layout.headers[header as usize];
@@ -500,11 +647,20 @@ fn extract(program: &Program, regs: &mut Regs, wire: &mut Wire, header: u16, var
                 return Err(errors.packet_too_short);
             }
             let greatest = u64::from(shape.fields[index].bits);
-            if variable_bits > greatest || shape.max_bytes != 0 && wanted > u64::from(shape.max_bytes) {
+            if variable_bits > greatest
+                || shape.max_bytes != 0 && wanted > u64::from(shape.max_bytes)
+            {
                 return Err(errors.header_too_short);
             }
             bytes = wanted as usize;
-            wire::extract_variable(shape, place.base, regs, wire.frame, wire.cursor, variable_bits as u32);
+            wire::extract_variable(
+                shape,
+                place.base,
+                regs,
+                wire.frame,
+                wire.cursor,
+                variable_bits as u32,
+            );
         }
     }
     wire.cursor += bytes;
@@ -547,12 +703,16 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
         (id < layout.headers.len() as u64).then_some(id as u16)
     };
     let union_at = |regs: &Regs, slot: Slot| -> Option<&UnionPlace> {
-        layout.unions.get(usize::try_from(regs[slot as usize]).ok()?)
+        layout
+            .unions
+            .get(usize::try_from(regs[slot as usize]).ok()?)
     };
     let base_of = |header: u16| layout.headers[header as usize].base as usize;
     match *op {
         Op::AddHeader { header } => {
-            let Some(header) = header_id(regs, header) else { return };
+            let Some(header) = header_id(regs, header) else {
+                return;
+            };
             let base = base_of(header);
             if regs[base] == 0 {
                 let shape = layout.shape_of(header);
@@ -563,11 +723,14 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
             }
         }
         Op::RemoveHeader { header } => {
-            let Some(header) = header_id(regs, header) else { return };
+            let Some(header) = header_id(regs, header) else {
+                return;
+            };
             let place = &layout.headers[header as usize];
             if regs[place.base as usize] != 0 && !place.metadata {
                 let bytes = wire::header_bytes(layout.shape_of(header), place.base, regs) as u64;
-                regs[packet_slot::LENGTH as usize] = regs[packet_slot::LENGTH as usize].wrapping_sub(bytes);
+                regs[packet_slot::LENGTH as usize] =
+                    regs[packet_slot::LENGTH as usize].wrapping_sub(bytes);
                 regs[place.base as usize] = 0;
             }
         }
@@ -586,15 +749,21 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
             };
         }
         Op::UnionValid { dst, union } => {
-            let valid = union_at(regs, union)
-                .is_some_and(|union| union.headers.iter().any(|&header| regs[base_of(header)] != 0));
+            let valid = union_at(regs, union).is_some_and(|union| {
+                union
+                    .headers
+                    .iter()
+                    .any(|&header| regs[base_of(header)] != 0)
+            });
             regs[dst as usize] = u64::from(valid);
         }
         Op::UnionEq { dst, a, b } => {
             let equal = match (union_at(regs, a), union_at(regs, b)) {
-                (Some(a), Some(b)) => {
-                    a.headers.iter().zip(&b.headers).any(|(&a, &b)| headers_equal(layout, regs, a, b))
-                }
+                (Some(a), Some(b)) => a
+                    .headers
+                    .iter()
+                    .zip(&b.headers)
+                    .any(|(&a, &b)| headers_equal(layout, regs, a, b)),
                 _ => false,
             };
             regs[dst as usize] = u64::from(equal);
@@ -614,7 +783,10 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
             }
         }
         Op::AssignUnionStack { dst, src } => {
-            let (to, from) = (&layout.union_stacks[dst as usize], &layout.union_stacks[src as usize]);
+            let (to, from) = (
+                &layout.union_stacks[dst as usize],
+                &layout.union_stacks[src as usize],
+            );
             regs[to.next as usize] = regs[from.next as usize];
             for (&to, &from) in to.unions.iter().zip(&from.unions) {
                 let (to, from) = (&layout.unions[to as usize], &layout.unions[from as usize]);
@@ -628,7 +800,10 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
             let place = &layout.stacks[stack as usize];
             let count = regs[count as usize].min(place.headers.len() as u64) as usize;
             shift_next(regs, place.next, count, place.headers.len(), push);
-            let (base, slots) = (base_of(place.headers[0]), layout.shapes[place.shape].slots as usize);
+            let (base, slots) = (
+                base_of(place.headers[0]),
+                layout.shapes[place.shape].slots as usize,
+            );
             shift_blocks(regs, base, slots, place.headers.len(), count, push);
         }
         Op::PushUnion { stack, count } | Op::PopUnion { stack, count } => {
@@ -642,23 +817,35 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
         Op::StackElement { dst, stack, index } => {
             let headers = &layout.stacks[stack as usize].headers;
             let index = usize::try_from(regs[index as usize]).unwrap_or(usize::MAX);
-            regs[dst as usize] = headers.get(index).map_or(u64::MAX, |&header| u64::from(header));
+            regs[dst as usize] = headers
+                .get(index)
+                .map_or(u64::MAX, |&header| u64::from(header));
         }
         Op::StackLast { dst, stack } => {
             let place = &layout.stacks[stack as usize];
             let last = (regs[place.next as usize] as usize).wrapping_sub(1);
-            regs[dst as usize] = place.headers.get(last).map_or(u64::MAX, |&header| u64::from(header));
+            regs[dst as usize] = place
+                .headers
+                .get(last)
+                .map_or(u64::MAX, |&header| u64::from(header));
         }
         Op::UnionStackElement { dst, stack, index } => {
             let unions = &layout.union_stacks[stack as usize].unions;
             let index = usize::try_from(regs[index as usize]).unwrap_or(usize::MAX);
-            regs[dst as usize] = unions.get(index).map_or(u64::MAX, |&union| u64::from(union));
+            regs[dst as usize] = unions
+                .get(index)
+                .map_or(u64::MAX, |&union| u64::from(union));
         }
         Op::UnionMember { dst, union, member } => {
             let header = union_at(regs, union).and_then(|union| union.headers.get(member as usize));
             regs[dst as usize] = header.map_or(u64::MAX, |&header| u64::from(header));
         }
-        Op::LoadField { dst, header, offset, limbs } => {
+        Op::LoadField {
+            dst,
+            header,
+            offset,
+            limbs,
+        } => {
             let (dst, limbs) = (dst as usize, limbs as usize);
             match header_id(regs, header) {
                 Some(header) => {
@@ -668,13 +855,23 @@ fn header_op(layout: &Layout, op: &Op, regs: &mut Regs) {
                 None => regs[dst..dst + limbs].fill(0),
             }
         }
-        Op::StoreField { src, header, offset, limbs } => {
+        Op::StoreField {
+            src,
+            header,
+            offset,
+            limbs,
+        } => {
             if let Some(header) = header_id(regs, header) {
                 let src = src as usize;
                 regs.copy_within(src..src + limbs as usize, base_of(header) + offset as usize);
             }
         }
-        Op::AssignVariable { dst, src, dst_limbs, src_limbs } => {
+        Op::AssignVariable {
+            dst,
+            src,
+            dst_limbs,
+            src_limbs,
+        } => {
             let (dst, src) = (dst as usize, src as usize);
             let limbs = dst_limbs.min(src_limbs) as usize;
             regs[dst] = regs[src].min(u64::from(dst_limbs) * 64);
@@ -689,13 +886,19 @@ fn headers_equal(layout: &Layout, regs: &Regs, a: u16, b: u16) -> bool {
     let (x, y) = (&layout.headers[a as usize], &layout.headers[b as usize]);
     let (p, q) = (x.base as usize, y.base as usize);
     let slots = layout.shapes[x.shape].slots as usize;
-    x.shape == y.shape && regs[p] != 0 && regs[q] != 0 && regs[p + 1..p + slots] == regs[q + 1..q + slots]
+    x.shape == y.shape
+        && regs[p] != 0
+        && regs[q] != 0
+        && regs[p + 1..p + slots] == regs[q + 1..q + slots]
 }
 
 fn shift_next(regs: &mut Regs, next: Slot, count: usize, size: usize, push: bool) {
     let old = regs[next as usize];
-    regs[next as usize] =
-        if push { (old + count as u64).min(size as u64) } else { old.saturating_sub(count as u64) };
+    regs[next as usize] = if push {
+        (old + count as u64).min(size as u64)
+    } else {
+        old.saturating_sub(count as u64)
+    };
 }
 
 /// Moves the elements of a stack by `count`; the ones that come in are invalid.
@@ -714,9 +917,17 @@ fn shift_blocks(regs: &mut Regs, base: usize, slots: usize, size: usize, count: 
 
 fn shift_unions(layout: &Layout, regs: &mut Regs, unions: &[u16], count: usize, push: bool) {
     let size = unions.len();
-    let order: Box<dyn Iterator<Item = usize>> = if push { Box::new((0..size).rev()) } else { Box::new(0..size) };
+    let order: Box<dyn Iterator<Item = usize>> = if push {
+        Box::new((0..size).rev())
+    } else {
+        Box::new(0..size)
+    };
     for index in order {
-        let source = if push { index.checked_sub(count) } else { Some(index + count) };
+        let source = if push {
+            index.checked_sub(count)
+        } else {
+            Some(index + count)
+        };
         let source = source.filter(|&source| source < size);
         let to = &layout.unions[unions[index] as usize].headers;
         for (member, &header) in to.iter().enumerate() {
@@ -737,16 +948,33 @@ fn shift_unions(layout: &Layout, regs: &mut Regs, unions: &[u16], count: usize, 
 /// Wide instructions; false if the instruction is not one of them.
 fn wide(op: &Op, regs: &mut Regs) -> bool {
     /// Copies operands out, so that the destination may overlap them.
-    fn apply(regs: &mut Regs, dst: Slot, a: Slot, b: Slot, limbs: u16, f: fn(&mut [u64], &[u64], &[u64])) {
+    fn apply(
+        regs: &mut Regs,
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        limbs: u16,
+        f: fn(&mut [u64], &[u64], &[u64]),
+    ) {
         let (dst, a, b, n) = (dst as usize, a as usize, b as usize, limbs as usize);
         let left = regs[a..a + n].to_vec();
         let right = regs[b..b + n].to_vec();
         f(&mut regs[dst..dst + n], &left, &right);
     }
     match *op {
-        Op::WExtend { dst, a, from, to, signed } => {
+        Op::WExtend {
+            dst,
+            a,
+            from,
+            to,
+            signed,
+        } => {
             let (dst, a, from, to) = (dst as usize, a as usize, from as usize, to as usize);
-            let fill = if signed && words::is_negative(&regs[a..a + from]) { u64::MAX } else { 0 };
+            let fill = if signed && words::is_negative(&regs[a..a + from]) {
+                u64::MAX
+            } else {
+                0
+            };
             regs.copy_within(a..a + from, dst);
             regs[dst + from..dst + to].fill(fill);
         }
@@ -780,22 +1008,37 @@ fn wide(op: &Op, regs: &mut Regs) -> bool {
             }
         }
         Op::WDiv { dst, a, b, limbs } => {
-            apply(regs, dst, a, b, limbs, |dst, a, b| dst.copy_from_slice(&words::div_rem(a, b).0));
+            apply(regs, dst, a, b, limbs, |dst, a, b| {
+                dst.copy_from_slice(&words::div_rem(a, b).0)
+            });
         }
         Op::WMod { dst, a, b, limbs } => {
-            apply(regs, dst, a, b, limbs, |dst, a, b| dst.copy_from_slice(&words::div_rem(a, b).1));
+            apply(regs, dst, a, b, limbs, |dst, a, b| {
+                dst.copy_from_slice(&words::div_rem(a, b).1)
+            });
         }
         Op::WShiftLeft { dst, a, b, limbs } => {
             let (amount, dst, a, n) = (regs[b as usize], dst as usize, a as usize, limbs as usize);
             regs.copy_within(a..a + n, dst);
             words::shift_left(&mut regs[dst..dst + n], amount);
         }
-        Op::WShiftRight { dst, a, b, limbs, signed } => {
+        Op::WShiftRight {
+            dst,
+            a,
+            b,
+            limbs,
+            signed,
+        } => {
             let (amount, dst, a, n) = (regs[b as usize], dst as usize, a as usize, limbs as usize);
             regs.copy_within(a..a + n, dst);
             words::shift_right(&mut regs[dst..dst + n], amount, signed);
         }
-        Op::WTruncate { dst, limbs, bits, signed } => {
+        Op::WTruncate {
+            dst,
+            limbs,
+            bits,
+            signed,
+        } => {
             let value = &mut regs[dst as usize..dst as usize + limbs as usize];
             if signed {
                 words::truncate_signed(value, bits);
@@ -807,7 +1050,13 @@ fn wide(op: &Op, regs: &mut Regs) -> bool {
             let (a, b, n) = (a as usize, b as usize, limbs as usize);
             regs[dst as usize] = u64::from(regs[a..a + n] == regs[b..b + n]);
         }
-        Op::WLess { dst, a, b, limbs, signed } => {
+        Op::WLess {
+            dst,
+            a,
+            b,
+            limbs,
+            signed,
+        } => {
             let (a, b, n) = (a as usize, b as usize, limbs as usize);
             regs[dst as usize] = u64::from(words::less(&regs[a..a + n], &regs[b..b + n], signed));
         }
@@ -817,13 +1066,25 @@ fn wide(op: &Op, regs: &mut Regs) -> bool {
 }
 
 /// Collects the input of a calculation as bytes.
-fn hash_input(layout: &Layout, input: &[HashInput], regs: &Regs, payload: &[u8], bytes: &mut Vec<u8>) {
+fn hash_input(
+    layout: &Layout,
+    input: &[HashInput],
+    regs: &Regs,
+    payload: &[u8],
+    bytes: &mut Vec<u8>,
+) {
     bytes.clear();
     let mut with_payload = false;
     let mut writer = BitWriter::new(bytes);
     for item in input {
         match item {
-            HashInput::Field { slot, bits, variable, header, .. } => {
+            HashInput::Field {
+                slot,
+                bits,
+                variable,
+                header,
+                ..
+            } => {
                 let place = &layout.headers[*header as usize];
                 if regs[place.base as usize] == 0 {
                     continue;
@@ -833,7 +1094,11 @@ fn hash_input(layout: &Layout, input: &[HashInput], regs: &Regs, payload: &[u8],
                     writer.word(regs[slot], *bits);
                 } else {
                     let limbs = words::limbs_for(*bits).max(1);
-                    let bits = if *variable { regs[slot - 1] as u32 } else { *bits };
+                    let bits = if *variable {
+                        regs[slot - 1] as u32
+                    } else {
+                        *bits
+                    };
                     writer.wide(&regs[slot..slot + limbs], bits);
                 }
             }

@@ -19,7 +19,9 @@ impl Rng {
 
     /// Uniform in `low..=high` without bias; `low` when the range is empty.
     pub fn uniform(&mut self, low: u64, high: u64) -> u64 {
-        let Some(span) = high.checked_sub(low) else { return low };
+        let Some(span) = high.checked_sub(low) else {
+            return low;
+        };
         if span == u64::MAX {
             return self.next();
         }

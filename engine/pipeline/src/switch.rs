@@ -79,21 +79,39 @@ impl Switch {
             .iter()
             .map(|info| {
                 let limbs = limbs_for(info.width_bits);
-                RegisterState { cells: vec![0; info.size * limbs], limbs }
+                RegisterState {
+                    cells: vec![0; info.size * limbs],
+                    limbs,
+                }
             })
             .collect();
         let state = State {
             regs,
             registers,
-            counters: program.counters.iter().map(|info| vec![CounterCell::default(); info.size]).collect(),
+            counters: program
+                .counters
+                .iter()
+                .map(|info| vec![CounterCell::default(); info.size])
+                .collect(),
             meters: program
                 .meters
                 .iter()
-                .map(|info| MeterState { cells: vec![Default::default(); info.size], unit: info.unit })
+                .map(|info| MeterState {
+                    cells: vec![Default::default(); info.size],
+                    unit: info.unit,
+                })
                 .collect(),
             tables: code.tables.iter().map(TableState::new).collect(),
-            profiles: code.profiles.iter().map(|_| ProfileState::default()).collect(),
-            value_sets: program.value_sets.iter().map(|_| ValueSetState::default()).collect(),
+            profiles: code
+                .profiles
+                .iter()
+                .map(|_| ProfileState::default())
+                .collect(),
+            value_sets: program
+                .value_sets
+                .iter()
+                .map(|_| ValueSetState::default())
+                .collect(),
             rng: Rng::new(config.seed),
             scratch: Vec::new(),
         };
@@ -119,17 +137,34 @@ impl Switch {
             self.restore_default(table);
         }
         for initial in &program.initial_entries {
-            let (info, plan) = (&program.tables[initial.table], &program.code.tables[initial.table]);
+            let (info, plan) = (
+                &program.tables[initial.table],
+                &program.code.tables[initial.table],
+            );
             let call = program.action_call(initial.action, &initial.data);
             let entry = TableEntry {
-                key: initial.key.iter().map(crate::switch_tables::masked_match).collect(),
-                priority: if info.needs_priority() { initial.priority } else { 0 },
+                key: initial
+                    .key
+                    .iter()
+                    .map(crate::switch_tables::masked_match)
+                    .collect(),
+                priority: if info.needs_priority() {
+                    initial.priority
+                } else {
+                    0
+                },
                 action: EntryAction::Direct(call),
                 idle_timeout_ns: 0,
             };
             let binding = bind(&program.code, plan, initial.action, &initial.data, true);
             // An entry that cannot be installed (a duplicate) never matches, so it is left out.
-            let _ = self.state.tables[initial.table].insert(info, plan, &entry, Target::Direct(binding), 0);
+            let _ = self.state.tables[initial.table].insert(
+                info,
+                plan,
+                &entry,
+                Target::Direct(binding),
+                0,
+            );
         }
     }
 
@@ -139,9 +174,16 @@ impl Switch {
         let state = &mut self.state.tables[table];
         match &program.defaults[table] {
             Some((action, data)) => {
-                let binding = bind(&program.code, &program.code.tables[table], *action, data, false);
+                let binding = bind(
+                    &program.code,
+                    &program.code.tables[table],
+                    *action,
+                    data,
+                    false,
+                );
                 state.default = Some(Target::Direct(binding));
-                state.default_action = Some(EntryAction::Direct(program.action_call(*action, data)));
+                state.default_action =
+                    Some(EntryAction::Direct(program.action_call(*action, data)));
             }
             None => {
                 state.default = None;
@@ -161,8 +203,19 @@ impl Switch {
     /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is
     /// what P4 sees as `ingress_global_timestamp` (of frames from a port only: simple_switch gives
     /// 0 after resubmit and recirculate), `now_ps` drives meters and idle timeouts.
-    pub fn ingress(&mut self, packet: IngressPacket, ingress_timestamp_ps: u64, now_ps: u64, out: &mut Outputs) {
-        let IngressPacket { port, mut frame, instance_type, preserved } = packet;
+    pub fn ingress(
+        &mut self,
+        packet: IngressPacket,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        let IngressPacket {
+            port,
+            mut frame,
+            instance_type,
+            preserved,
+        } = packet;
         if frame.len() > self.config.max_frame_bytes {
             return self.drop_frame(frame, DropReason::Oversize, out);
         }
@@ -179,7 +232,10 @@ impl Switch {
         self.set_slot(packet_slot::PASSES, u64::from(preserved.resubmits));
         if instance_type == InstanceType::Normal {
             self.set(fields.ingress_port, u64::from(port));
-            self.set(fields.ingress_timestamp, ingress_timestamp_ps / self.config.ps_per_tick.max(1));
+            self.set(
+                fields.ingress_timestamp,
+                ingress_timestamp_ps / self.config.ps_per_tick.max(1),
+            );
         }
         for &(slot, value) in &preserved.fields {
             self.state.regs[slot as usize] = value;
@@ -193,8 +249,18 @@ impl Switch {
         let Some(payload) = self.parse(&frame, now_ps) else {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
         };
-        let mut wire = Wire { frame: &frame, cursor: payload };
-        if run(&program, &mut self.state, &mut wire, code.ingress_entry, now_ps) == Outcome::Runaway {
+        let mut wire = Wire {
+            frame: &frame,
+            cursor: payload,
+        };
+        if run(
+            &program,
+            &mut self.state,
+            &mut wire,
+            code.ingress_entry,
+            now_ps,
+        ) == Outcome::Runaway
+        {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
         }
         if self.slot(packet_slot::ASSERT_FAILED) != 0 {
@@ -248,14 +314,19 @@ impl Switch {
             return self.drop_frame(frame, DropReason::UnknownQueue, out);
         };
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
-        let shared = self.snapshots.make(&self.state.regs[..program.layout.slots], frame, payload);
+        let shared = self
+            .snapshots
+            .make(&self.state.regs[..program.layout.slots], frame, payload);
         out.items.push(Output::Enqueue(EgressPacket {
             egress_port: egress_port as u16,
             egress_rid: 0,
             priority,
             instance_type: InstanceType::Normal,
             length_bytes,
-            state: PacketState { shared, replicated: false },
+            state: PacketState {
+                shared,
+                replicated: false,
+            },
         }));
     }
 
@@ -271,7 +342,13 @@ impl Switch {
         let program = Arc::clone(&self.program);
         let code = &program.code;
         let fields = code.intrinsics;
-        let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
+        let EgressPacket {
+            egress_port,
+            egress_rid,
+            priority,
+            state,
+            ..
+        } = packet;
         let shared = state.shared;
         self.state.regs[..program.layout.slots].copy_from_slice(&shared.slots);
         if state.replicated {
@@ -283,8 +360,18 @@ impl Switch {
         self.set(fields.egress_spec, u64::from(self.config.drop_port) + 1);
         self.set(fields.packet_length, self.slot(packet_slot::LENGTH));
 
-        let mut wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        if run(&program, &mut self.state, &mut wire, code.egress_entry, now_ps) == Outcome::Runaway {
+        let mut wire = Wire {
+            frame: &shared.frame,
+            cursor: shared.payload,
+        };
+        if run(
+            &program,
+            &mut self.state,
+            &mut wire,
+            code.egress_entry,
+            now_ps,
+        ) == Outcome::Runaway
+        {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         if self.slot(packet_slot::ASSERT_FAILED) != 0 {
@@ -296,8 +383,18 @@ impl Switch {
         if self.get(fields.egress_spec) == u64::from(self.config.drop_port) {
             return self.drop_packet(shared, DropReason::Egress, out);
         }
-        let mut wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        if run(&program, &mut self.state, &mut wire, code.deparser_entry, now_ps) == Outcome::Runaway {
+        let mut wire = Wire {
+            frame: &shared.frame,
+            cursor: shared.payload,
+        };
+        if run(
+            &program,
+            &mut self.state,
+            &mut wire,
+            code.deparser_entry,
+            now_ps,
+        ) == Outcome::Runaway
+        {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         let mut frame = self.deparse(shared, out);
@@ -312,7 +409,10 @@ impl Switch {
                 preserved,
             }));
         } else {
-            out.items.push(Output::Transmit { port: egress_port, frame });
+            out.items.push(Output::Transmit {
+                port: egress_port,
+                frame,
+            });
         }
     }
 
@@ -336,16 +436,37 @@ impl Switch {
         self.set_slot(packet_slot::PARSER_ERROR, code.errors.no_error);
         self.set_slot(packet_slot::CHECKSUM_ERROR, 0);
         let mut wire = Wire { frame, cursor: 0 };
-        if run(&program, &mut self.state, &mut wire, code.parser_entry, now_ps) == Outcome::Runaway {
+        if run(
+            &program,
+            &mut self.state,
+            &mut wire,
+            code.parser_entry,
+            now_ps,
+        ) == Outcome::Runaway
+        {
             return None;
         }
-        self.set(code.intrinsics.parser_error, self.slot(packet_slot::PARSER_ERROR));
-        self.set(code.intrinsics.checksum_error, self.slot(packet_slot::CHECKSUM_ERROR));
+        self.set(
+            code.intrinsics.parser_error,
+            self.slot(packet_slot::PARSER_ERROR),
+        );
+        self.set(
+            code.intrinsics.checksum_error,
+            self.slot(packet_slot::CHECKSUM_ERROR),
+        );
         Some(wire.cursor)
     }
 
     /// Clone of the frame as it came in, parsed again, with the metadata of the field list.
-    fn clone_ingress(&mut self, frame: &[u8], port: u16, length: u64, charged: u64, now_ps: u64, out: &mut Outputs) {
+    fn clone_ingress(
+        &mut self,
+        frame: &[u8],
+        port: u16,
+        length: u64,
+        charged: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
         let program = Arc::clone(&self.program);
         let (session, list) = self.take_clone();
         if !self.begin_clone(session, out) {
@@ -370,7 +491,13 @@ impl Switch {
                     self.state.regs[slot as usize] = value;
                 }
                 self.set(fields.instance_type, InstanceType::IngressClone as u64);
-                self.replicate(copy, payload, InstanceType::IngressClone, Some(session), out);
+                self.replicate(
+                    copy,
+                    payload,
+                    InstanceType::IngressClone,
+                    Some(session),
+                    out,
+                );
             }
             None => self.drop_frame(copy, DropReason::LoopLimit, out),
         }
@@ -396,9 +523,18 @@ impl Switch {
             self.state.regs[slot as usize] = value;
         }
         self.set_slot(packet_slot::EXIT, 0);
-        self.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
+        self.set(
+            program.code.intrinsics.instance_type,
+            InstanceType::EgressClone as u64,
+        );
         let copy = out.pool.copy_of(&shared.frame);
-        self.replicate(copy, shared.payload, InstanceType::EgressClone, Some(session), out);
+        self.replicate(
+            copy,
+            shared.payload,
+            InstanceType::EgressClone,
+            Some(session),
+            out,
+        );
         self.preserved.push(preserved.fields);
         self.state.regs[..slots].copy_from_slice(&aside);
         self.aside = aside;
@@ -422,7 +558,8 @@ impl Switch {
                 true
             }
             None => {
-                out.items.push(Output::Drop(DropReason::UnknownCloneSession));
+                out.items
+                    .push(Output::Drop(DropReason::UnknownCloneSession));
                 false
             }
         }
@@ -468,7 +605,9 @@ impl Switch {
         };
         let length_bytes = self.slot(packet_slot::LENGTH) as u32;
         let slots = self.program.layout.slots;
-        let shared = self.snapshots.make(&self.state.regs[..slots], frame, payload);
+        let shared = self
+            .snapshots
+            .make(&self.state.regs[..slots], frame, payload);
         for copy in &self.copies {
             out.items.push(Output::Enqueue(EgressPacket {
                 egress_port: copy.port,
@@ -476,7 +615,10 @@ impl Switch {
                 priority,
                 instance_type,
                 length_bytes,
-                state: PacketState { shared: Arc::clone(&shared), replicated: true },
+                state: PacketState {
+                    shared: Arc::clone(&shared),
+                    replicated: true,
+                },
             }));
         }
         if let Some(frame) = self.snapshots.give(shared) {
@@ -486,7 +628,9 @@ impl Switch {
 
     fn digest(&mut self, list: u32, out: &mut Outputs) {
         let program = &self.program;
-        let Some(plan) = program.code.digests.iter().find(|plan| plan.id == list) else { return };
+        let Some(plan) = program.code.digests.iter().find(|plan| plan.id == list) else {
+            return;
+        };
         let regs = &self.state.regs;
         let fields = plan
             .fields
@@ -496,20 +640,33 @@ impl Switch {
                 to_bytes(&regs[from..from + field.limbs()], field.bits)
             })
             .collect();
-        out.items.push(Output::Digest { digest: list, fields });
+        out.items.push(Output::Digest {
+            digest: list,
+            fields,
+        });
     }
 
     /// Values of the fields of a field list.
     fn preserve(&mut self, list: u32) -> Preserved {
         let mut values = self.preserved.pop().unwrap_or_default();
         values.clear();
-        for field in self.program.code.field_lists.get(&list).into_iter().flatten() {
+        for field in self
+            .program
+            .code
+            .field_lists
+            .get(&list)
+            .into_iter()
+            .flatten()
+        {
             let first = field.slot - u16::from(field.variable);
             for slot in first..field.slot + field.limbs() as u16 {
                 values.push((slot, self.state.regs[slot as usize]));
             }
         }
-        Preserved { fields: values, ..Preserved::default() }
+        Preserved {
+            fields: values,
+            ..Preserved::default()
+        }
     }
 
     fn reset_metadata(&mut self) {
@@ -527,7 +684,10 @@ impl Switch {
             let enqueued = times.enqueue_ps / tick;
             self.set(fields.enq_timestamp, enqueued);
             self.set(fields.enq_qdepth, u64::from(times.enqueue_depth));
-            self.set(fields.deq_timedelta, (times.dequeue_ps / tick).saturating_sub(enqueued));
+            self.set(
+                fields.deq_timedelta,
+                (times.dequeue_ps / tick).saturating_sub(enqueued),
+            );
             self.set(fields.deq_qdepth, u64::from(times.dequeue_depth));
             self.set(fields.qid, u64::from(priority));
         }
@@ -618,4 +778,3 @@ fn zeroed_regs() -> Box<[u64; 65_536]> {
         Err(_) => unreachable!(),
     }
 }
-

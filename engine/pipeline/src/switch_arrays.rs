@@ -10,9 +10,27 @@ const MAX_METER_VALUE: u64 = 1 << 62;
 
 pub(crate) fn check_meter(owner: &str, config: Option<MeterConfig>) -> Result<()> {
     let Some(config) = config else { return Ok(()) };
-    let invalid = |problem: &str| Err(ControlError::Invalid { owner: owner.to_string(), problem: problem.into() });
-    let MeterConfig { committed_rate_per_s, committed_burst, peak_rate_per_s, peak_burst } = config;
-    if [committed_rate_per_s, committed_burst, peak_rate_per_s, peak_burst].iter().any(|&v| v > MAX_METER_VALUE) {
+    let invalid = |problem: &str| {
+        Err(ControlError::Invalid {
+            owner: owner.to_string(),
+            problem: problem.into(),
+        })
+    };
+    let MeterConfig {
+        committed_rate_per_s,
+        committed_burst,
+        peak_rate_per_s,
+        peak_burst,
+    } = config;
+    if [
+        committed_rate_per_s,
+        committed_burst,
+        peak_rate_per_s,
+        peak_burst,
+    ]
+    .iter()
+    .any(|&v| v > MAX_METER_VALUE)
+    {
         return invalid("a rate or burst size is above 2^62");
     }
     if committed_rate_per_s > peak_rate_per_s {
@@ -29,8 +47,18 @@ fn out_of_range(kind: &str, name: &str, index: usize, size: usize) -> ControlErr
     }
 }
 
-fn lookup(names: &std::collections::HashMap<String, usize>, kind: &'static str, name: &str) -> Result<usize> {
-    names.get(name).copied().ok_or_else(|| ControlError::Unknown { kind, name: name.to_string() })
+fn lookup(
+    names: &std::collections::HashMap<String, usize>,
+    kind: &'static str,
+    name: &str,
+) -> Result<usize> {
+    names
+        .get(name)
+        .copied()
+        .ok_or_else(|| ControlError::Unknown {
+            kind,
+            name: name.to_string(),
+        })
 }
 
 /// Counters, meters, registers (the indirect ones).
@@ -41,14 +69,19 @@ impl Switch {
             None => Ok(index),
             Some(table) => Err(ControlError::Invalid {
                 owner: format!("counter '{counter}'"),
-                problem: format!("it is direct; its cells belong to the entries of table '{table}'"),
+                problem: format!(
+                    "it is direct; its cells belong to the entries of table '{table}'"
+                ),
             }),
         }
     }
 
     pub fn counter_read(&self, counter: &str, index: usize) -> Result<CounterCell> {
         let cells = self.counter_cells(counter)?;
-        cells.get(index).copied().ok_or_else(|| out_of_range("counter", counter, index, cells.len()))
+        cells
+            .get(index)
+            .copied()
+            .ok_or_else(|| out_of_range("counter", counter, index, cells.len()))
     }
 
     pub fn counter_write(&mut self, counter: &str, index: usize, cell: CounterCell) -> Result<()> {
@@ -82,7 +115,9 @@ impl Switch {
             None => Ok(index),
             Some(table) => Err(ControlError::Invalid {
                 owner: format!("meter '{meter}'"),
-                problem: format!("it is direct; its cells belong to the entries of table '{table}'"),
+                problem: format!(
+                    "it is direct; its cells belong to the entries of table '{table}'"
+                ),
             }),
         }
     }
@@ -128,7 +163,10 @@ impl Switch {
         if index >= info.size {
             return Err(out_of_range("register", register, index, info.size));
         }
-        Ok(to_bytes(&state.cells[index * state.limbs..(index + 1) * state.limbs], info.width_bits))
+        Ok(to_bytes(
+            &state.cells[index * state.limbs..(index + 1) * state.limbs],
+            info.width_bits,
+        ))
     }
 
     /// Cells `first..first+count` of a register of at most 64 bits.
@@ -176,7 +214,10 @@ impl Switch {
     pub fn register_fill(&mut self, register: &str, value: &[u8]) -> Result<()> {
         let at = self.register(register)?;
         let words = self.register_value(at, value)?;
-        for cell in self.state.registers[at].cells.chunks_exact_mut(words.len().max(1)) {
+        for cell in self.state.registers[at]
+            .cells
+            .chunks_exact_mut(words.len().max(1))
+        {
             cell.copy_from_slice(&words);
         }
         Ok(())
@@ -198,11 +239,13 @@ impl Switch {
 
     /// Group ids are 1 to 32767.
     pub fn multicast_insert(&mut self, group: u32, replicas: &[Replica]) -> Result<()> {
-        self.replication.insert_group(group, replicas, self.config.max_port)
+        self.replication
+            .insert_group(group, replicas, self.config.max_port)
     }
 
     pub fn multicast_modify(&mut self, group: u32, replicas: &[Replica]) -> Result<()> {
-        self.replication.modify_group(group, replicas, self.config.max_port)
+        self.replication
+            .modify_group(group, replicas, self.config.max_port)
     }
 
     pub fn multicast_delete(&mut self, group: u32) -> Result<()> {
@@ -221,11 +264,13 @@ impl Switch {
 
     /// Session ids are 0 to 32767.
     pub fn clone_session_insert(&mut self, session: u32, config: &CloneSession) -> Result<()> {
-        self.replication.insert_session(session, config, self.config.max_port)
+        self.replication
+            .insert_session(session, config, self.config.max_port)
     }
 
     pub fn clone_session_modify(&mut self, session: u32, config: &CloneSession) -> Result<()> {
-        self.replication.modify_session(session, config, self.config.max_port)
+        self.replication
+            .modify_session(session, config, self.config.max_port)
     }
 
     pub fn clone_session_delete(&mut self, session: u32) -> Result<()> {

@@ -10,8 +10,15 @@ type Result<T> = std::result::Result<T, ControlError>;
 pub(crate) fn masked_match(field: &KeyMatch) -> KeyMatch {
     match field {
         KeyMatch::Ternary { value, mask } => {
-            let value = value.iter().zip(mask).map(|(value, mask)| value & mask).collect();
-            KeyMatch::Ternary { value, mask: mask.clone() }
+            let value = value
+                .iter()
+                .zip(mask)
+                .map(|(value, mask)| value & mask)
+                .collect();
+            KeyMatch::Ternary {
+                value,
+                mask: mask.clone(),
+            }
         }
         KeyMatch::Lpm { value, prefix_bits } => {
             let mut value = value.clone();
@@ -20,7 +27,10 @@ pub(crate) fn masked_match(field: &KeyMatch) -> KeyMatch {
                 let bits = clear.saturating_sub(index * 8).min(8);
                 *byte &= (0xffu16 << bits) as u8;
             }
-            KeyMatch::Lpm { value, prefix_bits: *prefix_bits }
+            KeyMatch::Lpm {
+                value,
+                prefix_bits: *prefix_bits,
+            }
         }
         other => other.clone(),
     }
@@ -34,13 +44,18 @@ impl Switch {
             .tables
             .get(table)
             .copied()
-            .ok_or_else(|| ControlError::Unknown { kind: "table", name: table.to_string() })
+            .ok_or_else(|| ControlError::Unknown {
+                kind: "table",
+                name: table.to_string(),
+            })
     }
 
     fn writable(&self, table: &str) -> Result<usize> {
         let index = self.table_index(table)?;
         if self.program.tables[index].const_entries {
-            return Err(ControlError::ConstTable { table: table.to_string() });
+            return Err(ControlError::ConstTable {
+                table: table.to_string(),
+            });
         }
         Ok(index)
     }
@@ -48,8 +63,14 @@ impl Switch {
     /// The action of that name among `actions`, with its data checked.
     fn action_of(&self, owner: &str, actions: &[usize], call: &ActionCall) -> Result<usize> {
         let infos = &self.program.actions;
-        let Some(&action) = actions.iter().find(|&&action| infos[action].name == call.action) else {
-            let names: Vec<&str> = actions.iter().map(|&action| infos[action].name.as_str()).collect();
+        let Some(&action) = actions
+            .iter()
+            .find(|&&action| infos[action].name == call.action)
+        else {
+            let names: Vec<&str> = actions
+                .iter()
+                .map(|&action| infos[action].name.as_str())
+                .collect();
             return Err(ControlError::UnknownAction {
                 owner: owner.to_string(),
                 action: call.action.clone(),
@@ -84,11 +105,18 @@ impl Switch {
         match (action, plan.profile) {
             (EntryAction::Direct(call), None) => {
                 let action = self.action_of(&owner(), &plan.actions, call)?;
-                Ok(Target::Direct(bind(&self.program.code, plan, action, &call.params, hit)))
+                Ok(Target::Direct(bind(
+                    &self.program.code,
+                    plan,
+                    action,
+                    &call.params,
+                    hit,
+                )))
             }
             (EntryAction::Direct(_), Some(_)) => Err(ControlError::Invalid {
                 owner: owner(),
-                problem: "its entries name a member or group of its action profile, not an action".into(),
+                problem: "its entries name a member or group of its action profile, not an action"
+                    .into(),
             }),
             (_, None) => Err(ControlError::Invalid {
                 owner: owner(),
@@ -97,14 +125,18 @@ impl Switch {
             (EntryAction::Member(member), Some(profile)) => {
                 if !self.state.profiles[profile as usize].has_member(*member) {
                     let owner = self.profile_owner(profile as usize);
-                    return Err(ControlError::NotFound { owner: format!("{owner}, member {member}") });
+                    return Err(ControlError::NotFound {
+                        owner: format!("{owner}, member {member}"),
+                    });
                 }
                 Ok(Target::Member(*member))
             }
             (EntryAction::Group(group), Some(profile)) => {
                 if !self.state.profiles[profile as usize].has_group(*group) {
                     let owner = self.profile_owner(profile as usize);
-                    return Err(ControlError::NotFound { owner: format!("{owner}, group {group}") });
+                    return Err(ControlError::NotFound {
+                        owner: format!("{owner}, group {group}"),
+                    });
                 }
                 Ok(Target::Group(*group))
             }
@@ -127,7 +159,12 @@ impl Switch {
 
     fn entry_id(&self, index: usize, key: &[KeyMatch], priority: i32) -> Result<u32> {
         let program = &self.program;
-        self.state.tables[index].find_entry(&program.tables[index], &program.code.tables[index], key, priority)
+        self.state.tables[index].find_entry(
+            &program.tables[index],
+            &program.code.tables[index],
+            key,
+            priority,
+        )
     }
 
     /// Replaces action and idle timeout of the entry with this key and priority.
@@ -151,7 +188,9 @@ impl Switch {
         let id = self.entry_id(index, key, priority)?;
         self.state.tables[index]
             .read(id)
-            .ok_or_else(|| ControlError::NotFound { owner: format!("table '{table}'") })
+            .ok_or_else(|| ControlError::NotFound {
+                owner: format!("table '{table}'"),
+            })
     }
 
     /// Number of entries.
@@ -173,13 +212,17 @@ impl Switch {
 
     /// `None` where the table has no default action.
     pub fn table_default(&self, table: &str) -> Result<Option<EntryAction>> {
-        Ok(self.state.tables[self.table_index(table)?].default_action.clone())
+        Ok(self.state.tables[self.table_index(table)?]
+            .default_action
+            .clone())
     }
 
     fn default_writable(&self, table: &str) -> Result<usize> {
         let index = self.table_index(table)?;
         if self.program.tables[index].const_default_action {
-            return Err(ControlError::ConstDefault { table: table.to_string() });
+            return Err(ControlError::ConstDefault {
+                table: table.to_string(),
+            });
         }
         Ok(index)
     }
@@ -201,14 +244,25 @@ impl Switch {
     }
 
     /// Table index and entry of a direct resource; the default entry has none in simple_switch.
-    fn direct(&self, table: &str, entry: EntryRef, resource: &str, present: bool) -> Result<(usize, usize)> {
+    fn direct(
+        &self,
+        table: &str,
+        entry: EntryRef,
+        resource: &str,
+        present: bool,
+    ) -> Result<(usize, usize)> {
         let index = self.table_index(table)?;
         let owner = format!("table '{table}'");
         if !present {
-            return Err(ControlError::Invalid { owner, problem: format!("it has no direct {resource}") });
+            return Err(ControlError::Invalid {
+                owner,
+                problem: format!("it has no direct {resource}"),
+            });
         }
         match entry {
-            EntryRef::Key { key, priority } => Ok((index, self.entry_id(index, key, priority)? as usize)),
+            EntryRef::Key { key, priority } => {
+                Ok((index, self.entry_id(index, key, priority)? as usize))
+            }
             EntryRef::Default => Err(ControlError::Invalid {
                 owner,
                 problem: format!("the default entry has no direct {resource}"),
@@ -222,7 +276,12 @@ impl Switch {
         Ok(self.state.tables[table].counters[id])
     }
 
-    pub fn direct_counter_write(&mut self, table: &str, entry: EntryRef, cell: CounterCell) -> Result<()> {
+    pub fn direct_counter_write(
+        &mut self,
+        table: &str,
+        entry: EntryRef,
+        cell: CounterCell,
+    ) -> Result<()> {
         let present = self.program.code.tables[self.table_index(table)?].counted;
         let (table, id) = self.direct(table, entry, "counter", present)?;
         self.state.tables[table].counters[id] = cell;
@@ -231,7 +290,9 @@ impl Switch {
 
     /// `None`: not configured, every packet is green.
     pub fn direct_meter_read(&self, table: &str, entry: EntryRef) -> Result<Option<MeterConfig>> {
-        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
+        let present = self.program.code.tables[self.table_index(table)?]
+            .meter
+            .is_some();
         let (table, id) = self.direct(table, entry, "meter", present)?;
         Ok(self.state.tables[table].meters[id].config())
     }
@@ -243,7 +304,9 @@ impl Switch {
         config: Option<MeterConfig>,
         now_ps: u64,
     ) -> Result<()> {
-        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
+        let present = self.program.code.tables[self.table_index(table)?]
+            .meter
+            .is_some();
         let owner = format!("table '{table}'");
         let (table, id) = self.direct(table, entry, "meter", present)?;
         crate::switch_arrays::check_meter(&owner, config)?;
@@ -260,11 +323,17 @@ impl Switch {
             .profiles
             .get(profile)
             .copied()
-            .ok_or_else(|| ControlError::Unknown { kind: "action profile", name: profile.to_string() })
+            .ok_or_else(|| ControlError::Unknown {
+                kind: "action profile",
+                name: profile.to_string(),
+            })
     }
 
     fn profile_owner(&self, profile: usize) -> String {
-        format!("action profile '{}'", self.program.action_profiles[profile].name)
+        format!(
+            "action profile '{}'",
+            self.program.action_profiles[profile].name
+        )
     }
 
     fn set_member(&mut self, index: usize, member: &ProfileMember) -> Result<()> {
@@ -273,7 +342,12 @@ impl Switch {
         let action = self.action_of(&owner, &code.profiles[index].actions, &member.action)?;
         let words = crate::table::param_words(code, action, &member.action.params);
         // Where the control goes next depends on the table, so the binding leaves it open.
-        let binding = crate::table::Binding { entry: code.actions[action].entry, next: 0, action, words };
+        let binding = crate::table::Binding {
+            entry: code.actions[action].entry,
+            next: 0,
+            action,
+            words,
+        };
         self.state.profiles[index].set_member(member, binding);
         Ok(())
     }
@@ -287,7 +361,10 @@ impl Switch {
         }
         let size = self.program.action_profiles[index].max_size;
         if state.len() >= size {
-            return Err(ControlError::Full { owner: self.profile_owner(index), size });
+            return Err(ControlError::Full {
+                owner: self.profile_owner(index),
+                size,
+            });
         }
         self.set_member(index, member)
     }
@@ -302,12 +379,20 @@ impl Switch {
         if self.state.profiles[index].has_member(member) {
             return Ok(());
         }
-        Err(ControlError::NotFound { owner: format!("{}, member {member}", self.profile_owner(index)) })
+        Err(ControlError::NotFound {
+            owner: format!("{}, member {member}", self.profile_owner(index)),
+        })
     }
 
     /// True if a table that the profile implements has an entry with this member or group.
     fn in_use(&self, index: usize, what: &EntryAction) -> Option<&str> {
-        let tables = self.program.code.tables.iter().zip(&self.state.tables).zip(&self.program.tables);
+        let tables = self
+            .program
+            .code
+            .tables
+            .iter()
+            .zip(&self.state.tables)
+            .zip(&self.program.tables);
         tables
             .filter(|((plan, _), _)| plan.profile == Some(index as u16))
             .find(|((_, state), _)| state.uses(what))
@@ -319,10 +404,16 @@ impl Switch {
         self.check_member(index, member)?;
         let owner = format!("{}, member {member}", self.profile_owner(index));
         if let Some(group) = self.state.profiles[index].group_with(member) {
-            return Err(ControlError::InUse { owner, problem: format!("it is in group {group}") });
+            return Err(ControlError::InUse {
+                owner,
+                problem: format!("it is in group {group}"),
+            });
         }
         if let Some(table) = self.in_use(index, &EntryAction::Member(member)) {
-            return Err(ControlError::InUse { owner, problem: format!("an entry of table '{table}' uses it") });
+            return Err(ControlError::InUse {
+                owner,
+                problem: format!("an entry of table '{table}' uses it"),
+            });
         }
         self.state.profiles[index].remove_member(member);
         Ok(())
@@ -336,7 +427,10 @@ impl Switch {
     fn check_group(&self, index: usize, group: &ProfileGroup) -> Result<()> {
         let owner = format!("{}, group {}", self.profile_owner(index), group.group);
         if !self.program.action_profiles[index].has_selector {
-            return Err(ControlError::Invalid { owner, problem: "the profile has no selector".into() });
+            return Err(ControlError::Invalid {
+                owner,
+                problem: "the profile has no selector".into(),
+            });
         }
         let mut seen = Vec::new();
         let mut total = 0u64;
@@ -347,12 +441,19 @@ impl Switch {
                 return Err(ControlError::Invalid { owner, problem });
             }
             if seen.contains(&member) {
-                return Err(ControlError::Invalid { owner, problem: format!("member {member} is listed twice") });
+                return Err(ControlError::Invalid {
+                    owner,
+                    problem: format!("member {member} is listed twice"),
+                });
             }
             seen.push(member);
             total += u64::from(weight);
         }
-        let limit = if group.max_size == 0 { self.program.action_profiles[index].max_size } else { group.max_size };
+        let limit = if group.max_size == 0 {
+            self.program.action_profiles[index].max_size
+        } else {
+            group.max_size
+        };
         if total > limit as u64 {
             return Err(ControlError::Full { owner, size: limit });
         }
@@ -383,7 +484,9 @@ impl Switch {
         if self.state.profiles[index].has_group(group) {
             return Ok(());
         }
-        Err(ControlError::NotFound { owner: format!("{}, group {group}", self.profile_owner(index)) })
+        Err(ControlError::NotFound {
+            owner: format!("{}, group {group}", self.profile_owner(index)),
+        })
     }
 
     pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<()> {
@@ -391,7 +494,10 @@ impl Switch {
         self.existing_group(index, group)?;
         if let Some(table) = self.in_use(index, &EntryAction::Group(group)) {
             let owner = format!("{}, group {group}", self.profile_owner(index));
-            return Err(ControlError::InUse { owner, problem: format!("an entry of table '{table}' uses it") });
+            return Err(ControlError::InUse {
+                owner,
+                problem: format!("an entry of table '{table}' uses it"),
+            });
         }
         self.state.profiles[index].remove_group(group);
         Ok(())

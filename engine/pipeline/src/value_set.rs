@@ -23,7 +23,8 @@ impl ValueSetState {
         self.packed.iter().any(|member| {
             key.len() == member.value.len()
                 && key.iter().enumerate().all(|(at, byte)| {
-                    let mask = member.mask[at] & mask.map_or(0xff, |mask| mask.get(at).copied().unwrap_or(0));
+                    let mask = member.mask[at]
+                        & mask.map_or(0xff, |mask| mask.get(at).copied().unwrap_or(0));
                     (byte ^ member.value[at]) & mask == 0
                 })
         })
@@ -33,12 +34,22 @@ impl ValueSetState {
         &self.members
     }
 
-    pub fn replace(&mut self, info: &ValueSetInfo, members: &[ValueSetMember]) -> Result<(), ControlError> {
+    pub fn replace(
+        &mut self,
+        info: &ValueSetInfo,
+        members: &[ValueSetMember],
+    ) -> Result<(), ControlError> {
         let owner = || format!("value set '{}'", info.name);
         if members.len() > info.max_size {
-            return Err(ControlError::Full { owner: owner(), size: info.max_size });
+            return Err(ControlError::Full {
+                owner: owner(),
+                size: info.max_size,
+            });
         }
-        self.packed = members.iter().map(|member| pack(info, member)).collect::<Result<_, _>>()?;
+        self.packed = members
+            .iter()
+            .map(|member| pack(info, member))
+            .collect::<Result<_, _>>()?;
         self.members = members.to_vec();
         Ok(())
     }
@@ -46,15 +57,29 @@ impl ValueSetState {
 
 fn pack(info: &ValueSetInfo, member: &ValueSetMember) -> Result<Packed, ControlError> {
     let owner = || format!("value set '{}'", info.name);
-    let invalid = |problem: String| ControlError::Invalid { owner: owner(), problem };
+    let invalid = |problem: String| ControlError::Invalid {
+        owner: owner(),
+        problem,
+    };
     if member.len() != info.width_bits.len() {
-        return Err(invalid(format!("a member has {} field(s), got {}", info.width_bits.len(), member.len())));
+        return Err(invalid(format!(
+            "a member has {} field(s), got {}",
+            info.width_bits.len(),
+            member.len()
+        )));
     }
-    let mut packed = Packed { value: Vec::new(), mask: Vec::new() };
+    let mut packed = Packed {
+        value: Vec::new(),
+        mask: Vec::new(),
+    };
     for (index, (field, &bits)) in member.iter().zip(&info.width_bits).enumerate() {
         let number = |bytes: &[u8]| {
             if bit_length(bytes) > bits {
-                return Err(ControlError::ValueTooWide { owner: owner(), what: format!("field {index}"), width_bits: bits });
+                return Err(ControlError::ValueTooWide {
+                    owner: owner(),
+                    what: format!("field {index}"),
+                    width_bits: bits,
+                });
             }
             Ok(to_bytes(&from_bytes(bytes, limbs_for(bits)), bits))
         };
@@ -68,7 +93,11 @@ fn pack(info: &ValueSetInfo, member: &ValueSetMember) -> Result<Packed, ControlE
                 crate::words::shift_left(&mut limbs, u64::from(bits - prefix_bits));
                 (number(value)?, to_bytes(&limbs, bits))
             }
-            _ => return Err(invalid(format!("field {index} cannot be matched this way; valid: exact, ternary, lpm"))),
+            _ => {
+                return Err(invalid(format!(
+                    "field {index} cannot be matched this way; valid: exact, ternary, lpm"
+                )))
+            }
         };
         packed.value.extend(value);
         packed.mask.extend(mask);

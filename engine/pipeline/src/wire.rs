@@ -9,7 +9,9 @@ pub(crate) type Regs = [u64; 65_536];
 
 fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     let word = bytes.get(at..at + 8)?;
-    Some(u64::from_be_bytes([word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]]))
+    Some(u64::from_be_bytes([
+        word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7],
+    ]))
 }
 
 /// Reads a header of fixed size from `frame` at byte `at`; the caller has checked the length.
@@ -33,8 +35,11 @@ pub(crate) fn extract(shape: &HeaderShape, base: Slot, regs: &mut Regs, frame: &
         } else {
             read_bits(frame, first, bits)
         };
-        regs[(base + piece.offset) as usize] =
-            if piece.signed { sign_extend(value, bits) } else { value };
+        regs[(base + piece.offset) as usize] = if piece.signed {
+            sign_extend(value, bits)
+        } else {
+            value
+        };
     }
 }
 
@@ -50,11 +55,21 @@ pub(crate) fn extract_variable(
     let mut first = at * 8;
     for field in &shape.fields {
         let slot = (base + field.offset) as usize;
-        let bits = if field.variable { variable_bits } else { field.bits };
+        let bits = if field.variable {
+            variable_bits
+        } else {
+            field.bits
+        };
         if field.variable {
             regs[slot - 1] = u64::from(bits);
         }
-        read_wide(&mut regs[slot..slot + crate::words::limbs_for(field.bits).max(1)], frame, first, bits, field.signed);
+        read_wide(
+            &mut regs[slot..slot + crate::words::limbs_for(field.bits).max(1)],
+            frame,
+            first,
+            bits,
+            field.signed,
+        );
         first += bits as usize;
     }
 }
@@ -98,7 +113,11 @@ pub(crate) fn write(shape: &HeaderShape, base: Slot, regs: &Regs, out: &mut Vec<
         let mut writer = BitWriter::new(out);
         for field in &shape.fields {
             let slot = (base + field.offset) as usize;
-            let bits = if field.variable { regs[slot - 1] as u32 } else { field.bits };
+            let bits = if field.variable {
+                regs[slot - 1] as u32
+            } else {
+                field.bits
+            };
             let limbs = crate::words::limbs_for(field.bits).max(1);
             writer.wide(&regs[slot..slot + limbs], bits.min(limbs as u32 * 64));
         }

@@ -20,7 +20,12 @@ fn enabled(node: &Node, key: &str) -> Load<bool> {
 }
 
 /// Emits the condition and the calculation of a checksum and gives its target with the result.
-fn calculate(node: &Node, declarations: &Declarations, skip: Pc, asm: &mut Asm) -> Load<(FieldRef, FieldRef)> {
+fn calculate(
+    node: &Node,
+    declarations: &Declarations,
+    skip: Pc,
+    asm: &mut Asm,
+) -> Load<(FieldRef, FieldRef)> {
     let kind = node.text("type")?;
     if kind != "generic" {
         return node.unsupported(format!("checksum type '{kind}'"));
@@ -36,7 +41,16 @@ fn calculate(node: &Node, declarations: &Declarations, skip: Pc, asm: &mut Asm) 
     };
     let dst = asm.temp(1);
     asm.emit(Op::Hash { dst, calculation });
-    Ok((target, FieldRef { slot: dst, bits: 64, signed: false, variable: false, header: u16::MAX }))
+    Ok((
+        target,
+        FieldRef {
+            slot: dst,
+            bits: 64,
+            signed: false,
+            variable: false,
+            header: u16::MAX,
+        },
+    ))
 }
 
 /// Checks that run after the parser.
@@ -50,19 +64,33 @@ pub(crate) fn compile_verify(root: &Node, declarations: &Declarations, asm: &mut
         let target = declarations.layout.field_at(&node.get("target")?)?;
         let header = &declarations.layout.headers[target.header as usize];
         if !header.metadata {
-            asm.emit(Op::BranchZero { a: header.base, to: skip });
+            asm.emit(Op::BranchZero {
+                a: header.base,
+                to: skip,
+            });
         }
         let (target, result) = calculate(&node, declarations, skip, asm)?;
         let stored = asm.low(&Expr::Field(target), u64::MAX, None);
-        asm.emit(Op::BranchEq { a: result.slot, b: stored, to: skip });
+        asm.emit(Op::BranchEq {
+            a: result.slot,
+            b: stored,
+            to: skip,
+        });
         let one = asm.constant(1);
-        asm.emit(Op::Move { dst: packet_slot::CHECKSUM_ERROR, a: one });
+        asm.emit(Op::Move {
+            dst: packet_slot::CHECKSUM_ERROR,
+            a: one,
+        });
         asm.bind(skip);
     }
     Ok(())
 }
 
-pub(crate) fn compile_deparser(root: &Node, declarations: &Declarations, asm: &mut Asm) -> Load<Deparser> {
+pub(crate) fn compile_deparser(
+    root: &Node,
+    declarations: &Declarations,
+    asm: &mut Asm,
+) -> Load<Deparser> {
     let entry = asm.label();
     asm.bind(entry);
     for node in root.list("checksums")? {
