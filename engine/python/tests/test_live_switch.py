@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import struct
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from p4mesh._engine import EngineError, LiveSwitch
+
+PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
 
 
 def pcap(*frames: bytes) -> bytes:
@@ -35,3 +41,91 @@ def test_what_cannot_be_opened_is_named() -> None:
         LiveSwitch([(1, "/nowhere/x")], use_files_s=0)
     with pytest.raises(EngineError, match="^not valid JSON"):
         LiveSwitch([], "{")
+
+
+SEND, LOOP = 0, 1
+
+
+def order(kind: int, passes: int, port: int) -> bytes:
+    """A frame of 64 bytes with FCS for the test program stamps.p4."""
+    head = struct.pack("!6s6sHBBHH", b"\xff" * 6, b"\x02\0\0\0\0\1", 0x88B5, kind, 0, passes, port)
+    return head.ljust(60, b"\0")
+
+
+def sent_stamp(frame: bytes) -> int:
+    """The egress time stamp that the program has put into a frame."""
+    return int.from_bytes(frame[20:26], "big")
+
+
+def records(path: Path) -> list[bytes]:
+    """The frames of a pcap file."""
+    data, frames = path.read_bytes()[24:], []
+    while data:
+        length = struct.unpack_from("<I", data, 8)[0]
+        frames.append(data[16 : 16 + length])
+        data = data[16 + length :]
+    return frames
+
+
+def test_frames_of_files_go_through_the_program_in_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Port 510 gives orders, port 1 gets frames, one of them after three rounds of the loop."""
+    monkeypatch.chdir(tmp_path)
+    Path("a_in.pcap").write_bytes(pcap(order(SEND, 0, 1), order(LOOP, 3, 1), b"short", order(SEND, 0, 7)))
+    Path("b_in.pcap").write_bytes(pcap())
+    switch = LiveSwitch([(510, "a"), (1, "b")], PROGRAM.read_text(), cpu_port=None, use_files_s=0.05)
+    switch.start()
+    while sum(switch.counters()[name] for name in ("sent", "drop_unknown_port")) < 3:
+        assert not switch.wait(0.01)
+    switch.stop()
+    counters = switch.counters()
+    assert counters["received"] == 4
+    assert counters["drop_unknown_port"] == 1
+    assert counters["drop_program_ingress"] == 1
+    first, second = records(Path("b_out.pcap"))
+    assert first[:20] == order(SEND, 0, 1)[:20]
+    assert second[:20] == order(LOOP, 0, 1)[:20]
+    assert 0 < sent_stamp(first) < sent_stamp(second)
+    assert records(Path("a_out.pcap")) == []
+
+
+@pytest.fixture
+def cables() -> Iterator[list[tuple[str, str]]]:
+    """Two veth pairs, (switch end, our end); skips the test where they cannot be made."""
+    pairs = [(f"p4m{os.getpid()}s{index}", f"p4m{os.getpid()}t{index}") for index in range(2)]
+    try:
+        for pair in pairs:
+            command = ["ip", "link", "add", pair[0], "type", "veth", "peer", "name", pair[1]]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                pytest.skip("veth interfaces cannot be made here")
+            for end in pair:
+                subprocess.run(["ip", "link", "set", end, "up"], check=True)
+        yield pairs
+    finally:
+        for pair in pairs:
+            subprocess.run(["ip", "link", "del", pair[0]], capture_output=True, check=False)
+
+
+def listen(interface: str) -> socket.socket:
+    """A raw socket that sees what comes in."""
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5))
+    raw.bind((interface, 0x88B5))
+    raw.settimeout(5)
+    return raw
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_PACKET"), reason="needs Linux packet sockets")
+def test_frames_of_interfaces_go_through_the_program(cables: list[tuple[str, str]]) -> None:
+    (switch_a, our_a), (switch_b, our_b) = cables
+    switch = LiveSwitch([(510, switch_a), (1, switch_b)], PROGRAM.read_text(), cpu_port=None)
+    switch.start()
+    with listen(our_a) as side_a, listen(our_b) as side_b:
+        side_a.send(order(SEND, 0, 1))
+        arrived = side_b.recv(2048)
+        assert arrived[:20] == order(SEND, 0, 1)[:20]
+        side_b.send(arrived)
+        back = side_a.recv(2048)
+        assert sent_stamp(back) == sent_stamp(arrived)
+        assert int.from_bytes(back[26:32], "big") > sent_stamp(arrived)
+    switch.stop()

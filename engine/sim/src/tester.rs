@@ -13,12 +13,13 @@ use p4mesh_pipeline::{
     SwitchConfig,
 };
 
-use crate::config::TesterConfig;
+use crate::config::{LoopConfig, TesterConfig};
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{Source, Ticket};
 use crate::fabric::{Arrival, ArrivalRule, Fabric};
-use crate::line::{wire_bytes, Line, FCS_BYTES, MIN_WIRE_BYTES, STANDARD_GAP_BITS};
+use crate::line::{wire_bytes, Line, FCS_BYTES, MIN_WIRE_BYTES, PREAMBLE_BITS, STANDARD_GAP_BITS};
 use crate::recirculation::Recirculation;
+use crate::time::BitClock;
 
 /// Passes that one event may cause without time going by (resubmits, clones of clones).
 const PASSES_PER_EVENT: u32 = 65_536;
@@ -87,6 +88,8 @@ pub struct Tester {
     /// First port in the fabric; the loop port comes after the others.
     base: usize,
     loop_index: usize,
+    /// Packets in the delay line at most; egress passes on other ports recirculate without having
+    /// waited for the loop port.
     loop_limit: usize,
     places: Vec<Place>,
     ports: Vec<TesterPort>,
@@ -143,7 +146,7 @@ impl Tester {
                 drop_port: config.drop_port,
                 cpu_port: Some(config.cpu_port),
                 seed,
-                pass_limit: 0,
+                pass_limit: SwitchConfig::default().pass_limit,
                 max_frame_bytes: (config.max_frame_bytes - FCS_BYTES) as usize,
                 queues_per_port: PRIORITIES as u8,
             },
@@ -153,7 +156,7 @@ impl Tester {
             cpu_port: config.cpu_port,
             base,
             loop_index,
-            loop_limit: recirculation.queue_frames,
+            loop_limit: recirculation.queue_frames + frames_within(recirculation),
             places,
             ports,
             recirculation: Recirculation::new(recirculation.latency_ps),
@@ -588,6 +591,13 @@ impl Tester {
             &mut fabric.events,
         );
     }
+}
+
+/// Frames of the shortest kind that the loop port sends while one is in the delay line.
+fn frames_within(recirculation: &LoopConfig) -> usize {
+    let clock = BitClock::new(recirculation.rate_bps, 0);
+    let shortest_bits = PREAMBLE_BITS + u64::from(8 * FCS_BYTES + STANDARD_GAP_BITS);
+    (recirculation.latency_ps / clock.periods(shortest_bits).ps.max(1)) as usize + 2
 }
 
 /// Queue times of a packet that did not wait.
