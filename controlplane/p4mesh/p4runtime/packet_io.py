@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.stubs import p4r
 from p4mesh.p4runtime.values import Value, encode
 from p4mesh.p4runtime.wire import delimited, number
+
+BATCH_METADATA = (("p4mesh-packet-in-batch", "1"),)
+"""Asks a server of ours for packet-ins in batches; other servers ignore it."""
+_BATCH_TYPE_URL = "type.googleapis.com/p4mesh.v1.PacketInBatch"
+
+
+def unpack_batch(message: Any) -> Iterator[p4r.PacketIn]:
+    """Return the packet-ins of a batch: messages, each after its length as a varint."""
+    if message.type_url != _BATCH_TYPE_URL:
+        return
+    data = message.value
+    position, end = 0, len(data)
+    from_string = p4r.PacketIn.FromString
+    while position < end:
+        length = shift = 0
+        while True:
+            byte = data[position]
+            position += 1
+            length |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+        yield from_string(data[position : position + length])
+        position += length
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from time import monotonic
 import grpc
 
 from p4mesh.p4runtime.errors import NotPrimaryError, PacketOutError, WaitError, code_name
+from p4mesh.p4runtime.packet_io import BATCH_METADATA, unpack_batch
 from p4mesh.p4runtime.service import Service
 from p4mesh.p4runtime.status import raised
 from p4mesh.p4runtime.stubs import p4r
@@ -35,7 +36,7 @@ class Stream:
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
-        self._call = stub.StreamChannel(self._outgoing())
+        self._call = stub.StreamChannel(self._outgoing(), metadata=BATCH_METADATA)
         self._reader = threading.Thread(target=self._read, name="p4runtime-stream", daemon=True)
         self._reader.start()
         self._arbitrate(device_id, election_id, role, timeout_s)
@@ -95,6 +96,9 @@ class Stream:
                 kind = message.WhichOneof("update")
                 if kind == "packet":
                     packet_ins.put(message.packet)
+                elif kind == "other":
+                    for packet in unpack_batch(message.other):
+                        packet_ins.put(packet)
                 elif kind == "arbitration":
                     self.is_primary = not message.arbitration.status.code
                     self._arbitrations.put(message.arbitration)

@@ -1,7 +1,7 @@
 //! One device behind the server: its configs, controllers and the calls on them. Everything here
 //! is synchronous; [`crate::service`] brings it to gRPC.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -530,6 +530,3 @@ pub fn unknown_message() -> StreamError {
         StreamErrorDetails::Other(StreamOtherError { other: None }),
     )
 }
-
-/// Streams by id.
-pub type Streams<T> = HashMap<StreamId, T>;

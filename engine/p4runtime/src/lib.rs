@@ -14,6 +14,7 @@ mod device;
 mod digests;
 mod idle;
 mod keys;
+mod outbox;
 mod packet;
 mod profiles;
 pub mod proto;

@@ -6,7 +6,7 @@ use p4mesh_pipeline::{ProfileGroup, ProfileMember};
 
 use crate::actions;
 use crate::proto::entity::{
-    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, WatchKind,
+    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember,
 };
 use crate::proto::info::SelectorSizeSemantics;
 use crate::proto::service::UpdateType;
@@ -271,6 +271,12 @@ impl Writer<'_> {
                 owner(profile)
             )));
         }
+        if set.action_selection_mode != 0 || set.size_semantics != 0 {
+            return Err(Refusal::unimplemented(format!(
+                "table '{}': action_selection_mode and size_semantics of an action set are not supported",
+                table.name
+            )));
+        }
         self.refuse_mixed_style(index, profile, true)?;
         let first = self.state.next_hidden_id;
         let count = set.actions_count();
@@ -414,16 +420,6 @@ fn check_weights(
         });
     }
     Ok(())
-}
-
-/// The watch port as a number; `None` when there is none.
-pub fn watch_port(watch: &Option<WatchKind>) -> Option<u64> {
-    match watch {
-        None => None,
-        Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
-        Some(WatchKind::WatchPort(bytes)) => Some(crate::value::to_u64(bytes).unwrap_or(u64::MAX)),
-        Some(WatchKind::Watch(port)) => (*port > 0).then_some(*port as u64),
-    }
 }
 
 /// Members that controllers made, of one profile or (0) of all.

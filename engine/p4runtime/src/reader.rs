@@ -64,6 +64,10 @@ impl Answers {
     }
 }
 
+/// Takes the table, the key fields and the entry (none for the default entry) of a direct resource.
+type VisitDirect<'a> =
+    &'a mut dyn FnMut(&TableSchema, TableEntry, Option<EntryRead>) -> Outcome<()>;
+
 /// One read at work.
 pub struct Reader<'a> {
     pub state: &'a State,
@@ -416,7 +420,7 @@ impl Reader<'_> {
         &self,
         wanted: &Option<TableEntry>,
         has: &dyn Fn(&TableSchema) -> Outcome<()>,
-        visit: &mut dyn FnMut(&TableSchema, TableEntry, Option<EntryRead>) -> Outcome<()>,
+        visit: VisitDirect,
     ) -> Outcome<()> {
         let Some(wanted) = wanted else {
             return Err(Refusal::invalid("a direct resource needs its table_entry"));

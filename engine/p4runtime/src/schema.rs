@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use p4mesh_pipeline::{MatchKind, MeterUnit};
+use p4mesh_pipeline::MatchKind;
 
 use crate::packet::PacketHeader;
 use crate::proto::info::{MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics};
@@ -81,7 +81,6 @@ pub struct ArraySchema {
 #[derive(Clone, Debug)]
 pub struct MeterSchema {
     pub array: ArraySchema,
-    pub unit: MeterUnit,
     pub meter_type: MeterType,
 }
 
@@ -117,8 +116,6 @@ pub struct DigestSchema {
     /// The id in the program, which [`crate::Event::Digest`] carries.
     pub program_id: u32,
     pub type_spec: P4DataTypeSpec,
-    /// Widths of the flattened fields.
-    pub width_bits: Vec<u32>,
 }
 
 /// The index of one P4Info.

@@ -409,12 +409,8 @@ impl Builder<'_> {
                 .iter()
                 .find(|meter| meter.name == name && meter.direct_table.is_none());
             let size = same_size("meter", &name, item.size, program.map(|meter| meter.size))?;
-            let Some(program) = program else {
-                return misfit(format_args!("the program has no meter '{name}'"));
-            };
             self.schema.meters.push(MeterSchema {
                 array: ArraySchema { id, name, size },
-                unit: program.unit,
                 meter_type: meter_type(&item.spec),
             });
         }
@@ -539,16 +535,11 @@ impl Builder<'_> {
             else {
                 return misfit(format_args!("the program has no digest '{name}'"));
             };
-            let width_bits: Vec<u32> = program
-                .fields
-                .iter()
-                .map(|field| field.width_bits)
-                .collect();
             let type_spec = item.type_spec.clone().unwrap_or_default();
             crate::data::from_fields(
                 &type_spec,
                 &self.schema.types,
-                &mut vec![vec![0]; width_bits.len()].into_iter(),
+                &mut vec![vec![0]; program.fields.len()].into_iter(),
             )
             .map_err(|problem| {
                 Refusal::invalid(format!(
@@ -560,7 +551,6 @@ impl Builder<'_> {
                 name,
                 program_id: program.id,
                 type_spec,
-                width_bits,
             });
         }
         Ok(())

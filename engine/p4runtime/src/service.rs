@@ -7,10 +7,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
 use tonic::server::{Grpc, NamedService};
@@ -20,6 +18,7 @@ use tonic_prost::ProstCodec;
 use crate::arbitration::{Notices, StreamId};
 use crate::codec::ReadCodec;
 use crate::device::{unknown_message, verify, Device};
+use crate::outbox::{outbox, Outbox};
 use crate::proto::service::*;
 use crate::proto::stream::*;
 use crate::refusal::Refusal;
@@ -30,19 +29,13 @@ pub const API_VERSION: &str = "1.4.1";
 
 /// Largest request: a pipeline config with its JSON.
 const MAX_REQUEST_BYTES: usize = 256 << 20;
-/// Messages that may wait for a controller that reads slowly.
-const STREAM_QUEUE: usize = 16_384;
 /// Events that are handled under one hold of the device's lock.
 const DISPATCH_SLICE: usize = 1024;
-/// A controller that has not read for this long loses packet-ins.
-const SLOW_CONTROLLER: Duration = Duration::from_secs(10);
-
-type Responses = mpsc::Sender<Result<StreamMessageResponse, Status>>;
 
 /// What all calls share.
 pub struct Shared {
     device: Mutex<Device>,
-    streams: Mutex<HashMap<StreamId, Responses>>,
+    streams: Mutex<HashMap<StreamId, Outbox>>,
     next_stream: AtomicU64,
     notifier: Notifier,
     counters: Arc<PacketIoCounters>,
@@ -76,12 +69,8 @@ impl Shared {
     fn send_notices(&self, notices: Notices) {
         let streams = lock(&self.streams);
         for (stream, update) in notices {
-            if let Some(sender) = streams.get(&stream) {
-                let message = StreamMessageResponse {
-                    update: Some(ResponseUpdate::Arbitration(update)),
-                };
-                // A controller whose queue is full does not read; it misses the notice too.
-                let _ = sender.try_send(Ok(message));
+            if let Some(controller) = streams.get(&stream) {
+                controller.offer(ResponseUpdate::Arbitration(update));
             }
         }
     }
@@ -122,11 +111,11 @@ impl Shared {
         self: Arc<Self>,
         stream: StreamId,
         mut requests: Streaming<StreamMessageRequest>,
-        responses: Responses,
+        responses: Outbox,
     ) {
         while let Ok(Some(message)) = requests.message().await {
             if let Err(status) = self.handle(stream, message, &responses).await {
-                let _ = responses.send(Err(status)).await;
+                responses.fail(status).await;
                 break;
             }
         }
@@ -139,7 +128,7 @@ impl Shared {
         &self,
         stream: StreamId,
         message: StreamMessageRequest,
-        responses: &Responses,
+        responses: &Outbox,
     ) -> Result<(), Status> {
         let error = match message.update {
             Some(RequestUpdate::Packet(packet)) => {
@@ -173,11 +162,7 @@ impl Shared {
             None => Some(unknown_message()),
         };
         if let Some(error) = error {
-            let message = StreamMessageResponse {
-                update: Some(ResponseUpdate::Error(error)),
-            };
-            // Optional reports; a controller that does not read them loses them.
-            let _ = responses.try_send(Ok(message));
+            responses.offer(ResponseUpdate::Error(error));
         }
         Ok(())
     }
@@ -191,32 +176,18 @@ impl Shared {
                     let result = device.dispatch(&mut events, DISPATCH_SLICE);
                     (result, device.arbiter.primaries())
                 });
-                let senders: Vec<Responses> = {
+                let controllers: Vec<Outbox> = {
                     let streams = lock(&self.streams);
                     primaries
                         .iter()
                         .filter_map(|stream| streams.get(stream).cloned())
                         .collect()
                 };
-                let mut dropped = result.dropped;
-                let mut sent = result.packet_ins;
-                for update in result.messages {
-                    let packet_in = matches!(update, ResponseUpdate::Packet(_));
-                    let mut delivered = false;
-                    for sender in &senders {
-                        let message = StreamMessageResponse {
-                            update: Some(update.clone()),
-                        };
-                        delivered |= sender
-                            .send_timeout(Ok(message), SLOW_CONTROLLER)
-                            .await
-                            .is_ok();
-                    }
-                    if packet_in && !delivered {
-                        sent -= 1;
-                        dropped += 1;
-                    }
+                let mut sent = 0;
+                for controller in &controllers {
+                    sent = controller.deliver(&result.messages).await.max(sent);
                 }
+                let dropped = result.dropped + result.packet_ins - sent;
                 if sent + dropped > 0 {
                     self.counters.update(|counts| {
                         counts.packet_ins_sent += sent;
@@ -244,7 +215,7 @@ impl NamedService for P4RuntimeService {
 type Answer<T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send>>;
 
 /// A handler as a tower service, the form in which tonic takes them.
-struct Handler<R, T>(Arc<Shared>, fn(Arc<Shared>, R) -> Answer<T>);
+struct Handler<R, T>(Arc<Shared>, fn(Arc<Shared>, Request<R>) -> Answer<T>);
 
 impl<R, T> tower_service::Service<Request<R>> for Handler<R, T> {
     type Response = Response<T>;
@@ -256,7 +227,7 @@ impl<R, T> tower_service::Service<Request<R>> for Handler<R, T> {
     }
 
     fn call(&mut self, request: Request<R>) -> Self::Future {
-        (self.1)(self.0.clone(), request.into_inner())
+        (self.1)(self.0.clone(), request)
     }
 }
 
@@ -269,33 +240,33 @@ where
     Grpc::new(ProstCodec::default()).max_decoding_message_size(MAX_REQUEST_BYTES)
 }
 
-fn write(shared: Arc<Shared>, request: WriteRequest) -> Answer<WriteResponse> {
-    Box::pin(async move { shared.write(request).map(Response::new) })
+fn write(shared: Arc<Shared>, request: Request<WriteRequest>) -> Answer<WriteResponse> {
+    Box::pin(async move { shared.write(request.into_inner()).map(Response::new) })
 }
 
-fn read(shared: Arc<Shared>, request: ReadRequest) -> Answer<ReadStream> {
-    Box::pin(async move { shared.read(request).map(Response::new) })
+fn read(shared: Arc<Shared>, request: Request<ReadRequest>) -> Answer<ReadStream> {
+    Box::pin(async move { shared.read(request.into_inner()).map(Response::new) })
 }
 
 fn set(
     shared: Arc<Shared>,
-    request: SetForwardingPipelineConfigRequest,
+    request: Request<SetForwardingPipelineConfigRequest>,
 ) -> Answer<SetForwardingPipelineConfigResponse> {
-    Box::pin(async move { shared.set(request).map(Response::new) })
+    Box::pin(async move { shared.set(request.into_inner()).map(Response::new) })
 }
 
 fn get(
     shared: Arc<Shared>,
-    request: GetForwardingPipelineConfigRequest,
+    request: Request<GetForwardingPipelineConfigRequest>,
 ) -> Answer<GetForwardingPipelineConfigResponse> {
     Box::pin(async move {
         shared
-            .with_device(|device| device.get(&request))
+            .with_device(|device| device.get(request.get_ref()))
             .map(Response::new)
     })
 }
 
-fn capabilities(_: Arc<Shared>, _: CapabilitiesRequest) -> Answer<CapabilitiesResponse> {
+fn capabilities(_: Arc<Shared>, _: Request<CapabilitiesRequest>) -> Answer<CapabilitiesResponse> {
     Box::pin(async move {
         Ok(Response::new(CapabilitiesResponse {
             p4runtime_api_version: API_VERSION.to_string(),
@@ -305,13 +276,13 @@ fn capabilities(_: Arc<Shared>, _: CapabilitiesRequest) -> Answer<CapabilitiesRe
 
 fn stream_channel(
     shared: Arc<Shared>,
-    requests: Streaming<StreamMessageRequest>,
+    requests: Request<Streaming<StreamMessageRequest>>,
 ) -> Answer<ReceiverStream<Result<StreamMessageResponse, Status>>> {
     Box::pin(async move {
-        let (sender, receiver) = mpsc::channel(STREAM_QUEUE);
+        let (sender, receiver) = outbox(requests.metadata());
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
         lock(&shared.streams).insert(stream, sender.clone());
-        tokio::spawn(shared.listen(stream, requests, sender));
+        tokio::spawn(shared.listen(stream, requests.into_inner(), sender));
         Ok(Response::new(ReceiverStream::new(receiver)))
     })
 }

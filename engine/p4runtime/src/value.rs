@@ -29,11 +29,7 @@ pub fn fits(value: &[u8], width_bits: u32) -> bool {
 }
 
 /// Checks a value from the wire and returns it in canonical form. `what` names it in the error.
-pub fn checked<'a>(
-    value: &'a [u8],
-    width_bits: u32,
-    what: impl FnOnce() -> String,
-) -> Outcome<&'a [u8]> {
+pub fn checked(value: &[u8], width_bits: u32, what: impl FnOnce() -> String) -> Outcome<&[u8]> {
     if value.is_empty() {
         return Err(Refusal::invalid(format!(
             "{}: the value is empty; zero is the byte 0",

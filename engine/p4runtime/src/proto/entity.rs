@@ -188,6 +188,28 @@ pub struct Param {
 pub struct ActionProfileActionSet {
     #[prost(message, repeated, tag = "1")]
     pub action_profile_actions: Vec<ActionProfileAction>,
+    #[prost(enumeration = "ActionSelectionMode", tag = "2")]
+    pub action_selection_mode: i32,
+    #[prost(enumeration = "SizeSemantics", tag = "3")]
+    pub size_semantics: i32,
+}
+
+/// `p4.v1.ActionProfileActionSet.ActionSelectionMode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum ActionSelectionMode {
+    DeterminedByActionSelector = 0,
+    Hash = 1,
+    Random = 2,
+}
+
+/// `p4.v1.ActionProfileActionSet.SizeSemantics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum SizeSemantics {
+    DeterminedByActionSelector = 0,
+    SumOfWeights = 1,
+    SumOfMembers = 2,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -156,7 +156,10 @@ pub struct Error {
 }
 
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct CapabilitiesRequest {}
+pub struct CapabilitiesRequest {
+    #[prost(uint64, tag = "1")]
+    pub device_id: u64,
+}
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct CapabilitiesResponse {
