@@ -237,6 +237,32 @@ impl Program {
         };
     }
 
+    /// The compiled instructions, one per line with the entry points marked, for people.
+    pub fn listing(&self) -> String {
+        use std::fmt::Write as _;
+        let code = &self.code;
+        let mut text = format!(
+            "; packet slots 0..{}, parameters from {}, constants from {}\n",
+            self.layout.slots, code.param_base, code.constant_base
+        );
+        let entries = [
+            (code.parser_entry, "parser"),
+            (code.parser_end, "parser end"),
+            (code.ingress_entry, "ingress"),
+            (code.egress_entry, "egress"),
+            (code.deparser_entry, "deparser"),
+        ];
+        for (pc, op) in code.ops.iter().enumerate() {
+            for (entry, name) in entries {
+                if entry as usize == pc {
+                    let _ = writeln!(text, "{name}:");
+                }
+            }
+            let _ = writeln!(text, "{pc:6} {op:?}");
+        }
+        text
+    }
+
     /// The call of an action by index, with its data.
     pub(crate) fn action_call(&self, action: usize, data: &[Vec<u8>]) -> ActionCall {
         ActionCall {
