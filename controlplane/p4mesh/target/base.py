@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.topology import Topology
@@ -20,6 +21,10 @@ class Target(ABC):
     loop: LoopModel
     start_lead_ns: int
     """Time between the start request and the first departure that the target needs at least."""
+    exact_clock: bool
+    """True where time passes only in :meth:`wait`."""
+    scheduling_jitter_ns: int
+    """How late the target may run besides its loop; bounds what a short trial shows of its load."""
 
     @abstractmethod
     def __enter__(self) -> Target:
@@ -37,7 +42,7 @@ class Target(ABC):
         """HOST:PORT of the P4Runtime server."""
 
     @abstractmethod
-    def wait(self, duration_ns: int, packet_outs: int) -> None:
+    def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Let ``duration_ns`` of the target's time pass after ``packet_outs`` packet-outs in total."""
 
     @abstractmethod

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.errors import EnvironmentFault, TargetError
@@ -28,6 +29,8 @@ class Bmv2Target(Target):
 
     name = "bmv2"
     start_lead_ns = 50_000_000
+    exact_clock = False
+    scheduling_jitter_ns = 20_000_000
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
         self.topology = topology
@@ -69,11 +72,11 @@ class Bmv2Target(Target):
         """Unix socket of the server: it is reachable from outside the namespace."""
         return f"unix:{self._directory.name}/p4runtime.sock"
 
-    def wait(self, duration_ns: int, packet_outs: int) -> None:
+    def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""
         if self._process.poll() is not None:
             raise TargetError(f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}")
-        time.sleep(duration_ns / 1e9)
+        time.sleep(float(duration_ns) / 1e9)
 
     def in_flight(self) -> int:
         """Return 0: a software switch does not tell; the settle time of the trial covers it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.errors import EngineMissingError, TargetError
@@ -20,6 +21,8 @@ class SimTarget(Target):
 
     name = "sim"
     start_lead_ns = 2_000
+    exact_clock = True
+    scheduling_jitter_ns = 0
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
         self.topology = topology
@@ -53,9 +56,9 @@ class SimTarget(Target):
         """HOST:PORT of the server on the loopback interface."""
         return self._address
 
-    def wait(self, duration_ns: int, packet_outs: int) -> None:
+    def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Advance virtual time once the packet-outs have been handled."""
-        self._network.advance(duration_ns * 1000, packet_outs)
+        self._network.advance(int(duration_ns * 1000), packet_outs)
 
     def in_flight(self) -> int:
         """Return the frames on wires and in devices."""

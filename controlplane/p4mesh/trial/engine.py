@@ -6,15 +6,15 @@ The phases are those of methodology 0.3. A trial that cannot be trusted is INVAL
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from p4mesh.errors import TargetError
 from p4mesh.target.base import Target
 from p4mesh.target.contract import Contract
-from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.classify import Readings, classify
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import learning_frame, seed_payload
-from p4mesh.trial.plan import Limits, Plan, make_plan, station
+from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan, station
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.verification import verification_streams
@@ -48,7 +48,8 @@ class TrialEngine:
                 )
         readings = self._run_streams(plan, spec.duration_ns, spec.settle_ns)
         self._wait(spec.restabilise_ns)
-        return classify(spec, plan, readings, self.target.tick_ps)
+        lateness_ns = 2 * self._round_ns(plan) + self.target.scheduling_jitter_ns
+        return classify(spec, plan, readings, self.target.tick_ps, lateness_ns=lateness_ns)
 
     def _plan(self, streams: tuple) -> Plan:
         limits = Limits(
@@ -97,9 +98,7 @@ class TrialEngine:
         self.dataplane.clear(plan.cells, self._wait_for_pass)
         before = self.dataplane.reason_counts(plan.ports)
         for stream in plan.streams:
-            seed = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
-            for number in range(stream.seeds):
-                self.dataplane.inject_seed(stream.index, seed, number, stream.seeds)
+            self._inject_seeds(stream)
         lead_ns = self._start_lead_ns(plan)
         self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.target.tick_ps)
         round_ns = self._round_ns(plan)
@@ -112,6 +111,15 @@ class TrialEngine:
         records = self.dataplane.read(plan.cells, self._wait_for_pass)
         after = self.dataplane.reason_counts(plan.ports)
         return Readings(records, before, after)
+
+    def _inject_seeds(self, stream: StreamPlan) -> None:
+        """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
+        payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+        spacing_ns = self.target.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
+        for number in range(stream.seeds):
+            self.dataplane.inject_seed(stream.index, payload, number, stream.seeds)
+            if self.target.exact_clock:
+                self._wait(spacing_ns)
 
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:
@@ -133,7 +141,7 @@ class TrialEngine:
             hint="a device of the topology may circulate frames",
         )
 
-    def _wait(self, duration_ns: int) -> None:
+    def _wait(self, duration_ns: int | Fraction) -> None:
         if duration_ns:
             self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
 
@@ -162,7 +170,3 @@ class TrialEngine:
     def _longest_offset_ns(self, plan: Plan) -> int:
         return max((offset for stream in plan.streams for offset in stream.stream.start_offset_ns), default=0)
 
-
-def line_rate_fps(frame_size_bytes: int, rate_bps: int) -> float:
-    """Return the line rate in frames/s, for messages."""
-    return float(max_rate_fps(frame_size_bytes, rate_bps))

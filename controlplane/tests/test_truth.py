@@ -1,0 +1,148 @@
+"""Truth checks of the whole tester on ``sim``: wires, switches with known limits, conservation.
+
+Goal: what the tester prints is what the simulated world is. Method: topologies whose answer is
+known in closed form, measured through the P4 program as a user would.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_measurer
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
+DELAY_NS = 137
+NO_LEARNING = Learning(enabled=False)
+
+
+def wire(rate_bps: int, tick_ps: int = 1000, loop_bps: int = 400_000_000_000) -> str:
+    return f"""
+name: wire
+tester:
+  clock_tick_ps: {tick_ps}
+  loop: {{rate_bps: {loop_bps}, latency_ns: 400}}
+  ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]
+links: [{{from: "tester:1", to: "tester:2", latency_ns: {DELAY_NS}}}]
+"""
+
+
+def switch(ports: int, model: str, port_options: str = "") -> str:
+    return f"""
+name: switch
+tester:
+  ports: [{{numbers: 1-{ports}, rate_bps: 1000000000}}]
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{{numbers: 1-{ports}, rate_bps: 1000000000{port_options}}}]
+{model}
+links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"}}]
+"""
+
+
+def mesh(size: int, ports: int, load_pct: Fraction, frames: int, rate_bps: int = 10**9) -> Stream:
+    numbers = tuple(range(1, ports + 1))
+    rate = max_rate_fps(size, rate_bps) * load_pct / 100
+    return Stream("mesh", size, rate, frames, PatternKind.FULL_MESH, numbers, numbers)
+
+
+def measure(topology: str, *specs: TrialSpec) -> list[TrialResult]:
+    with open_measurer(parse_topology("test.yaml", topology)) as measurer:
+        return [measurer.measure(spec) for spec in specs]
+
+
+def trial(stream: Stream, learning: Learning = NO_LEARNING, per_flow: bool = True) -> TrialSpec:
+    duration_ns = int(Fraction(stream.frame_count * 10**9) / stream.rate_fps)
+    return TrialSpec("truth", (stream,), duration_ns, learning, per_flow=per_flow)
+
+
+def test_wire_at_line_rate_loses_nothing_and_has_the_delay_of_the_link() -> None:
+    results = measure(wire(10**9), *(trial(mesh(size, 2, Fraction(100), 400)) for size in SIZES))
+    for size, result in zip(SIZES, results, strict=True):
+        assert (result.status, result.reason) == (Status.VALID, ""), size
+        assert (result.tx_frames, result.rx_frames, result.lost_frames) == (800, 800, 0), size
+        assert result.latency is not None
+        assert (result.latency.min_ns, result.latency.max_ns) == (DELAY_NS, DELAY_NS), size
+        assert result.latency.sum_ns == 800 * DELAY_NS
+        assert result.latency.jitter_max_ns == 0
+
+
+def test_latency_of_a_wire_is_exact_to_the_picosecond_with_a_picosecond_clock() -> None:
+    topology = wire(10**11, tick_ps=1).replace(f"latency_ns: {DELAY_NS}", "latency_ns: 12.345")
+    (result,) = measure(topology, trial(mesh(64, 2, Fraction(100), 1000, 10**11)))
+    assert result.latency is not None
+    assert (result.latency.min_ns, result.latency.max_ns) == (12.345, 12.345)
+
+
+@pytest.mark.parametrize("rate_bps", [10**9, 10**10, 10**11])
+def test_line_rate_fits_the_trial_to_one_frame(rate_bps: int) -> None:
+    duration_ns = 200_000
+    rate = max_rate_fps(64, rate_bps)
+    stream = mesh(64, 2, Fraction(100), tx_frames(duration_ns, rate), rate_bps)
+    (result,) = measure(wire(rate_bps), trial(stream))
+    assert result.status is Status.VALID, result.reason
+    span_ns = result.last_tx_ns - result.first_tx_ns
+    assert result.tx_frames == 2 * stream.frame_count
+    assert abs(span_ns - (stream.frame_count - 1) * 10**9 / rate) <= 10**9 / rate + 2
+
+
+def test_frames_are_conserved_per_flow_and_in_total_under_overload() -> None:
+    # Five ports to one: the receiver takes a fifth, a queue of 16 frames takes the rest of the start.
+    numbers = (1, 2, 3, 4, 5)
+    stream = Stream("in", 512, max_rate_fps(512, 10**9), 500, PatternKind.ROTATE, numbers, (6,))
+    (result,) = measure(switch(6, "", ", queue_frames: 16"), trial(stream, Learning(wait_ns=1000)))
+    assert result.status is Status.VALID, result.reason
+    assert result.tx_frames == 2500
+    assert result.rx_frames + result.lost_frames + result.flooded_frames == 2500
+    assert result.flooded_frames == 0
+    for flow in result.flows:
+        assert flow.tx_frames == 500
+        assert flow.tx_frames == flow.rx_frames + flow.lost_frames
+    assert sum(flow.lost_frames for flow in result.flows) == result.lost_frames
+    assert 500 < result.rx_frames <= 500 + 16 + 5
+
+
+def test_unknown_destinations_are_flooded_and_counted_on_every_other_port() -> None:
+    ports, frames = 6, 50
+    stream = mesh(64, ports, Fraction(1), frames)
+    (result,) = measure(switch(ports, "    mac_table: {entries: 1, aging_s: 300}"), trial(stream))
+    assert result.tx_frames == ports * frames
+    assert result.rx_frames == ports * frames, "a flooded frame also reaches its owner"
+    # The one entry of the table is taken by the first source; frames to it are not flooded.
+    to_first = sum(flow.tx_frames for flow in result.flows if flow.rx_port == 1)
+    assert result.flooded_frames == (ports * frames - to_first) * (ports - 2)
+
+
+def test_two_measurers_give_the_same_results() -> None:
+    spec = trial(mesh(128, 4, Fraction(60), 200), Learning(wait_ns=1_000_000))
+    assert measure(switch(4, ""), spec, spec) == measure(switch(4, ""), spec, spec)
+
+
+def test_results_of_consecutive_trials_do_not_depend_on_each_other() -> None:
+    short = trial(mesh(64, 4, Fraction(50), 100), Learning(wait_ns=1_000_000))
+    long = trial(mesh(1518, 4, Fraction(90), 150), Learning(wait_ns=1_000_000))
+    alone = measure(switch(4, ""), short)[0]
+    after = measure(switch(4, ""), long, short)[1]
+    assert (after.tx_frames, after.rx_frames, after.lost_frames) == (alone.tx_frames, alone.rx_frames, alone.lost_frames)
+    assert after.latency is not None and alone.latency is not None
+    assert after.latency.max_ns == pytest.approx(alone.latency.max_ns, abs=2)
+
+
+def test_more_than_255_runs_never_repeat_a_tag() -> None:
+    # Run numbers have 8 bits; each trial sends the same sequence numbers again.
+    spec = trial(mesh(64, 2, Fraction(10), 20), per_flow=False)
+    results = measure(wire(10**9), *([spec] * 260))
+    assert {(r.status, r.rx_frames, r.duplicate_frames) for r in results} == {(Status.VALID, 40, 0)}
+
+
+def test_rate_above_the_line_is_never_blamed_on_the_device() -> None:
+    (result,) = measure(wire(10**9), trial(mesh(64, 2, Fraction(110), 2000)))
+    assert result.status is Status.INVALID
+    assert "offered load is 90.9" in result.reason
