@@ -14,6 +14,9 @@ use crate::fabric::{ArrivalRule, Fabric};
 use crate::line::Line;
 use crate::tester::{Digest, Tester};
 
+/// The clock goes no further; times that follow from an event before it are far from overflow.
+const MAX_TIME_PS: u64 = 1 << 62;
+
 /// Why an operation on a network was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -30,6 +33,8 @@ pub enum NetworkError {
     NoSuchDevice { name: String, valid: String },
     #[error("cannot run to {asked_ps} ps: the clock is at {now_ps} ps")]
     TimeIsPast { asked_ps: u64, now_ps: u64 },
+    #[error("cannot run to {asked_ps} ps; valid: up to {MAX_TIME_PS} ps, 53 days")]
+    TooLate { asked_ps: u64 },
 }
 
 /// How [`Network::settle_some`] ended.
@@ -265,6 +270,9 @@ impl Network {
                 now_ps,
             });
         }
+        if until_ps > MAX_TIME_PS {
+            return Err(NetworkError::TooLate { asked_ps: until_ps });
+        }
         let stop_at = self.events_done.saturating_add(max_events);
         while self.next_is_by(until_ps) {
             if self.events_done == stop_at {
@@ -279,6 +287,7 @@ impl Network {
     /// Runs until no frame is anywhere outside the recirculation loop, or to `limit_ps`, or for
     /// `max_events` events. When the network is quiet the clock stands at the last event.
     pub fn settle_some(&mut self, limit_ps: u64, max_events: u64) -> Settling {
+        let limit_ps = limit_ps.min(MAX_TIME_PS);
         let stop_at = self.events_done.saturating_add(max_events);
         while self.in_flight() > 0 {
             if !self.next_is_by(limit_ps) {

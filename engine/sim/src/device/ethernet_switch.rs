@@ -15,6 +15,9 @@ use crate::fabric::{Arrival, ArrivalRule};
 use crate::line::wire_bytes;
 use crate::rng::Rng;
 
+/// One second.
+const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
+
 /// When the switch decides where a frame goes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -69,11 +72,11 @@ impl EthernetSwitchConfig {
                 valid: valid.to_string(),
             })
         };
-        if !(1..=16_777_216).contains(&self.mac_table.size) {
+        if !(1..=1_048_576).contains(&self.mac_table.size) {
             return invalid(
                 "mac_table.size",
                 format!("is {}", self.mac_table.size),
-                "1 to 16777216",
+                "1 to 1048576",
             );
         }
         if let Some(ways) = self.mac_table.ways {
@@ -92,9 +95,21 @@ impl EthernetSwitchConfig {
                 "0 to 1000000000",
             );
         }
+        let broadcast = self.broadcast.as_ref();
+        for (field, value) in [
+            ("latency_ps", self.latency_ps),
+            ("broadcast.min_ps", broadcast.map_or(0, |it| it.min_ps)),
+            ("broadcast.base_ps", broadcast.map_or(0, |it| it.base_ps)),
+            ("broadcast.byte_ps", broadcast.map_or(0, |it| it.byte_ps)),
+        ] {
+            if value > MAX_LATENCY_PS {
+                return invalid(field, format!("is {value}"), "0 to 1000000000000");
+            }
+        }
         if let Some(lookup) = &self.lookup {
-            if lookup.rate_fps == 0 {
-                return invalid("lookup.rate_fps", "is 0".to_string(), "1 or more");
+            if !(1..=1_000_000_000_000).contains(&lookup.rate_fps) {
+                let problem = format!("is {}", lookup.rate_fps);
+                return invalid("lookup.rate_fps", problem, "1 to 1000000000000");
             }
             if lookup.overload_pass_ppm > 1_000_000 {
                 let problem = format!("is {}", lookup.overload_pass_ppm);

@@ -167,3 +167,62 @@ fn parse<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T
         problem: error.inner().to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(device: &str, model: &str) -> String {
+        let model = serde_json::from_str(model).unwrap();
+        let built = build("devices[0]", "dut", device, &model, 1);
+        built.map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_say_where_what_and_what_is_valid() {
+        for (device, model, message) in [
+            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host"),
+            (
+                "ethernet_switch",
+                r#"{"mac_table": {"size": 10, "ways": 4}}"#,
+                "devices[0].model.mac_table.ways: is 4; valid: a divisor of mac_table.size",
+            ),
+            (
+                "ethernet_switch",
+                r#"{"latency_ps": 1000000000001}"#,
+                "devices[0].model.latency_ps: is 1000000000001; valid: 0 to 1000000000000",
+            ),
+            (
+                "ethernet_switch",
+                r#"{"lookup": {"rate_fps": 0}}"#,
+                "devices[0].model.lookup.rate_fps: is 0; valid: 1 to 1000000000000",
+            ),
+            (
+                "ethernet_switch",
+                r#"{"lookup": {"rate_fps": 5, "overload_pass_ppm": 2000000}}"#,
+                "devices[0].model.lookup.overload_pass_ppm: is 2000000; valid: 0 to 1000000",
+            ),
+            (
+                "ethernet_switch",
+                r#"{"forwarding": {"cut_through": {"lookahead_bytes": 13}}}"#,
+                "devices[0].model.forwarding.cut_through.lookahead_bytes: is shorter than an Ethernet header; valid: 14 or more",
+            ),
+            ("ethernet_switch", r#"{"loss_ppb": 1000000001}"#, "devices[0].model.loss_ppb: is 1000000001; valid: 0 to 1000000000"),
+        ] {
+            assert_eq!(error_of(device, model), message);
+        }
+        let message = error_of("ethernet_switch", r#"{"mac_table": {"sise": 4}}"#);
+        assert!(
+            message.starts_with(
+                "devices[0].model.mac_table.sise: unknown field `sise`, expected one of"
+            ),
+            "{message}"
+        );
+        let message = error_of("ethernet_switch", r#"{"forwarding": "fast"}"#);
+        assert!(
+            message
+                .contains("unknown variant `fast`, expected `store_and_forward` or `cut_through`"),
+            "{message}"
+        );
+    }
+}
