@@ -24,5 +24,5 @@ def header_text(column: Column) -> str:
 
 
 def is_numeric(column: Column, values: list[Cell]) -> bool:
-    """Whether the column holds numbers, which are aligned to the right."""
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None)
+    """Whether the column holds a number, so that it is aligned to the right."""
+    return any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -76,7 +76,7 @@ def _line(frame: _Frame, series: Series, colour: str, index: int) -> list[str]:
     dash = ' stroke-dasharray="6 4"' if series.theoretical else ""
     parts = [f'<polyline class="line" points="{path}" stroke="{colour}"{dash}/>']
     if not series.theoretical:
-        radius = round(2.5 + 1.2 * index, 1)  # rings of different size stay visible where lines coincide
+        radius = round(2.2 + 0.7 * index, 1)  # rings of different size stay visible where lines coincide
         for (x, y), (data_x, data_y) in zip(places, series.points, strict=True):
             label = escape(f"{series.name}: {data_x:g}, {data_y:.6g}")
             ring = f'<circle class="ring" cx="{x}" cy="{y}" r="{radius}" stroke="{colour}">'

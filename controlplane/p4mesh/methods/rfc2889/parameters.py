@@ -38,7 +38,7 @@ def trial_parameters(clause: str) -> tuple[Parameter, ...]:
         ),
         integer(
             "scaled_frames",
-            20_000,
+            30_000,
             "frames",
             setup,
             "frames per port and trial at line rate when duration_ms is scaled",
