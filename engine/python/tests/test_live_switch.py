@@ -35,11 +35,11 @@ def test_without_a_program_every_frame_of_a_file_is_dropped(tmp_path: Path, monk
 
 
 def test_what_cannot_be_opened_is_named() -> None:
-    with pytest.raises(EngineError, match="^interface 'nosuchif0': no such interface$"):
+    with pytest.raises(EngineError, match=r"^interface 'nosuchif0': no such interface$"):
         LiveSwitch([(1, "nosuchif0")])
-    with pytest.raises(EngineError, match="^/nowhere/x_in.pcap: cannot open: No such file or directory"):
+    with pytest.raises(EngineError, match=r"^/nowhere/x_in.pcap: cannot open: No such file or directory"):
         LiveSwitch([(1, "/nowhere/x")], use_files_s=0)
-    with pytest.raises(EngineError, match="^not valid JSON"):
+    with pytest.raises(EngineError, match=r"^not valid JSON"):
         LiveSwitch([], "{")
 
 

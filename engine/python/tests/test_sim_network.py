@@ -41,24 +41,24 @@ def test_the_clock_goes_where_it_is_sent_and_never_back() -> None:
     network = SimNetwork(document())
     assert network.run_until(5_000) == (5_000, 0)
     assert network.advance(1_000) == (6_000, 0)
-    with pytest.raises(EngineError, match="^cannot run to 1 ps: the clock is at 6000 ps$"):
+    with pytest.raises(EngineError, match=r"^cannot run to 1 ps: the clock is at 6000 ps$"):
         network.run_until(1)
 
 
 def test_errors_say_what_is_valid() -> None:
     network = SimNetwork(document())
-    with pytest.raises(EngineError, match="^no port 3 on dut; valid: 1, 2$"):
+    with pytest.raises(EngineError, match=r"^no port 3 on dut; valid: 1, 2$"):
         network.set_link("dut", 3, False)
-    with pytest.raises(EngineError, match="^no device named 'x'; valid: hosts, dut$"):
+    with pytest.raises(EngineError, match=r"^no device named 'x'; valid: hosts, dut$"):
         network.reset_device("x")
-    with pytest.raises(EngineError, match="^devices: invalid type: integer `3`, expected a sequence"):
+    with pytest.raises(EngineError, match=r"^devices: invalid type: integer `3`, expected a sequence"):
         SimNetwork(document(devices=3))
-    with pytest.raises(EngineError, match="no device model named 'hub'; valid: ethernet_switch, host"):
+    with pytest.raises(EngineError, match=r"no device model named 'hub'; valid: ethernet_switch, host"):
         SimNetwork(document(devices=[{"name": "x", "device": "hub", "ports": []}], links=[]))
 
 
 def test_packet_outs_are_not_awaited_without_a_server() -> None:
-    with pytest.raises(EngineError, match="no P4Runtime server runs"):
+    with pytest.raises(EngineError, match=r"no P4Runtime server runs"):
         SimNetwork(document()).advance(1, packet_outs=1)
 
 
@@ -66,13 +66,13 @@ def test_one_server_at_a_time() -> None:
     network = SimNetwork(document())
     port = network.serve("127.0.0.1:0", 1)
     assert 1024 <= port < 65536
-    with pytest.raises(EngineError, match=f"^a server runs on 127.0.0.1:{port} already; call stop"):
+    with pytest.raises(EngineError, match=rf"^a server runs on 127.0.0.1:{port} already; call stop"):
         network.serve("127.0.0.1:0", 1)
-    with pytest.raises(EngineError, match="^the server handled 0 of 1 packet-outs in 0.01 s$"):
+    with pytest.raises(EngineError, match=r"^the server handled 0 of 1 packet-outs in 0.01 s$"):
         network.advance(1, packet_outs=1, timeout_s=0.01)
     network.stop()
     network.stop()
     assert network.serve(f"127.0.0.1:{port}") == port
     network.stop()
-    with pytest.raises(EngineError, match="^address 'nonsense': .*; valid: HOST:PORT$"):
+    with pytest.raises(EngineError, match=r"^address 'nonsense': .*; valid: HOST:PORT$"):
         network.serve("nonsense")
