@@ -8,39 +8,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use p4mesh_pipeline::{
-    IngressPacket, InstanceType, Output, Outputs, Preserved, Program, QueueTimes, Switch,
-    SwitchConfig,
+    IngressPacket, InstanceType, Output, Outputs, Preserved, Program, QueueTimes, Switch, SwitchConfig,
 };
 
 const ROUNDS: u64 = 400_000;
 const BATCH: u64 = 64;
 
 fn parse_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text
-        .chars()
-        .filter_map(|c| c.to_digit(16).map(|d| d as u8))
-        .collect();
-    (digits.len() % 2 == 0).then(|| {
-        digits
-            .chunks(2)
-            .map(|pair| pair[0] << 4 | pair[1])
-            .collect()
-    })
+    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16).map(|d| d as u8)).collect();
+    (digits.len() % 2 == 0).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn main() -> Result<(), String> {
     let mut args = std::env::args().skip(1);
-    let path = args
-        .next()
-        .ok_or("usage: pass_cost PROGRAM.json [FRAME_HEX [PORT]]")?;
+    let path = args.next().ok_or("usage: pass_cost PROGRAM.json [FRAME_HEX [PORT]]")?;
     let frame = match args.next() {
         Some(text) => parse_hex(&text).ok_or("the frame is not hexadecimal")?,
         None => vec![0; 60],
     };
-    let port = args
-        .next()
-        .map_or(Ok(0), |text| text.parse())
-        .map_err(|_| "the port is not a number")?;
+    let port = args.next().map_or(Ok(0), |text| text.parse()).map_err(|_| "the port is not a number")?;
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let program = Arc::new(Program::from_json(&text).map_err(|error| format!("{path}: {error}"))?);
     let mut switch = Switch::new(program, SwitchConfig::default());

@@ -34,17 +34,11 @@ pub(crate) struct Range {
 
 impl Range {
     fn unsigned(bits: u32) -> Range {
-        Range {
-            bits: bits.clamp(1, MAX_EXACT_BITS),
-            signed: false,
-        }
+        Range { bits: bits.clamp(1, MAX_EXACT_BITS), signed: false }
     }
 
     fn signed(bits: u32) -> Range {
-        Range {
-            bits: bits.clamp(1, MAX_EXACT_BITS),
-            signed: true,
-        }
+        Range { bits: bits.clamp(1, MAX_EXACT_BITS), signed: true }
     }
 
     fn limbs(self) -> usize {
@@ -65,10 +59,7 @@ impl Range {
     }
 
     fn grow(self, bits: u32) -> Range {
-        Range {
-            bits: (self.bits + bits).min(MAX_EXACT_BITS),
-            ..self
-        }
+        Range { bits: (self.bits + bits).min(MAX_EXACT_BITS), ..self }
     }
 
     /// True if every value of this range is one of an unsigned field of `bits`.
@@ -139,22 +130,11 @@ impl<'a> Asm<'a> {
         if self.overflow {
             return node.too_large("number of slots", 65_537, 65_536);
         }
-        let Asm {
-            mut code,
-            labels,
-            constant_base,
-            constants,
-            ..
-        } = self;
+        let Asm { mut code, labels, constant_base, constants, .. } = self;
         for op in &mut code {
             op.map_target(|label| labels[label as usize]);
         }
-        Ok(Linked {
-            ops: code,
-            labels,
-            constant_base,
-            constants,
-        })
+        Ok(Linked { ops: code, labels, constant_base, constants })
     }
 
     pub fn label(&mut self) -> Pc {
@@ -215,14 +195,10 @@ impl<'a> Asm<'a> {
     /// The values that `expr` can take.
     pub fn range(&self, expr: &Expr) -> Range {
         match expr {
-            Expr::Const(c) => Range {
-                bits: c.bits,
-                signed: c.negative,
-            },
-            Expr::Field(field) | Expr::HeaderField(_, field) => Range {
-                bits: field.bits.max(1),
-                signed: field.signed,
-            },
+            Expr::Const(c) => Range { bits: c.bits, signed: c.negative },
+            Expr::Field(field) | Expr::HeaderField(_, field) => {
+                Range { bits: field.bits.max(1), signed: field.signed }
+            }
             Expr::Local(index) => Range::unsigned(self.params[*index].bits),
             Expr::Register(register, _) => Range::unsigned(self.register_bits[*register as usize]),
             Expr::Binary(op, left, right) => self.binary_range(*op, left, right),
@@ -255,9 +231,7 @@ impl<'a> Asm<'a> {
                 }
             }
             BinOp::ShiftLeft => match right {
-                Expr::Const(amount) => {
-                    a.grow(amount.small().unwrap_or(MAX_EXACT_BITS).min(MAX_EXACT_BITS))
-                }
+                Expr::Const(amount) => a.grow(amount.small().unwrap_or(MAX_EXACT_BITS).min(MAX_EXACT_BITS)),
                 _ if b.bits >= 13 => a.grow(MAX_EXACT_BITS),
                 _ => a.grow((1 << b.bits) - 1),
             },
@@ -290,10 +264,7 @@ impl<'a> Asm<'a> {
                 left,
                 right,
             ) => {
-                let (a, b) = (
-                    self.low(left, u64::MAX, None),
-                    self.low(right, u64::MAX, None),
-                );
+                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
                 let dst = self.target(dst);
                 self.emit(match op {
                     BinOp::Add => Op::Add { dst, a, b, mask },
@@ -305,10 +276,7 @@ impl<'a> Asm<'a> {
                 dst
             }
             Expr::Binary(BinOp::ShiftLeft, left, right) => {
-                let (a, b) = (
-                    self.low(left, u64::MAX, None),
-                    self.low(right, u64::MAX, None),
-                );
+                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
                 let dst = self.target(dst);
                 self.emit(Op::ShiftLeft { dst, a, b, mask });
                 dst
@@ -319,12 +287,7 @@ impl<'a> Asm<'a> {
                         let right = amount.low() as u8;
                         let a = self.low(left, u64::MAX, None);
                         let dst = self.target(dst);
-                        self.emit(Op::Slice {
-                            dst,
-                            a,
-                            right,
-                            mask,
-                        });
+                        self.emit(Op::Slice { dst, a, right, mask });
                         return dst;
                     }
                 }
@@ -398,41 +361,23 @@ impl<'a> Asm<'a> {
                 let dst = self.temp(range.limbs());
                 let zero = self.constant(0);
                 for limb in 0..range.limbs() as u16 {
-                    self.emit(Op::Move {
-                        dst: dst + limb,
-                        a: zero,
-                    });
+                    self.emit(Op::Move { dst: dst + limb, a: zero });
                 }
-                self.emit(Op::RegisterRead {
-                    dst,
-                    register: *register,
-                    index,
-                });
+                self.emit(Op::RegisterRead { dst, register: *register, index });
                 dst
             }
             Expr::HeaderField(header, field) => {
                 let header = self.header(header);
                 let dst = self.temp(field.limbs());
-                self.emit(Op::LoadField {
-                    dst,
-                    header,
-                    offset: field.slot,
-                    limbs: field.limbs() as u16,
-                });
+                self.emit(Op::LoadField { dst, header, offset: field.slot, limbs: field.limbs() as u16 });
                 dst
             }
             Expr::Binary(op, left, right) => return self.exact_binary(expr, *op, left, right, dst),
             Expr::Not(_) if narrow => {
-                let Expr::Not(inner) = expr else {
-                    unreachable!()
-                };
+                let Expr::Not(inner) = expr else { unreachable!() };
                 let a = self.low(inner, u64::MAX, None);
                 let dst = self.target(dst);
-                self.emit(Op::Not {
-                    dst,
-                    a,
-                    mask: u64::MAX,
-                });
+                self.emit(Op::Not { dst, a, mask: u64::MAX });
                 dst
             }
             Expr::Not(_) => self.low_wide(expr, range.limbs()),
@@ -442,11 +387,7 @@ impl<'a> Asm<'a> {
                     a
                 } else {
                     let dst = self.target(dst);
-                    self.emit(Op::SignExtend {
-                        dst,
-                        a,
-                        bits: *width as u8,
-                    });
+                    self.emit(Op::SignExtend { dst, a, bits: *width as u8 });
                     dst
                 }
             }
@@ -454,26 +395,13 @@ impl<'a> Asm<'a> {
                 let limbs = range.limbs();
                 let a = self.low_wide(inner, limbs);
                 let dst = self.temp(limbs);
-                self.emit(Op::MoveMany {
-                    dst,
-                    a,
-                    count: limbs as u16,
-                });
-                self.emit(Op::WTruncate {
-                    dst,
-                    limbs: limbs as u16,
-                    bits: *width,
-                    signed: true,
-                });
+                self.emit(Op::MoveMany { dst, a, count: limbs as u16 });
+                self.emit(Op::WTruncate { dst, limbs: limbs as u16, bits: *width, signed: true });
                 dst
             }
             Expr::Cast(op, inner, width) => self.saturate(*op, inner, *width),
             Expr::Ternary(cond, left, right) => {
-                let out = if narrow {
-                    self.target(dst)
-                } else {
-                    self.temp(range.limbs())
-                };
+                let out = if narrow { self.target(dst) } else { self.temp(range.limbs()) };
                 let (otherwise, end) = (self.label(), self.label());
                 self.branch(cond, false, otherwise);
                 self.exact_into(left, range, out);
@@ -486,12 +414,7 @@ impl<'a> Asm<'a> {
             Expr::LastIndex(stack) => {
                 let (a, b) = (self.layout.stacks[*stack as usize].next, self.constant(1));
                 let dst = self.target(dst);
-                self.emit(Op::Sub {
-                    dst,
-                    a,
-                    b,
-                    mask: u64::MAX,
-                });
+                self.emit(Op::Sub { dst, a, b, mask: u64::MAX });
                 dst
             }
             Expr::StackSize(stack) => self.layout.stacks[*stack as usize].next,
@@ -501,14 +424,7 @@ impl<'a> Asm<'a> {
         Val { slot, range }
     }
 
-    fn exact_binary(
-        &mut self,
-        expr: &Expr,
-        op: BinOp,
-        left: &Expr,
-        right: &Expr,
-        dst: Option<Slot>,
-    ) -> Val {
+    fn exact_binary(&mut self, expr: &Expr, op: BinOp, left: &Expr, right: &Expr, dst: Option<Slot>) -> Val {
         let range = self.range(expr);
         let limbs = range.limbs();
         let (a_range, b_range) = (self.range(left), self.range(right));
@@ -527,30 +443,17 @@ impl<'a> Asm<'a> {
                 } else {
                     let dst = self.temp(limbs);
                     let (a, signed) = (value.slot, range.signed);
-                    self.emit(Op::WShiftRight {
-                        dst,
-                        a,
-                        b,
-                        limbs: limbs as u16,
-                        signed,
-                    });
+                    self.emit(Op::WShiftRight { dst, a, b, limbs: limbs as u16, signed });
                     dst
                 }
             }
             BinOp::Div | BinOp::Mod => {
                 let common = a_range.join(b_range);
-                let (a, b) = (
-                    self.extended(left, common.limbs()),
-                    self.extended(right, common.limbs()),
-                );
+                let (a, b) = (self.extended(left, common.limbs()), self.extended(right, common.limbs()));
                 let divide = op == BinOp::Div;
                 if common.limbs() == 1 && !common.signed {
                     let dst = self.target(dst);
-                    self.emit(if divide {
-                        Op::DivU { dst, a, b }
-                    } else {
-                        Op::ModU { dst, a, b }
-                    });
+                    self.emit(if divide { Op::DivU { dst, a, b } } else { Op::ModU { dst, a, b } });
                     dst
                 } else {
                     let dst = self.temp(common.limbs());
@@ -577,11 +480,7 @@ impl<'a> Asm<'a> {
             self.low(expr, u64::MAX, Some(dst));
         } else {
             let a = self.low_wide(expr, range.limbs());
-            self.emit(Op::MoveMany {
-                dst,
-                a,
-                count: range.limbs() as u16,
-            });
+            self.emit(Op::MoveMany { dst, a, count: range.limbs() as u16 });
         }
     }
 
@@ -600,64 +499,25 @@ impl<'a> Asm<'a> {
                 let (a, b) = (self.low_wide(left, limbs), self.low_wide(right, limbs));
                 let dst = self.temp(limbs);
                 self.emit(match op {
-                    BinOp::Add => Op::WAdd {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
-                    BinOp::Sub => Op::WSub {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
-                    BinOp::Mul => Op::WMul {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
-                    BinOp::And => Op::WAnd {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
-                    BinOp::Or => Op::WOr {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
-                    _ => Op::WXor {
-                        dst,
-                        a,
-                        b,
-                        limbs: count,
-                    },
+                    BinOp::Add => Op::WAdd { dst, a, b, limbs: count },
+                    BinOp::Sub => Op::WSub { dst, a, b, limbs: count },
+                    BinOp::Mul => Op::WMul { dst, a, b, limbs: count },
+                    BinOp::And => Op::WAnd { dst, a, b, limbs: count },
+                    BinOp::Or => Op::WOr { dst, a, b, limbs: count },
+                    _ => Op::WXor { dst, a, b, limbs: count },
                 });
                 dst
             }
             Expr::Binary(BinOp::ShiftLeft, left, right) => {
                 let (a, b) = (self.low_wide(left, limbs), self.low(right, u64::MAX, None));
                 let dst = self.temp(limbs);
-                self.emit(Op::WShiftLeft {
-                    dst,
-                    a,
-                    b,
-                    limbs: count,
-                });
+                self.emit(Op::WShiftLeft { dst, a, b, limbs: count });
                 dst
             }
             Expr::Not(inner) => {
                 let a = self.low_wide(inner, limbs);
                 let dst = self.temp(limbs);
-                self.emit(Op::WNot {
-                    dst,
-                    a,
-                    limbs: count,
-                });
+                self.emit(Op::WNot { dst, a, limbs: count });
                 dst
             }
             _ => self.extended(expr, limbs),
@@ -696,11 +556,7 @@ impl<'a> Asm<'a> {
             }
             let min = self.constant(if signed_result { !mask64(top) } else { 0 });
             self.emit(Op::MaxS { dst, a, b: min });
-            self.emit(Op::MinS {
-                dst,
-                a: dst,
-                b: max,
-            });
+            self.emit(Op::MinS { dst, a: dst, b: max });
             return dst;
         }
         // Wide: compare with both limits in a signed representation that holds everything.
@@ -708,11 +564,7 @@ impl<'a> Asm<'a> {
         let count = limbs as u16;
         let value = self.low_wide(inner, limbs);
         let dst = self.temp(limbs);
-        self.emit(Op::MoveMany {
-            dst,
-            a: value,
-            count,
-        });
+        self.emit(Op::MoveMany { dst, a: value, count });
         let mut max = vec![0u64; limbs];
         let mut min = vec![0u64; limbs];
         for limb in 0..limbs {
@@ -724,19 +576,9 @@ impl<'a> Asm<'a> {
             let limit = self.wide_constant(limit);
             let (over, keep) = (self.temp(1), self.label());
             let (a, b) = if below { (dst, limit) } else { (limit, dst) };
-            self.emit(Op::WLess {
-                dst: over,
-                a,
-                b,
-                limbs: count,
-                signed: true,
-            });
+            self.emit(Op::WLess { dst: over, a, b, limbs: count, signed: true });
             self.emit(Op::BranchZero { a: over, to: keep });
-            self.emit(Op::MoveMany {
-                dst,
-                a: limit,
-                count,
-            });
+            self.emit(Op::MoveMany { dst, a: limit, count });
             self.bind(keep);
         }
         dst
@@ -799,25 +641,15 @@ impl<'a> Asm<'a> {
             Expr::Or(left, right) => {
                 let (a, b) = (self.truth(left, None), self.truth(right, None));
                 let dst = self.target(dst);
-                self.emit(Op::Or {
-                    dst,
-                    a,
-                    b,
-                    mask: u64::MAX,
-                });
+                self.emit(Op::Or { dst, a, b, mask: u64::MAX });
                 dst
             }
             Expr::ToBool(inner) if self.range(inner).fits_unsigned(1) => {
                 let value = self.exact(inner, dst);
                 self.copied(value.slot, dst)
             }
-            Expr::Compare(op, left, right)
-                if self.range(left).join(self.range(right)).limbs() == 1 =>
-            {
-                let (a, b) = (
-                    self.low(left, u64::MAX, None),
-                    self.low(right, u64::MAX, None),
-                );
+            Expr::Compare(op, left, right) if self.range(left).join(self.range(right)).limbs() == 1 => {
+                let (a, b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
                 let signed = self.range(left).join(self.range(right)).signed;
                 let dst = self.target(dst);
                 let less = |a, b| {
@@ -833,11 +665,7 @@ impl<'a> Asm<'a> {
                     CmpOp::Less => self.emit(less(a, b)),
                     CmpOp::Greater => self.emit(less(b, a)),
                     CmpOp::LessEq | CmpOp::GreaterEq => {
-                        self.emit(if *op == CmpOp::LessEq {
-                            less(b, a)
-                        } else {
-                            less(a, b)
-                        });
+                        self.emit(if *op == CmpOp::LessEq { less(b, a) } else { less(a, b) });
                         self.emit(Op::IsZero { dst, a: dst });
                     }
                 }
@@ -902,76 +730,30 @@ impl<'a> Asm<'a> {
     }
 
     fn branch_on(&mut self, a: Slot, when: bool, to: Pc) {
-        self.emit(if when {
-            Op::BranchNotZero { a, to }
-        } else {
-            Op::BranchZero { a, to }
-        });
+        self.emit(if when { Op::BranchNotZero { a, to } } else { Op::BranchZero { a, to } });
     }
 
     fn branch_compare(&mut self, op: CmpOp, left: &Expr, right: &Expr, when: bool, to: Pc) {
         let common = self.range(left).join(self.range(right));
         if common.limbs() > 1 {
             let limbs = common.limbs() as u16;
-            let (a, b) = (
-                self.low_wide(left, common.limbs()),
-                self.low_wide(right, common.limbs()),
-            );
+            let (a, b) = (self.low_wide(left, common.limbs()), self.low_wide(right, common.limbs()));
             let dst = self.temp(1);
             let signed = common.signed;
             let (op, positive) = match op {
                 CmpOp::Eq => (Op::WEq { dst, a, b, limbs }, true),
                 CmpOp::Ne => (Op::WEq { dst, a, b, limbs }, false),
-                CmpOp::Less => (
-                    Op::WLess {
-                        dst,
-                        a,
-                        b,
-                        limbs,
-                        signed,
-                    },
-                    true,
-                ),
-                CmpOp::GreaterEq => (
-                    Op::WLess {
-                        dst,
-                        a,
-                        b,
-                        limbs,
-                        signed,
-                    },
-                    false,
-                ),
-                CmpOp::Greater => (
-                    Op::WLess {
-                        dst,
-                        a: b,
-                        b: a,
-                        limbs,
-                        signed,
-                    },
-                    true,
-                ),
-                CmpOp::LessEq => (
-                    Op::WLess {
-                        dst,
-                        a: b,
-                        b: a,
-                        limbs,
-                        signed,
-                    },
-                    false,
-                ),
+                CmpOp::Less => (Op::WLess { dst, a, b, limbs, signed }, true),
+                CmpOp::GreaterEq => (Op::WLess { dst, a, b, limbs, signed }, false),
+                CmpOp::Greater => (Op::WLess { dst, a: b, b: a, limbs, signed }, true),
+                CmpOp::LessEq => (Op::WLess { dst, a: b, b: a, limbs, signed }, false),
             };
             self.emit(op);
             self.branch_on(dst, when == positive, to);
             return;
         }
         let is_zero = |expr: &Expr| matches!(expr, Expr::Const(c) if c.low() == 0);
-        let (mut a, mut b) = (
-            self.low(left, u64::MAX, None),
-            self.low(right, u64::MAX, None),
-        );
+        let (mut a, mut b) = (self.low(left, u64::MAX, None), self.low(right, u64::MAX, None));
         let (less, positive) = match op {
             CmpOp::Eq | CmpOp::Ne => {
                 let equal = (op == CmpOp::Eq) == when;
@@ -1007,11 +789,7 @@ impl<'a> Asm<'a> {
             HeaderExpr::StackElement(stack, index) => {
                 let index = self.low(index, u64::MAX, None);
                 let dst = self.temp(1);
-                self.emit(Op::StackElement {
-                    dst,
-                    stack: *stack,
-                    index,
-                });
+                self.emit(Op::StackElement { dst, stack: *stack, index });
                 dst
             }
             HeaderExpr::StackLast(stack) => {
@@ -1026,11 +804,7 @@ impl<'a> Asm<'a> {
                 }
                 let union = self.union(union);
                 let dst = self.temp(1);
-                self.emit(Op::UnionMember {
-                    dst,
-                    union,
-                    member: *member,
-                });
+                self.emit(Op::UnionMember { dst, union, member: *member });
                 dst
             }
             HeaderExpr::Choice(cond, left, right) => {
@@ -1056,11 +830,7 @@ impl<'a> Asm<'a> {
             UnionExpr::StackElement(stack, index) => {
                 let index = self.low(index, u64::MAX, None);
                 let dst = self.temp(1);
-                self.emit(Op::UnionStackElement {
-                    dst,
-                    stack: *stack,
-                    index,
-                });
+                self.emit(Op::UnionStackElement { dst, stack: *stack, index });
                 dst
             }
         }
@@ -1075,25 +845,12 @@ impl<'a> Asm<'a> {
         if field.bits > 64 {
             let limbs = field.limbs();
             let a = self.low_wide(expr, limbs);
-            self.emit(Op::MoveMany {
-                dst: field.slot,
-                a,
-                count: limbs as u16,
-            });
-            let exact = if field.signed {
-                range.fits_signed(field.bits)
-            } else {
-                range.fits_unsigned(field.bits)
-            };
+            self.emit(Op::MoveMany { dst: field.slot, a, count: limbs as u16 });
+            let exact =
+                if field.signed { range.fits_signed(field.bits) } else { range.fits_unsigned(field.bits) };
             if !exact {
-                let (dst, limbs, bits, signed) =
-                    (field.slot, limbs as u16, field.bits, field.signed);
-                self.emit(Op::WTruncate {
-                    dst,
-                    limbs,
-                    bits,
-                    signed,
-                });
+                let (dst, limbs, bits, signed) = (field.slot, limbs as u16, field.bits, field.signed);
+                self.emit(Op::WTruncate { dst, limbs, bits, signed });
             }
         } else if !field.signed {
             self.low(expr, mask64(field.bits), Some(field.slot));
@@ -1101,30 +858,15 @@ impl<'a> Asm<'a> {
             self.low(expr, u64::MAX, Some(field.slot));
         } else {
             let a = self.low(expr, u64::MAX, None);
-            self.emit(Op::SignExtend {
-                dst: field.slot,
-                a,
-                bits: field.bits as u8,
-            });
+            self.emit(Op::SignExtend { dst: field.slot, a, bits: field.bits as u8 });
         }
     }
 
     /// Assigns to a field of a header that is known at run time only; `field` is relative.
     pub fn store_dynamic(&mut self, header: &HeaderExpr, field: FieldRef, expr: &Expr) {
         let temp = self.temp(field.limbs());
-        self.store(
-            FieldRef {
-                slot: temp,
-                ..field
-            },
-            expr,
-        );
+        self.store(FieldRef { slot: temp, ..field }, expr);
         let header = self.header(header);
-        self.emit(Op::StoreField {
-            src: temp,
-            header,
-            offset: field.slot,
-            limbs: field.limbs() as u16,
-        });
+        self.emit(Op::StoreField { src: temp, header, offset: field.slot, limbs: field.limbs() as u16 });
     }
 }

@@ -41,11 +41,7 @@ pub(crate) struct Declarations {
 
 impl Declarations {
     pub fn names(&self, locals: usize) -> Names<'_> {
-        Names {
-            layout: &self.layout,
-            registers: &self.registers,
-            locals,
-        }
+        Names { layout: &self.layout, registers: &self.registers, locals }
     }
 
     /// Offset and limbs of each parameter of an action in the parameter area.
@@ -57,18 +53,14 @@ impl Declarations {
             .map(|param| {
                 let slot = (self.layout.slots + offset) as Slot;
                 offset += limbs_for(param.width_bits).max(1);
-                Param {
-                    slot,
-                    bits: param.width_bits.max(1),
-                }
+                Param { slot, bits: param.width_bits.max(1) }
             })
             .collect()
     }
 }
 
 pub(crate) fn compile(text: &str) -> Load<Program> {
-    let value: Value =
-        serde_json::from_str(text).map_err(|error| LoadError::Syntax(error.to_string()))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| LoadError::Syntax(error.to_string()))?;
     let root = Node::root(&value);
     if !value.is_object() {
         return root.malformed("expected an object");
@@ -85,19 +77,10 @@ pub(crate) fn compile(text: &str) -> Load<Program> {
     let (value_sets, value_set_infos) = load_value_sets(&root)?;
     let (calculations, calculation_plans) = load_calculations(&root, &layout)?;
     let (actions, action_infos) = load_action_infos(&root)?;
-    let words = |info: &ActionInfo| {
-        info.params
-            .iter()
-            .map(|p| limbs_for(p.width_bits).max(1))
-            .sum::<usize>()
-    };
+    let words = |info: &ActionInfo| info.params.iter().map(|p| limbs_for(p.width_bits).max(1)).sum::<usize>();
     let param_words = action_infos.iter().map(words).max().unwrap_or(0);
     if param_words > MAX_PARAM_WORDS {
-        return root.too_large(
-            "words of action parameters",
-            param_words as u64,
-            MAX_PARAM_WORDS as u64,
-        );
+        return root.too_large("words of action parameters", param_words as u64, MAX_PARAM_WORDS as u64);
     }
     let declarations = Declarations {
         layout,
@@ -110,23 +93,14 @@ pub(crate) fn compile(text: &str) -> Load<Program> {
         actions,
         action_infos,
     };
-    let mut asm = Asm::new(
-        &declarations.layout,
-        &declarations.register_bits,
-        param_words,
-    );
+    let mut asm = Asm::new(&declarations.layout, &declarations.register_bits, param_words);
 
     let parser = parser::compile(&root, &declarations, &mut asm)?;
     let action_codes = actions::compile_all(&root, &declarations, &mut asm)?;
     let control = control::compile(&root, &declarations, &mut asm, &meter_targets)?;
     let deparser = checksums::compile_deparser(&root, &declarations, &mut asm)?;
 
-    let Linked {
-        ops,
-        labels,
-        constant_base,
-        constants,
-    } = asm.finish(&root)?;
+    let Linked { ops, labels, constant_base, constants } = asm.finish(&root)?;
     let pc = |label: Pc| labels[label as usize];
     let mut selects = parser.selects;
     for select in &mut selects {
@@ -200,9 +174,7 @@ fn check_version(root: &Node) -> Load<()> {
     };
     let (major, minor) = (version.index(0)?.u64()?, version.index(1)?.u64()?);
     if major != 2 {
-        return Err(LoadError::Version {
-            found: format!("{major}.{minor}"),
-        });
+        return Err(LoadError::Version { found: format!("{major}.{minor}") });
     }
     Ok(())
 }
@@ -211,11 +183,7 @@ fn array_size(node: &Node, cells: &mut u64) -> Load<usize> {
     let size = node.number("size")?;
     *cells = cells.saturating_add(size);
     if *cells > MAX_CELLS {
-        return node.too_large(
-            "number of register, counter and meter cells",
-            *cells,
-            MAX_CELLS,
-        );
+        return node.too_large("number of register, counter and meter cells", *cells, MAX_CELLS);
     }
     Ok(size as usize)
 }
@@ -225,21 +193,14 @@ fn load_registers(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, V
     let mut infos = Vec::new();
     for node in root.list("register_arrays")? {
         let name = node.text("name")?.to_string();
-        let width_bits = node
-            .get("bitwidth")?
-            .bounded("register width in bits", 4_096)? as u32;
+        let width_bits = node.get("bitwidth")?.bounded("register width in bits", 4_096)? as u32;
         if width_bits == 0 {
             return node.malformed("a register of 0 bits");
         }
         let size = array_size(&node, cells)?;
         *cells += (size * (limbs_for(width_bits) - 1)) as u64;
         names.insert(name.clone(), infos.len() as u16);
-        infos.push(RegisterInfo {
-            name,
-            id: node.id("id")?,
-            size,
-            width_bits,
-        });
+        infos.push(RegisterInfo { name, id: node.id("id")?, size, width_bits });
     }
     Ok((names, infos))
 }
@@ -256,21 +217,12 @@ fn load_counters(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, Ve
         };
         let size = if direct { 0 } else { array_size(&node, cells)? };
         names.insert(name.clone(), infos.len() as u16);
-        infos.push(CounterInfo {
-            name,
-            id: node.id("id")?,
-            size,
-            direct_table,
-        });
+        infos.push(CounterInfo { name, id: node.id("id")?, size, direct_table });
     }
     Ok((names, infos))
 }
 
-type Meters = (
-    HashMap<String, u16>,
-    Vec<MeterInfo>,
-    HashMap<String, (u16, FieldRef)>,
-);
+type Meters = (HashMap<String, u16>, Vec<MeterInfo>, HashMap<String, (u16, FieldRef)>);
 
 fn load_meters(root: &Node, layout: &Layout, cells: &mut u64) -> Load<Meters> {
     let mut names = HashMap::new();
@@ -294,20 +246,11 @@ fn load_meters(root: &Node, layout: &Layout, cells: &mut u64) -> Load<Meters> {
         };
         let index = infos.len() as u16;
         if direct {
-            targets.insert(
-                name.clone(),
-                (index, layout.field_at(&node.get("result_target")?)?),
-            );
+            targets.insert(name.clone(), (index, layout.field_at(&node.get("result_target")?)?));
         }
         let size = if direct { 0 } else { array_size(&node, cells)? };
         names.insert(name.clone(), index);
-        infos.push(MeterInfo {
-            name,
-            id: node.id("id")?,
-            unit,
-            size,
-            direct_table,
-        });
+        infos.push(MeterInfo { name, id: node.id("id")?, unit, size, direct_table });
     }
     Ok((names, infos, targets))
 }
@@ -317,20 +260,13 @@ fn load_value_sets(root: &Node) -> Load<(HashMap<String, u16>, Vec<ValueSetInfo>
     let mut infos = Vec::new();
     for node in root.list("parse_vsets")? {
         let name = node.text("name")?.to_string();
-        let width = node
-            .get("compressed_bitwidth")?
-            .bounded("value set width in bits", 16_384)? as u32;
+        let width = node.get("compressed_bitwidth")?.bounded("value set width in bits", 16_384)? as u32;
         let max_size = match node.opt("max_size") {
             Some(size) => size.u64()? as usize,
             None => usize::MAX,
         };
         names.insert(name.clone(), infos.len() as u16);
-        infos.push(ValueSetInfo {
-            name,
-            id: node.id("id")?,
-            max_size,
-            width_bits: vec![width],
-        });
+        infos.push(ValueSetInfo { name, id: node.id("id")?, max_size, width_bits: vec![width] });
     }
     Ok((names, infos))
 }
@@ -358,24 +294,11 @@ pub(crate) fn hash_input(node: &Node, layout: &Layout) -> Load<HashInput> {
     Ok(match node.text("type")? {
         "field" => {
             let field = layout.field_at(&value()?)?;
-            let FieldRef {
-                slot,
-                bits,
-                variable,
-                header,
-                ..
-            } = field;
-            HashInput::Field {
-                slot,
-                bits,
-                variable,
-                header,
-            }
+            let FieldRef { slot, bits, variable, header, .. } = field;
+            HashInput::Field { slot, bits, variable, header }
         }
         "hexstr" => {
-            let bits = node
-                .get("bitwidth")?
-                .bounded("constant width in bits", 16_384)? as u32;
+            let bits = node.get("bitwidth")?.bounded("constant width in bits", 16_384)? as u32;
             let (negative, bytes) = value()?.hex()?;
             let mut limbs = crate::words::from_bytes(&bytes, limbs_for(bits).max(1));
             if negative {
@@ -384,18 +307,13 @@ pub(crate) fn hash_input(node: &Node, layout: &Layout) -> Load<HashInput> {
             }
             HashInput::Constant { limbs, bits }
         }
-        "header" => HashInput::Header {
-            header: layout.header_at(node, value()?.str()?)?,
-        },
+        "header" => HashInput::Header { header: layout.header_at(node, value()?.str()?)? },
         "payload" => HashInput::Payload,
         other => return node.unsupported(format!("calculation input '{other}'")),
     })
 }
 
-fn load_calculations(
-    root: &Node,
-    layout: &Layout,
-) -> Load<(HashMap<String, u16>, Vec<Calculation>)> {
+fn load_calculations(root: &Node, layout: &Layout) -> Load<(HashMap<String, u16>, Vec<Calculation>)> {
     let mut names = HashMap::new();
     let mut plans = Vec::new();
     for node in root.list("calculations")? {
@@ -418,20 +336,14 @@ fn load_action_infos(root: &Node) -> Load<(HashMap<u32, usize>, Vec<ActionInfo>)
         for param in node.list("runtime_data")? {
             params.push(ParamInfo {
                 name: param.text("name")?.to_string(),
-                width_bits: param
-                    .get("bitwidth")?
-                    .bounded("parameter width in bits", 16_384)? as u32,
+                width_bits: param.get("bitwidth")?.bounded("parameter width in bits", 16_384)? as u32,
             });
         }
         let id = node.id("id")?;
         if ids.insert(id, infos.len()).is_some() {
             return node.malformed(format!("a second action with id {id}"));
         }
-        infos.push(ActionInfo {
-            name: node.text("name")?.to_string(),
-            id,
-            params,
-        });
+        infos.push(ActionInfo { name: node.text("name")?.to_string(), id, params });
     }
     if infos.len() > 60_000 {
         return root.too_large("number of actions", infos.len() as u64, 60_000);
@@ -465,8 +377,7 @@ fn load_digests(root: &Node, layout: &Layout) -> Load<(Vec<DigestInfo>, Vec<Dige
         let mut names = Vec::new();
         for element in node.list("elements")? {
             if element.text("type")? != "field" {
-                return element
-                    .unsupported(format!("learn list element '{}'", element.text("type")?));
+                return element.unsupported(format!("learn list element '{}'", element.text("type")?));
             }
             let value = element.get("value")?;
             let field = layout.field_at(&value)?;
@@ -478,11 +389,7 @@ fn load_digests(root: &Node, layout: &Layout) -> Load<(Vec<DigestInfo>, Vec<Dige
             });
             fields.push(field);
         }
-        infos.push(DigestInfo {
-            name: node.text("name")?.to_string(),
-            id,
-            fields: names,
-        });
+        infos.push(DigestInfo { name: node.text("name")?.to_string(), id, fields: names });
         plans.push(DigestPlan { id, fields });
     }
     Ok((infos, plans))

@@ -17,20 +17,11 @@ pub enum LoadError {
     #[error("{at}: {problem}")]
     Malformed { at: String, problem: String },
     #[error("{at}: no {kind} named '{name}' in this program")]
-    UnknownName {
-        at: String,
-        kind: &'static str,
-        name: String,
-    },
+    UnknownName { at: String, kind: &'static str, name: String },
     #[error("{at}: {construct} is not supported")]
     Unsupported { at: String, construct: String },
     #[error("{at}: {what} is {value}, the limit is {limit}")]
-    TooLarge {
-        at: String,
-        what: &'static str,
-        value: u64,
-        limit: u64,
-    },
+    TooLarge { at: String, what: &'static str, value: u64, limit: u64 },
 }
 
 /// The class of a [`ControlError`], in the terms of the canonical gRPC codes.
@@ -52,46 +43,24 @@ pub enum ControlError {
     #[error("no {kind} named '{name}' in this program")]
     Unknown { kind: &'static str, name: String },
     #[error("{owner}: no action '{action}'; valid: {valid}")]
-    UnknownAction {
-        owner: String,
-        action: String,
-        valid: String,
-    },
+    UnknownAction { owner: String, action: String, valid: String },
     #[error("{owner}: action '{action}' takes {expected} parameter(s), got {found}")]
-    ParamCount {
-        owner: String,
-        action: String,
-        expected: usize,
-        found: usize,
-    },
+    ParamCount { owner: String, action: String, expected: usize, found: usize },
     #[error("{owner}: the value of {what} needs more than its {width_bits} bits")]
-    ValueTooWide {
-        owner: String,
-        what: String,
-        width_bits: u32,
-    },
+    ValueTooWide { owner: String, what: String, width_bits: u32 },
     #[error("table '{table}': the key has {expected} field(s), got {found}")]
-    KeyCount {
-        table: String,
-        expected: usize,
-        found: usize,
-    },
+    KeyCount { table: String, expected: usize, found: usize },
     #[error("table '{table}': key field '{field}' is matched as {expected}, got {found}")]
-    MatchKind {
-        table: String,
-        field: String,
-        expected: &'static str,
-        found: &'static str,
-    },
+    MatchKind { table: String, field: String, expected: &'static str, found: &'static str },
     #[error("table '{table}': key field '{field}': {problem}")]
-    BadMatch {
-        table: String,
-        field: String,
-        problem: String,
-    },
-    #[error("table '{table}': an entry with ternary, range or optional fields needs a priority greater than 0")]
+    BadMatch { table: String, field: String, problem: String },
+    #[error(
+        "table '{table}': an entry with ternary, range or optional fields needs a priority greater than 0"
+    )]
     PriorityMissing { table: String },
-    #[error("table '{table}': an entry without ternary, range or optional fields has priority 0, got {priority}")]
+    #[error(
+        "table '{table}': an entry without ternary, range or optional fields has priority 0, got {priority}"
+    )]
     PrioritySuperfluous { table: String, priority: i32 },
     #[error("{owner}: the entry exists already")]
     Exists { owner: String },
@@ -104,11 +73,7 @@ pub enum ControlError {
     #[error("table '{table}': its default action is const in the program")]
     ConstDefault { table: String },
     #[error("{owner}: index {index} is out of range; valid: 0 to {last}")]
-    IndexOutOfRange {
-        owner: String,
-        index: u64,
-        last: u64,
-    },
+    IndexOutOfRange { owner: String, index: u64, last: u64 },
     #[error("{owner}: {problem}")]
     Invalid { owner: String, problem: String },
     #[error("{owner}: {problem}")]
@@ -119,9 +84,7 @@ impl ControlError {
     /// The gRPC class of this error.
     pub fn kind(&self) -> ControlErrorKind {
         match self {
-            ControlError::Unknown { .. } | ControlError::NotFound { .. } => {
-                ControlErrorKind::NotFound
-            }
+            ControlError::Unknown { .. } | ControlError::NotFound { .. } => ControlErrorKind::NotFound,
             ControlError::UnknownAction { .. }
             | ControlError::ParamCount { .. }
             | ControlError::KeyCount { .. }

@@ -26,11 +26,7 @@ impl Const {
         if negative {
             words::negate(&mut limbs);
         }
-        Const {
-            limbs,
-            bits: bits.max(1),
-            negative,
-        }
+        Const { limbs, bits: bits.max(1), negative }
     }
 
     pub fn from_u64(value: u64) -> Const {
@@ -264,10 +260,7 @@ impl Names<'_> {
     pub fn stack_field(&self, node: &Node, stack: u16, name: &str) -> Load<Expr> {
         let header = self.layout.stacks[stack as usize].headers[0];
         match self.layout.field_of(header, name) {
-            Some(field) => Ok(Expr::HeaderField(
-                HeaderExpr::StackLast(stack),
-                self.relative(header, field),
-            )),
+            Some(field) => Ok(Expr::HeaderField(HeaderExpr::StackLast(stack), self.relative(header, field))),
             // p4c writes a reference to the whole header like this.
             None if name == "last" => Ok(Expr::Header(HeaderExpr::StackLast(stack))),
             None => node.unknown("field", name),
@@ -307,11 +300,7 @@ impl Names<'_> {
     /// Turns a field of `header` into an offset within a block.
     fn relative(&self, header: u16, field: FieldRef) -> FieldRef {
         let base = self.layout.headers[header as usize].base;
-        FieldRef {
-            slot: field.slot - base,
-            header: u16::MAX,
-            ..field
-        }
+        FieldRef { slot: field.slot - base, header: u16::MAX, ..field }
     }
 
     fn operation(&self, node: &Node, depth: usize) -> Load<Expr> {
@@ -341,9 +330,9 @@ impl Names<'_> {
         };
         let cast = |this: &Self, op: CastOp| -> Load<Expr> {
             match *data(this, "right")? {
-                Expr::Const(width) if width.small().is_some_and(|w| w > 0 && w <= 16_384) => Ok(
-                    Expr::Cast(op, data(this, "left")?, width.small().unwrap_or(1)),
-                ),
+                Expr::Const(width) if width.small().is_some_and(|w| w > 0 && w <= 16_384) => {
+                    Ok(Expr::Cast(op, data(this, "left")?, width.small().unwrap_or(1)))
+                }
                 _ => right_node.unsupported("a cast to a width that is not constant"),
             }
         };
@@ -387,14 +376,9 @@ impl Names<'_> {
                 let right = Box::new(right(self)?);
                 if let (Expr::Header(left), Expr::Header(right)) = (left.as_ref(), right.as_ref()) {
                     let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
-                    return Ok(Expr::Header(HeaderExpr::Choice(
-                        truth(self, "cond")?,
-                        left,
-                        right,
-                    )));
+                    return Ok(Expr::Header(HeaderExpr::Choice(truth(self, "cond")?, left, right)));
                 }
-                if left.ty() != right.ty() || !matches!(left.ty(), ExprType::Data | ExprType::Bool)
-                {
+                if left.ty() != right.ty() || !matches!(left.ty(), ExprType::Data | ExprType::Bool) {
                     return node.unsupported("'?' over operands of these types");
                 }
                 Expr::Ternary(truth(self, "cond")?, left, right)
@@ -427,8 +411,7 @@ impl Names<'_> {
                 };
                 let member = right_node.u64()?;
                 if member as usize >= self.some_union(&union).len() {
-                    return right_node
-                        .unknown("header union member with index", &member.to_string());
+                    return right_node.unknown("header union member with index", &member.to_string());
                 }
                 Expr::Header(HeaderExpr::UnionMember(Box::new(union), member as u16))
             }
@@ -444,9 +427,7 @@ impl Names<'_> {
                         }) =>
                     {
                         let index = index.small().unwrap_or(0) as usize;
-                        Expr::Header(HeaderExpr::Header(
-                            self.layout.stacks[stack as usize].headers[index],
-                        ))
+                        Expr::Header(HeaderExpr::Header(self.layout.stacks[stack as usize].headers[index]))
                     }
                     index => Expr::Header(HeaderExpr::StackElement(stack, Box::new(index))),
                 }
@@ -477,9 +458,7 @@ impl Names<'_> {
             (Expr::Header(left), Expr::Header(right)) => Expr::HeaderEq(left, right),
             (Expr::Union(left), Expr::Union(right)) => Expr::UnionEq(left, right),
             (left, right) => match (left.ty(), right.ty()) {
-                (ExprType::Data, ExprType::Data) => {
-                    Expr::Compare(CmpOp::Eq, Box::new(left), Box::new(right))
-                }
+                (ExprType::Data, ExprType::Data) => Expr::Compare(CmpOp::Eq, Box::new(left), Box::new(right)),
                 (ExprType::Bool, ExprType::Bool) => Expr::BoolEq(Box::new(left), Box::new(right)),
                 // p4c mixes one-bit fields with truth values here and there.
                 (ExprType::Bool, ExprType::Data) => {
@@ -515,9 +494,7 @@ impl Names<'_> {
     fn some_union(&self, union: &UnionExpr) -> &[u16] {
         let index = match union {
             UnionExpr::Union(union) => *union,
-            UnionExpr::StackElement(stack, _) => {
-                self.layout.union_stacks[*stack as usize].unions[0]
-            }
+            UnionExpr::StackElement(stack, _) => self.layout.union_stacks[*stack as usize].unions[0],
         };
         &self.layout.unions[index as usize].headers
     }
@@ -528,8 +505,6 @@ fn typed(node: &Node, expr: Expr, expected: ExprType) -> Load<Expr> {
         (found, expected) if found == expected => Ok(expr),
         (ExprType::Bool, ExprType::Data) => Ok(Expr::FromBool(Box::new(expr))),
         (ExprType::Data, ExprType::Bool) => Ok(Expr::ToBool(Box::new(expr))),
-        (found, expected) => node.malformed(format!(
-            "expected a {expected:?} expression, found {found:?}"
-        )),
+        (found, expected) => node.malformed(format!("expected a {expected:?} expression, found {found:?}")),
     }
 }

@@ -1,7 +1,7 @@
 //! Hash algorithms over byte strings, with the parameters of simple_switch.
 
-use crate::ir::HashAlgorithm;
-use crate::layout::{HeaderShape, Slot};
+use crate::ir::{HashAlgorithm, HashInput};
+use crate::layout::{HeaderShape, Layout, Slot};
 use crate::rng::Rng;
 use crate::wire::{self, Regs};
 
@@ -13,11 +13,7 @@ const fn reflected_table(polynomial: u64, width: u32) -> [u64; 256] {
         let mut rest = byte as u64;
         let mut bit = 0;
         while bit < 8 {
-            rest = if rest & 1 == 1 {
-                rest >> 1 ^ reflected
-            } else {
-                rest >> 1
-            };
+            rest = if rest & 1 == 1 { rest >> 1 ^ reflected } else { rest >> 1 };
             bit += 1;
         }
         table[byte] = rest;
@@ -35,11 +31,7 @@ const fn direct_table(polynomial: u64, width: u32) -> [u64; 256] {
         let mut rest = (byte as u64) << (width - 8);
         let mut bit = 0;
         while bit < 8 {
-            rest = if rest & top != 0 {
-                rest << 1 ^ polynomial
-            } else {
-                rest << 1
-            };
+            rest = if rest & top != 0 { rest << 1 ^ polynomial } else { rest << 1 };
             bit += 1;
         }
         table[byte] = rest & mask;
@@ -55,9 +47,7 @@ static CCITT: [u64; 256] = direct_table(0x1021, 16);
 static CRC8: [u64; 256] = direct_table(0x07, 8);
 
 fn reflected(table: &[u64; 256], initial: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(initial, |rest, &byte| {
-        rest >> 8 ^ table[(rest as u8 ^ byte) as usize]
-    })
+    bytes.iter().fold(initial, |rest, &byte| rest >> 8 ^ table[(rest as u8 ^ byte) as usize])
 }
 
 fn direct(table: &[u64; 256], width: u32, initial: u64, bytes: &[u8]) -> u64 {
@@ -86,9 +76,7 @@ pub(crate) fn csum16(bytes: &[u8]) -> u64 {
 
 fn xor(bytes: &[u8], size: usize) -> u64 {
     bytes.chunks(size).fold(0, |sum, chunk| {
-        let word = chunk
-            .iter()
-            .fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        let word = chunk.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         sum ^ word << (8 * (size - chunk.len()))
     })
 }
@@ -105,47 +93,54 @@ pub(crate) fn hash(algorithm: HashAlgorithm, bytes: &[u8], rng: &mut Rng) -> u64
         HashAlgorithm::Csum16 => csum16(bytes),
         HashAlgorithm::Xor16 => xor(bytes, 2),
         HashAlgorithm::Xor32 => xor(bytes, 4),
-        HashAlgorithm::Identity => bytes
-            .iter()
-            .take(8)
-            .fold(0u64, |word, &byte| word << 8 | u64::from(byte)),
+        HashAlgorithm::Identity => bytes.iter().take(8).fold(0u64, |word, &byte| word << 8 | u64::from(byte)),
         HashAlgorithm::Random => rng.next(),
     }
 }
 
-/// Appends bit strings to a byte buffer.
+/// Appends bit strings to a byte buffer; the last byte is padded with zeros when the writer goes.
 pub(crate) struct BitWriter<'b> {
     bytes: &'b mut Vec<u8>,
-    /// Bits of the last byte that are in use, 0 = whole bytes only.
-    used: u32,
+    /// Bits that do not fill a byte yet, and their number.
+    pending: u64,
+    count: u32,
 }
 
 impl<'b> BitWriter<'b> {
     pub fn new(bytes: &'b mut Vec<u8>) -> BitWriter<'b> {
-        BitWriter { bytes, used: 0 }
+        BitWriter { bytes, pending: 0, count: 0 }
     }
 
     /// The low `bits` (at most 64) of `value`.
+    #[inline]
     pub fn word(&mut self, value: u64, bits: u32) {
-        let mut left = bits;
-        let value = value & crate::words::mask64(bits);
-        while left > 0 {
-            if self.used == 0 {
-                self.bytes.push(0);
-            }
-            let take = left.min(8 - self.used);
-            let part = (value >> (left - take)) as u8 & ((1u16 << take) - 1) as u8;
-            if let Some(last) = self.bytes.last_mut() {
-                *last |= part << (8 - self.used - take);
-            }
-            self.used = (self.used + take) % 8;
-            left -= take;
+        if bits == 0 {
+            return;
         }
+        if self.count + bits > 64 {
+            let rest = bits - (64 - self.count);
+            self.word(value >> rest, bits - rest);
+            return self.word(value, rest);
+        }
+        let kept = if bits == 64 { 0 } else { self.pending << bits };
+        self.pending = kept | value & crate::words::mask64(bits);
+        self.count += bits;
+        if self.count % 8 == 0 {
+            let bytes = (self.count / 8) as usize;
+            self.bytes.extend_from_slice(&self.pending.to_be_bytes()[8 - bytes..]);
+            self.pending = 0;
+            self.count = 0;
+        }
+    }
+
+    fn pad(&mut self) {
+        let missing = (8 - self.count % 8) % 8;
+        self.word(0, missing);
     }
 
     /// A whole header; what comes before it is whole bytes, or is padded to them.
     pub fn header(&mut self, shape: &HeaderShape, base: Slot, regs: &Regs) {
-        self.used = 0;
+        self.pad();
         wire::write(shape, base, regs, self.bytes);
     }
 
@@ -158,6 +153,12 @@ impl<'b> BitWriter<'b> {
             self.word(limbs.get(limb as usize).copied().unwrap_or(0), take);
             left -= take;
         }
+    }
+}
+
+impl Drop for BitWriter<'_> {
+    fn drop(&mut self) {
+        self.pad();
     }
 }
 
@@ -176,6 +177,49 @@ pub(crate) fn read_bits(bytes: &[u8], first: usize, bits: u32) -> u64 {
         left -= take;
     }
     value
+}
+
+/// Collects the input of a calculation as bytes.
+pub(crate) fn hash_input(
+    layout: &Layout,
+    input: &[HashInput],
+    regs: &Regs,
+    payload: &[u8],
+    bytes: &mut Vec<u8>,
+) {
+    bytes.clear();
+    let mut with_payload = false;
+    let mut writer = BitWriter::new(bytes);
+    for item in input {
+        match item {
+            HashInput::Field { slot, bits, variable, header, .. } => {
+                let place = &layout.headers[*header as usize];
+                if regs[place.base as usize] == 0 {
+                    continue;
+                }
+                let slot = *slot as usize;
+                if *bits <= 64 && !variable {
+                    writer.word(regs[slot], *bits);
+                } else {
+                    let limbs = crate::words::limbs_for(*bits).max(1);
+                    let bits = if *variable { regs[slot - 1] as u32 } else { *bits };
+                    writer.wide(&regs[slot..slot + limbs], bits);
+                }
+            }
+            HashInput::Constant { limbs, bits } => writer.wide(limbs, *bits),
+            HashInput::Header { header } => {
+                let place = &layout.headers[*header as usize];
+                if regs[place.base as usize] != 0 {
+                    writer.header(layout.shape_of(*header), place.base, regs);
+                }
+            }
+            HashInput::Payload => with_payload = true,
+        }
+    }
+    drop(writer);
+    if with_payload {
+        bytes.extend_from_slice(payload);
+    }
 }
 
 #[cfg(test)]
@@ -206,6 +250,7 @@ mod tests {
         writer.word(0b101, 3);
         writer.word(0x1234_5678_9abc_def0, 61);
         writer.wide(&[0x1122, 0x3], 66);
+        drop(writer);
         assert_eq!(read_bits(&bytes, 0, 3), 0b101);
         assert_eq!(read_bits(&bytes, 3, 61), 0x1234_5678_9abc_def0);
         assert_eq!(read_bits(&bytes, 64, 2), 0x3);

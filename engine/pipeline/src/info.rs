@@ -99,12 +99,9 @@ pub struct TableInfo {
 impl TableInfo {
     /// True when entries carry a priority.
     pub fn needs_priority(&self) -> bool {
-        self.key.iter().any(|key| {
-            matches!(
-                key.kind,
-                MatchKind::Ternary | MatchKind::Range | MatchKind::Optional
-            )
-        })
+        self.key
+            .iter()
+            .any(|key| matches!(key.kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional))
     }
 }
 

@@ -26,10 +26,7 @@ pub(crate) struct Path(Option<Rc<Link>>);
 
 impl Path {
     fn join(&self, step: Step) -> Path {
-        Path(Some(Rc::new(Link {
-            parent: self.clone(),
-            step,
-        })))
+        Path(Some(Rc::new(Link { parent: self.clone(), step })))
     }
 
     fn render(&self, text: &mut String) {
@@ -59,10 +56,7 @@ pub(crate) struct Node<'a> {
 
 impl<'a> Node<'a> {
     pub fn root(value: &'a Value) -> Node<'a> {
-        Node {
-            value,
-            path: Path(None),
-        }
+        Node { value, path: Path(None) }
     }
 
     /// The path as text, for messages.
@@ -76,54 +70,33 @@ impl<'a> Node<'a> {
     }
 
     pub fn malformed<T>(&self, problem: impl Into<String>) -> Load<T> {
-        Err(LoadError::Malformed {
-            at: self.at(),
-            problem: problem.into(),
-        })
+        Err(LoadError::Malformed { at: self.at(), problem: problem.into() })
     }
 
     pub fn unsupported<T>(&self, construct: impl Into<String>) -> Load<T> {
-        Err(LoadError::Unsupported {
-            at: self.at(),
-            construct: construct.into(),
-        })
+        Err(LoadError::Unsupported { at: self.at(), construct: construct.into() })
     }
 
     pub fn unknown<T>(&self, kind: &'static str, name: &str) -> Load<T> {
-        Err(LoadError::UnknownName {
-            at: self.at(),
-            kind,
-            name: name.to_string(),
-        })
+        Err(LoadError::UnknownName { at: self.at(), kind, name: name.to_string() })
     }
 
     pub fn too_large<T>(&self, what: &'static str, value: u64, limit: u64) -> Load<T> {
-        Err(LoadError::TooLarge {
-            at: self.at(),
-            what,
-            value,
-            limit,
-        })
+        Err(LoadError::TooLarge { at: self.at(), what, value, limit })
     }
 
     /// Member `key`, absent when missing or null.
     pub fn opt(&self, key: &str) -> Option<Node<'a>> {
         match self.value.get(key) {
             None | Some(Value::Null) => None,
-            Some(value) => Some(Node {
-                value,
-                path: self.path.join(Step::Key(key.to_string())),
-            }),
+            Some(value) => Some(Node { value, path: self.path.join(Step::Key(key.to_string())) }),
         }
     }
 
     pub fn get(&self, key: &str) -> Load<Node<'a>> {
         match self.opt(key) {
             Some(node) => Ok(node),
-            None => Err(LoadError::Missing {
-                at: self.at(),
-                what: format!("'{key}'"),
-            }),
+            None => Err(LoadError::Missing { at: self.at(), what: format!("'{key}'") }),
         }
     }
 
@@ -133,10 +106,7 @@ impl<'a> Node<'a> {
             Value::Array(values) => Ok(values
                 .iter()
                 .enumerate()
-                .map(|(index, value)| Node {
-                    value,
-                    path: self.path.join(Step::Index(index)),
-                })
+                .map(|(index, value)| Node { value, path: self.path.join(Step::Index(index)) })
                 .collect()),
             _ => self.malformed("expected an array"),
         }
@@ -152,14 +122,8 @@ impl<'a> Node<'a> {
 
     pub fn index(&self, index: usize) -> Load<Node<'a>> {
         match self.value.get(index) {
-            Some(value) => Ok(Node {
-                value,
-                path: self.path.join(Step::Index(index)),
-            }),
-            None => Err(LoadError::Missing {
-                at: self.at(),
-                what: format!("element {index}"),
-            }),
+            Some(value) => Ok(Node { value, path: self.path.join(Step::Index(index)) }),
+            None => Err(LoadError::Missing { at: self.at(), what: format!("element {index}") }),
         }
     }
 
@@ -229,10 +193,7 @@ impl<'a> Node<'a> {
         if let [c] = head {
             bytes.push(nibble(*c));
         }
-        bytes.extend(
-            tail.chunks_exact(2)
-                .map(|pair| nibble(pair[0]) << 4 | nibble(pair[1])),
-        );
+        bytes.extend(tail.chunks_exact(2).map(|pair| nibble(pair[0]) << 4 | nibble(pair[1])));
         Ok((negative, bytes))
     }
 

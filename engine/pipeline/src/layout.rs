@@ -64,7 +64,9 @@ pub(crate) struct FieldShape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     pub offset: u16,
-    pub first_bit: u32,
+    /// First byte in the header, and bits before the piece in it.
+    pub start: u16,
+    pub lead: u8,
     pub bits: u8,
     /// The piece holds the sign of a signed field.
     pub signed: bool,
@@ -189,17 +191,11 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub fn load(root: &Node) -> Load<Layout> {
-        let mut layout = Layout {
-            slots: packet_slot::COUNT as usize,
-            ..Layout::default()
-        };
+        let mut layout = Layout { slots: packet_slot::COUNT as usize, ..Layout::default() };
         let mut shape_names = HashMap::new();
         for node in root.list("header_types")? {
             let shape = load_shape(&node)?;
-            if shape_names
-                .insert(shape.name.clone(), layout.shapes.len())
-                .is_some()
-            {
+            if shape_names.insert(shape.name.clone(), layout.shapes.len()).is_some() {
                 return node.malformed(format!("a second header type '{}'", shape.name));
             }
             layout.shapes.push(shape);
@@ -230,11 +226,7 @@ impl Layout {
 
     /// Headers of a stack lie one after the other in the order of the stack, whatever the order
     /// of the JSON list, so the placement follows stacks first.
-    fn load_headers(
-        &mut self,
-        root: &Node,
-        shapes: &HashMap<String, usize>,
-    ) -> Load<HashMap<u64, u16>> {
+    fn load_headers(&mut self, root: &Node, shapes: &HashMap<String, usize>) -> Load<HashMap<u64, u16>> {
         let mut ids = HashMap::new();
         for node in root.list("headers")? {
             let name = node.text("name")?;
@@ -244,23 +236,14 @@ impl Layout {
             };
             let metadata = node.flag("metadata")?;
             if !metadata && self.shapes[shape].fixed_bits % 8 != 0 {
-                return node.unsupported(format!(
-                    "a header of {} bits",
-                    self.shapes[shape].fixed_bits
-                ));
+                return node.unsupported(format!("a header of {} bits", self.shapes[shape].fixed_bits));
             }
             let index = self.headers.len() as u16;
             if ids.insert(node.number("id")?, index).is_some() {
                 return node.malformed("a second header with this id");
             }
             self.header_names.insert(name.to_string(), index);
-            self.headers.push(HeaderPlace {
-                name: name.to_string(),
-                shape,
-                base: 0,
-                metadata,
-                union: None,
-            });
+            self.headers.push(HeaderPlace { name: name.to_string(), shape, base: 0, metadata, union: None });
             if self.headers.len() > 16_000 {
                 return node.too_large("number of headers", self.headers.len() as u64, 16_000);
             }
@@ -306,9 +289,9 @@ impl Layout {
                 let index = ids.get(&id.u64()?).copied().unwrap_or(0);
                 let place = &self.headers[index as usize];
                 let stride = self.shapes[shape].slots;
-                let expected = headers.first().map(|&first: &u16| {
-                    self.headers[first as usize].base + stride * headers.len() as u16
-                });
+                let expected = headers
+                    .first()
+                    .map(|&first: &u16| self.headers[first as usize].base + stride * headers.len() as u16);
                 if place.shape != shape || expected.is_some_and(|base| base != place.base) {
                     return id.malformed("header does not fit the stack");
                 }
@@ -318,13 +301,8 @@ impl Layout {
                 return node.malformed("an empty header stack");
             }
             let next = self.take_slots(&node, 1)?;
-            self.stack_names
-                .insert(name.to_string(), self.stacks.len() as u16);
-            self.stacks.push(StackPlace {
-                shape,
-                headers,
-                next,
-            });
+            self.stack_names.insert(name.to_string(), self.stacks.len() as u16);
+            self.stacks.push(StackPlace { shape, headers, next });
         }
         Ok(())
     }
@@ -351,10 +329,7 @@ impl Layout {
         }
         let union_type_of = |node: &Node| {
             let name = node.text("union_type")?;
-            types
-                .get(name)
-                .copied()
-                .map_or_else(|| node.unknown("header union type", name), Ok)
+            types.get(name).copied().map_or_else(|| node.unknown("header union type", name), Ok)
         };
         let mut union_ids = HashMap::new();
         for node in root.list("header_unions")? {
@@ -373,12 +348,8 @@ impl Layout {
                 headers.push(header);
             }
             union_ids.insert(node.number("id")?, index as u16);
-            self.union_names
-                .insert(node.text("name")?.to_string(), index as u16);
-            self.unions.push(UnionPlace {
-                union_type,
-                headers,
-            });
+            self.union_names.insert(node.text("name")?.to_string(), index as u16);
+            self.unions.push(UnionPlace { union_type, headers });
         }
         for node in root.list("header_union_stacks")? {
             let union_type = union_type_of(&node)?;
@@ -396,13 +367,8 @@ impl Layout {
             }
             let next = self.take_slots(&node, 1)?;
             let name = node.text("name")?.to_string();
-            self.union_stack_names
-                .insert(name, self.union_stacks.len() as u16);
-            self.union_stacks.push(UnionStackPlace {
-                union_type,
-                unions,
-                next,
-            });
+            self.union_stack_names.insert(name, self.union_stacks.len() as u16);
+            self.union_stacks.push(UnionStackPlace { union_type, unions, next });
         }
         Ok(())
     }
@@ -421,17 +387,9 @@ impl Layout {
     pub fn field_of(&self, header: u16, name: &str) -> Option<FieldRef> {
         let place = &self.headers[header as usize];
         if name == "$valid$" {
-            return Some(FieldRef {
-                slot: place.base,
-                bits: 1,
-                signed: false,
-                variable: false,
-                header,
-            });
+            return Some(FieldRef { slot: place.base, bits: 1, signed: false, variable: false, header });
         }
-        self.shapes[place.shape]
-            .field(name)
-            .map(|field| self.field_ref(header, field))
+        self.shapes[place.shape].field(name).map(|field| self.field_ref(header, field))
     }
 
     pub fn field_ref(&self, header: u16, field: &FieldShape) -> FieldRef {
@@ -446,31 +404,19 @@ impl Layout {
     }
 
     pub fn header_at(&self, node: &Node, name: &str) -> Load<u16> {
-        self.header_names
-            .get(name)
-            .copied()
-            .map_or_else(|| node.unknown("header", name), Ok)
+        self.header_names.get(name).copied().map_or_else(|| node.unknown("header", name), Ok)
     }
 
     pub fn stack_at(&self, node: &Node, name: &str) -> Load<u16> {
-        self.stack_names
-            .get(name)
-            .copied()
-            .map_or_else(|| node.unknown("header stack", name), Ok)
+        self.stack_names.get(name).copied().map_or_else(|| node.unknown("header stack", name), Ok)
     }
 
     pub fn union_at(&self, node: &Node, name: &str) -> Load<u16> {
-        self.union_names
-            .get(name)
-            .copied()
-            .map_or_else(|| node.unknown("header union", name), Ok)
+        self.union_names.get(name).copied().map_or_else(|| node.unknown("header union", name), Ok)
     }
 
     pub fn union_stack_at(&self, node: &Node, name: &str) -> Load<u16> {
-        self.union_stack_names
-            .get(name)
-            .copied()
-            .map_or_else(|| node.unknown("header union stack", name), Ok)
+        self.union_stack_names.get(name).copied().map_or_else(|| node.unknown("header union stack", name), Ok)
     }
 
     /// A field that the target knows as `header.field`, through aliases first.
@@ -549,25 +495,12 @@ fn load_shape(node: &Node) -> Load<HeaderShape> {
         shape.fixed_bits += bits;
         widths.push(bits);
         if shape.fixed_bits as u64 > MAX_FIELD_BITS * 8 {
-            return field.too_large(
-                "header width in bits",
-                u64::from(shape.fixed_bits),
-                MAX_FIELD_BITS * 8,
-            );
+            return field.too_large("header width in bits", u64::from(shape.fixed_bits), MAX_FIELD_BITS * 8);
         }
     }
     for (index, field) in node.list("fields")?.iter().enumerate() {
-        let signed = field
-            .value
-            .get(2)
-            .and_then(|v| v.as_bool())
-            .unwrap_or(false);
-        if field
-            .value
-            .get(3)
-            .and_then(|v| v.as_bool())
-            .unwrap_or(false)
-        {
+        let signed = field.value.get(2).and_then(|v| v.as_bool()).unwrap_or(false);
+        if field.value.get(3).and_then(|v| v.as_bool()).unwrap_or(false) {
             return field.unsupported("a saturating field");
         }
         let variable = shape.variable == Some(index);
@@ -593,11 +526,7 @@ fn load_shape(node: &Node) -> Load<HeaderShape> {
         });
         shape.slots += limbs_for(bits).max(1) as u16;
         if shape.slots as usize > MAX_PHV_SLOTS / 2 {
-            return field.too_large(
-                "header size in words",
-                u64::from(shape.slots),
-                MAX_PHV_SLOTS as u64 / 2,
-            );
+            return field.too_large("header size in words", u64::from(shape.slots), MAX_PHV_SLOTS as u64 / 2);
         }
     }
     if shape.variable.is_none() {
@@ -616,7 +545,8 @@ fn plan_wire(shape: &mut HeaderShape) {
             let bits = left - limb * 64;
             shape.pieces.push(Piece {
                 offset: field.offset + limb as u16,
-                first_bit: bit,
+                start: (bit / 8) as u16,
+                lead: (bit % 8) as u8,
                 bits: bits as u8,
                 signed: field.signed && left == field.bits,
             });
@@ -626,11 +556,7 @@ fn plan_wire(shape: &mut HeaderShape) {
     }
     // Greedy: a chunk ends at the last piece boundary on a whole byte within 64 bits, or, where
     // there is none, within a piece at 64 bits.
-    let pieces: Vec<(u16, u32)> = shape
-        .pieces
-        .iter()
-        .map(|p| (p.offset, u32::from(p.bits)))
-        .collect();
+    let pieces: Vec<(u16, u32)> = shape.pieces.iter().map(|p| (p.offset, u32::from(p.bits))).collect();
     let (mut index, mut used) = (0, 0);
     while index < pieces.len() {
         let (mut total, mut best, mut at) = (0, 0, index);
@@ -663,10 +589,6 @@ fn plan_wire(shape: &mut HeaderShape) {
                 index += 1;
             }
         }
-        shape.chunks.push(Chunk {
-            from,
-            to: shape.parts.len() as u16,
-            bytes: size.div_ceil(8) as u8,
-        });
+        shape.chunks.push(Chunk { from, to: shape.parts.len() as u16, bytes: size.div_ceil(8) as u8 });
     }
 }

@@ -86,8 +86,7 @@ impl RangePattern {
         let from = self.word as usize;
         match key.get(from..from + self.low.len()) {
             Some(value) => {
-                !crate::words::less(value, &self.low, false)
-                    && !crate::words::less(&self.high, value, false)
+                !crate::words::less(value, &self.low, false) && !crate::words::less(&self.high, value, false)
             }
             None => false,
         }
@@ -114,10 +113,7 @@ pub(crate) struct Masked<K> {
 
 impl<K: PackedKey> Masked<K> {
     fn new() -> Masked<K> {
-        Masked {
-            groups: Vec::new(),
-            chain: Vec::new(),
-        }
+        Masked { groups: Vec::new(), chain: Vec::new() }
     }
 
     #[inline]
@@ -142,8 +138,7 @@ impl<K: PackedKey> Masked<K> {
     }
 
     fn sort(&mut self) {
-        self.groups
-            .sort_by_key(|group| std::cmp::Reverse(group.best));
+        self.groups.sort_by_key(|group| std::cmp::Reverse(group.best));
     }
 
     fn insert(&mut self, value: K, mask: K, priority: i32, id: u32) {
@@ -153,12 +148,7 @@ impl<K: PackedKey> Masked<K> {
         let at = match self.groups.iter().position(|group| group.mask == mask) {
             Some(at) => at,
             None => {
-                self.groups.push(Group {
-                    mask,
-                    best: priority,
-                    heads: FxHashMap::default(),
-                    len: 0,
-                });
+                self.groups.push(Group { mask, best: priority, heads: FxHashMap::default(), len: 0 });
                 self.groups.len() - 1
             }
         };
@@ -286,13 +276,7 @@ impl<K: PackedKey> Matcher<K> {
                 let at = list.partition_point(|entry| {
                     entry.priority > priority || entry.priority == priority && entry.id < id
                 });
-                let entry = Ranged {
-                    value,
-                    mask,
-                    ranges: pattern.ranges.clone(),
-                    priority,
-                    id,
-                };
+                let entry = Ranged { value, mask, ranges: pattern.ranges.clone(), priority, id };
                 list.insert(at, entry);
             }
         }
@@ -333,11 +317,7 @@ mod tests {
     use super::*;
 
     fn pattern(value: u64, mask: u64) -> Pattern {
-        Pattern {
-            value: vec![value & mask],
-            mask: vec![mask],
-            ranges: Vec::new(),
-        }
+        Pattern { value: vec![value & mask], mask: vec![mask], ranges: Vec::new() }
     }
 
     #[test]
@@ -358,23 +338,9 @@ mod tests {
 
     #[test]
     fn ranges_include_both_ends() {
-        let range = RangePattern {
-            word: 0,
-            shift: 8,
-            bits: 8,
-            low: vec![3],
-            high: vec![5],
-        };
+        let range = RangePattern { word: 0, shift: 8, bits: 8, low: vec![3], high: vec![5] };
         let mut matcher: Matcher<u64> = Matcher::ranged();
-        matcher.insert(
-            &Pattern {
-                value: vec![7],
-                mask: vec![0xff],
-                ranges: vec![range],
-            },
-            1,
-            0,
-        );
+        matcher.insert(&Pattern { value: vec![7], mask: vec![0xff], ranges: vec![range] }, 1, 0);
         assert_eq!(matcher.lookup(&[0x0307]), Some(0));
         assert_eq!(matcher.lookup(&[0x0507]), Some(0));
         assert_eq!(matcher.lookup(&[0x0607]), None);

@@ -16,12 +16,7 @@ struct Bucket {
 
 impl Bucket {
     fn new(rate_per_s: u64, burst: u64, now_ps: u64) -> Bucket {
-        Bucket {
-            rate_per_s,
-            burst,
-            level: u128::from(burst) * PS_PER_S,
-            updated_ps: now_ps,
-        }
+        Bucket { rate_per_s, burst, level: u128::from(burst) * PS_PER_S, updated_ps: now_ps }
     }
 
     /// Takes `amount` tokens if there are as many.
@@ -91,17 +86,10 @@ mod tests {
     fn colours_follow_both_rates() {
         let mut cell = MeterCell::default();
         assert_eq!(cell.execute(1, 0), 0);
-        let config = MeterConfig {
-            committed_rate_per_s: 1,
-            committed_burst: 1,
-            peak_rate_per_s: 2,
-            peak_burst: 2,
-        };
+        let config =
+            MeterConfig { committed_rate_per_s: 1, committed_burst: 1, peak_rate_per_s: 2, peak_burst: 2 };
         cell.configure(Some(config), 0);
-        assert_eq!(
-            (cell.execute(1, 0), cell.execute(1, 0), cell.execute(1, 0)),
-            (0, 1, 2)
-        );
+        assert_eq!((cell.execute(1, 0), cell.execute(1, 0), cell.execute(1, 0)), (0, 1, 2));
         assert_eq!(cell.execute(1, 500_000_000_000), 1);
         assert_eq!(cell.execute(1, 2_000_000_000_000), 0);
         assert_eq!(cell.config(), Some(config));

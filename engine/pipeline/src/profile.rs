@@ -55,19 +55,9 @@ impl ProfileState {
     pub fn set_member(&mut self, member: &ProfileMember, binding: Binding) {
         let handle = match self.members.get(&member.member) {
             Some(known) => known.handle,
-            None => self
-                .free_handles
-                .pop_first()
-                .unwrap_or(self.members.len() as u32),
+            None => self.free_handles.pop_first().unwrap_or(self.members.len() as u32),
         };
-        self.members.insert(
-            member.member,
-            Member {
-                call: member.action.clone(),
-                binding,
-                handle,
-            },
-        );
+        self.members.insert(member.member, Member { call: member.action.clone(), binding, handle });
     }
 
     pub fn remove_member(&mut self, member: u32) {
@@ -79,34 +69,19 @@ impl ProfileState {
     /// A group that contains the member.
     pub fn group_with(&self, member: u32) -> Option<u32> {
         let contains = |group: &Group| group.group.members.iter().any(|&(id, _)| id == member);
-        self.groups
-            .iter()
-            .find(|(_, group)| contains(group))
-            .map(|(&id, _)| id)
+        self.groups.iter().find(|(_, group)| contains(group)).map(|(&id, _)| id)
     }
 
     pub fn set_group(&mut self, group: &ProfileGroup) {
         let mut order: Vec<(u32, u32, u32)> = group
             .members
             .iter()
-            .filter_map(|&(id, weight)| {
-                self.members
-                    .get(&id)
-                    .map(|member| (member.handle, id, weight))
-            })
+            .filter_map(|&(id, weight)| self.members.get(&id).map(|member| (member.handle, id, weight)))
             .collect();
         order.sort_unstable();
-        let choices = order
-            .iter()
-            .flat_map(|&(_, id, weight)| std::iter::repeat_n(id, weight as usize))
-            .collect();
-        self.groups.insert(
-            group.group,
-            Group {
-                group: group.clone(),
-                choices,
-            },
-        );
+        let choices =
+            order.iter().flat_map(|&(_, id, weight)| std::iter::repeat_n(id, weight as usize)).collect();
+        self.groups.insert(group.group, Group { group: group.clone(), choices });
     }
 
     pub fn remove_group(&mut self, group: u32) {
@@ -116,17 +91,11 @@ impl ProfileState {
     pub fn members(&self) -> Vec<ProfileMember> {
         self.members
             .iter()
-            .map(|(&member, state)| ProfileMember {
-                member,
-                action: state.call.clone(),
-            })
+            .map(|(&member, state)| ProfileMember { member, action: state.call.clone() })
             .collect()
     }
 
     pub fn groups(&self) -> Vec<ProfileGroup> {
-        self.groups
-            .values()
-            .map(|group| group.group.clone())
-            .collect()
+        self.groups.values().map(|group| group.group.clone()).collect()
     }
 }

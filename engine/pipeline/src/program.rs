@@ -66,12 +66,7 @@ impl Intrinsics {
             qid: queueing("qid"),
         };
         // simple_switch fills the queueing metadata only where all four fields exist.
-        let all = [
-            fields.enq_timestamp,
-            fields.enq_qdepth,
-            fields.deq_timedelta,
-            fields.deq_qdepth,
-        ];
+        let all = [fields.enq_timestamp, fields.enq_qdepth, fields.deq_timedelta, fields.deq_qdepth];
         if all.iter().any(Option::is_none) {
             fields.enq_timestamp = None;
             fields.enq_qdepth = None;
@@ -222,10 +217,7 @@ impl Program {
 
     pub(crate) fn index_names(&mut self) {
         fn index<'a>(names: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
-            names
-                .enumerate()
-                .map(|(index, name)| (name.clone(), index))
-                .collect()
+            names.enumerate().map(|(index, name)| (name.clone(), index)).collect()
         }
         self.names = NameIndex {
             tables: index(self.tables.iter().map(|info| &info.name)),
@@ -265,10 +257,7 @@ impl Program {
 
     /// The call of an action by index, with its data.
     pub(crate) fn action_call(&self, action: usize, data: &[Vec<u8>]) -> ActionCall {
-        ActionCall {
-            action: self.actions[action].name.clone(),
-            params: data.to_vec(),
-        }
+        ActionCall { action: self.actions[action].name.clone(), params: data.to_vec() }
     }
 
     pub fn tables(&self) -> &[TableInfo] {
@@ -276,10 +265,7 @@ impl Program {
     }
 
     pub fn table(&self, name: &str) -> Option<&TableInfo> {
-        self.names
-            .tables
-            .get(name)
-            .map(|&index| &self.tables[index])
+        self.names.tables.get(name).map(|&index| &self.tables[index])
     }
 
     pub fn actions(&self) -> &[ActionInfo] {

@@ -28,18 +28,12 @@ impl Group {
             }
         }
         self.nodes.retain(|node| distinct.contains(node));
-        let new: Vec<u16> = served_order(&distinct)
-            .into_iter()
-            .filter(|node| !self.nodes.contains(node))
-            .collect();
+        let new: Vec<u16> =
+            served_order(&distinct).into_iter().filter(|node| !self.nodes.contains(node)).collect();
         self.nodes.extend(new);
         self.ordered.clear();
         for &node in &self.nodes {
-            let mut ports: Vec<Replica> = replicas
-                .iter()
-                .filter(|r| r.instance == node)
-                .copied()
-                .collect();
+            let mut ports: Vec<Replica> = replicas.iter().filter(|r| r.instance == node).copied().collect();
             ports.sort_unstable();
             self.ordered.extend(ports);
         }
@@ -51,18 +45,13 @@ impl Group {
 /// shows in the order of the copies. This follows the same rules: identity hash, buckets by prime
 /// sizes, a new key at the front of its bucket, the bucket of a new key at the front of the list.
 fn served_order(instances: &[u16]) -> Vec<u16> {
-    const BUCKETS: [usize; 14] = [
-        13, 29, 59, 127, 257, 541, 1_109, 2_357, 5_087, 10_273, 20_753, 42_043, 85_229, 172_933,
-    ];
+    const BUCKETS: [usize; 14] =
+        [13, 29, 59, 127, 257, 541, 1_109, 2_357, 5_087, 10_273, 20_753, 42_043, 85_229, 172_933];
     let mut size = BUCKETS[0];
     let mut list: Vec<u16> = Vec::new();
     for &instance in instances {
         if list.len() + 1 > size {
-            size = BUCKETS
-                .iter()
-                .copied()
-                .find(|&buckets| buckets > list.len())
-                .unwrap_or(size * 2);
+            size = BUCKETS.iter().copied().find(|&buckets| buckets > list.len()).unwrap_or(size * 2);
             let old = std::mem::take(&mut list);
             for key in old {
                 link(&mut list, key, size);
@@ -75,10 +64,7 @@ fn served_order(instances: &[u16]) -> Vec<u16> {
 
 fn link(list: &mut Vec<u16>, key: u16, size: usize) {
     let bucket = usize::from(key) % size;
-    let at = list
-        .iter()
-        .position(|&other| usize::from(other) % size == bucket)
-        .unwrap_or(0);
+    let at = list.iter().position(|&other| usize::from(other) % size == bucket).unwrap_or(0);
     list.insert(at, key);
 }
 
@@ -126,10 +112,7 @@ fn check(owner: &str, first: u32, id: u32, replicas: &[Replica], max_port: u16) 
     if let Some(pair) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ControlError::Invalid {
             owner: format!("{owner} {id}"),
-            problem: format!(
-                "port {} instance {} is listed twice",
-                pair[0].port, pair[0].instance
-            ),
+            problem: format!("port {} instance {} is listed twice", pair[0].port, pair[0].instance),
         });
     }
     Ok(())
@@ -156,18 +139,13 @@ impl Replication {
         if self.by_id.len() <= at {
             self.by_id.resize_with(at + 1, || None);
         }
-        self.by_id[at] = self
-            .groups
-            .get(&id)
-            .map(|group| group.ordered.clone().into_boxed_slice());
+        self.by_id[at] = self.groups.get(&id).map(|group| group.ordered.clone().into_boxed_slice());
     }
 
     pub fn insert_group(&mut self, id: u32, replicas: &[Replica], max_port: u16) -> Result<()> {
         check("multicast group", 1, id, replicas, max_port)?;
         if self.groups.contains_key(&id) {
-            return Err(ControlError::Exists {
-                owner: format!("multicast group {id}"),
-            });
+            return Err(ControlError::Exists { owner: format!("multicast group {id}") });
         }
         self.groups.entry(id).or_default().update(replicas);
         self.publish(id);
@@ -184,9 +162,7 @@ impl Replication {
     fn group_mut(&mut self, id: u32) -> Result<&mut Group> {
         self.groups
             .get_mut(&id)
-            .ok_or_else(|| ControlError::NotFound {
-                owner: format!("multicast group {id}"),
-            })
+            .ok_or_else(|| ControlError::NotFound { owner: format!("multicast group {id}") })
     }
 
     pub fn delete_group(&mut self, id: u32) -> Result<()> {
@@ -199,9 +175,7 @@ impl Replication {
     pub fn read_group(&self, id: u32) -> Result<Vec<Replica>> {
         match self.groups.get(&id) {
             Some(group) => Ok(group.replicas.clone()),
-            None => Err(ControlError::NotFound {
-                owner: format!("multicast group {id}"),
-            }),
+            None => Err(ControlError::NotFound { owner: format!("multicast group {id}") }),
         }
     }
 
@@ -212,9 +186,7 @@ impl Replication {
     pub fn insert_session(&mut self, id: u32, config: &CloneSession, max_port: u16) -> Result<()> {
         check("clone session", 0, id, &config.replicas, max_port)?;
         if self.sessions.contains_key(&id) {
-            return Err(ControlError::Exists {
-                owner: format!("clone session {id}"),
-            });
+            return Err(ControlError::Exists { owner: format!("clone session {id}") });
         }
         let session = self.sessions.entry(id).or_default();
         session.group.update(&config.replicas);
@@ -227,9 +199,7 @@ impl Replication {
         let session = self
             .sessions
             .get_mut(&id)
-            .ok_or_else(|| ControlError::NotFound {
-                owner: format!("clone session {id}"),
-            })?;
+            .ok_or_else(|| ControlError::NotFound { owner: format!("clone session {id}") })?;
         session.group.update(&config.replicas);
         session.config = config.clone();
         Ok(())
@@ -238,18 +208,14 @@ impl Replication {
     pub fn delete_session(&mut self, id: u32) -> Result<()> {
         match self.sessions.remove(&id) {
             Some(_) => Ok(()),
-            None => Err(ControlError::NotFound {
-                owner: format!("clone session {id}"),
-            }),
+            None => Err(ControlError::NotFound { owner: format!("clone session {id}") }),
         }
     }
 
     pub fn read_session(&self, id: u32) -> Result<CloneSession> {
         match self.sessions.get(&id) {
             Some(session) => Ok(session.config.clone()),
-            None => Err(ControlError::NotFound {
-                owner: format!("clone session {id}"),
-            }),
+            None => Err(ControlError::NotFound { owner: format!("clone session {id}") }),
         }
     }
 
@@ -269,17 +235,10 @@ mod tests {
     #[test]
     fn copies_come_by_node_then_port() {
         let mut engine = Replication::default();
-        engine
-            .insert_group(1, &[replica(3, 1), replica(1, 1), replica(2, 2)], 511)
-            .unwrap();
+        engine.insert_group(1, &[replica(3, 1), replica(1, 1), replica(2, 2)], 511).unwrap();
         // The node that was added last is served first.
-        assert_eq!(
-            engine.copies(1).unwrap(),
-            &[replica(2, 2), replica(1, 1), replica(3, 1)]
-        );
-        engine
-            .modify_group(1, &[replica(9, 3), replica(1, 1)], 511)
-            .unwrap();
+        assert_eq!(engine.copies(1).unwrap(), &[replica(2, 2), replica(1, 1), replica(3, 1)]);
+        engine.modify_group(1, &[replica(9, 3), replica(1, 1)], 511).unwrap();
         assert_eq!(engine.copies(1).unwrap(), &[replica(1, 1), replica(9, 3)]);
         assert!(engine.copies(2).is_none());
         engine.delete_group(1).unwrap();
@@ -291,9 +250,7 @@ mod tests {
         let mut engine = Replication::default();
         assert!(engine.insert_group(0, &[], 511).is_err());
         assert!(engine.insert_group(32_768, &[], 511).is_err());
-        assert!(engine
-            .insert_group(1, &[replica(1, 1), replica(1, 1)], 511)
-            .is_err());
+        assert!(engine.insert_group(1, &[replica(1, 1), replica(1, 1)], 511).is_err());
         assert!(engine.insert_group(1, &[replica(512, 1)], 511).is_err());
     }
 }

@@ -39,11 +39,7 @@ impl SnapshotPool {
                 shared
             }
             // The pool holds unshared snapshots only; a new one is right in any case.
-            None => Arc::new(Snapshot {
-                slots: slots.to_vec(),
-                frame,
-                payload,
-            }),
+            None => Arc::new(Snapshot { slots: slots.to_vec(), frame, payload }),
         }
     }
 

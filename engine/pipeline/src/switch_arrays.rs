@@ -10,26 +10,12 @@ const MAX_METER_VALUE: u64 = 1 << 62;
 
 pub(crate) fn check_meter(owner: &str, config: Option<MeterConfig>) -> Result<()> {
     let Some(config) = config else { return Ok(()) };
-    let invalid = |problem: &str| {
-        Err(ControlError::Invalid {
-            owner: owner.to_string(),
-            problem: problem.into(),
-        })
-    };
-    let MeterConfig {
-        committed_rate_per_s,
-        committed_burst,
-        peak_rate_per_s,
-        peak_burst,
-    } = config;
-    if [
-        committed_rate_per_s,
-        committed_burst,
-        peak_rate_per_s,
-        peak_burst,
-    ]
-    .iter()
-    .any(|&v| v > MAX_METER_VALUE)
+    let invalid =
+        |problem: &str| Err(ControlError::Invalid { owner: owner.to_string(), problem: problem.into() });
+    let MeterConfig { committed_rate_per_s, committed_burst, peak_rate_per_s, peak_burst } = config;
+    if [committed_rate_per_s, committed_burst, peak_rate_per_s, peak_burst]
+        .iter()
+        .any(|&v| v > MAX_METER_VALUE)
     {
         return invalid("a rate or burst size is above 2^62");
     }
@@ -47,18 +33,8 @@ fn out_of_range(kind: &str, name: &str, index: usize, size: usize) -> ControlErr
     }
 }
 
-fn lookup(
-    names: &std::collections::HashMap<String, usize>,
-    kind: &'static str,
-    name: &str,
-) -> Result<usize> {
-    names
-        .get(name)
-        .copied()
-        .ok_or_else(|| ControlError::Unknown {
-            kind,
-            name: name.to_string(),
-        })
+fn lookup(names: &std::collections::HashMap<String, usize>, kind: &'static str, name: &str) -> Result<usize> {
+    names.get(name).copied().ok_or_else(|| ControlError::Unknown { kind, name: name.to_string() })
 }
 
 /// Counters, meters, registers (the indirect ones).
@@ -69,24 +45,19 @@ impl Switch {
             None => Ok(index),
             Some(table) => Err(ControlError::Invalid {
                 owner: format!("counter '{counter}'"),
-                problem: format!(
-                    "it is direct; its cells belong to the entries of table '{table}'"
-                ),
+                problem: format!("it is direct; its cells belong to the entries of table '{table}'"),
             }),
         }
     }
 
     pub fn counter_read(&self, counter: &str, index: usize) -> Result<CounterCell> {
         let cells = self.counter_cells(counter)?;
-        cells
-            .get(index)
-            .copied()
-            .ok_or_else(|| out_of_range("counter", counter, index, cells.len()))
+        cells.get(index).copied().ok_or_else(|| out_of_range("counter", counter, index, cells.len()))
     }
 
     pub fn counter_write(&mut self, counter: &str, index: usize, cell: CounterCell) -> Result<()> {
         let at = self.counter(counter)?;
-        let cells = &mut self.state.counters[at];
+        let cells = &mut self.engine.state.counters[at];
         let size = cells.len();
         match cells.get_mut(index) {
             Some(stored) => {
@@ -100,13 +71,13 @@ impl Switch {
     /// Writes one value to all cells.
     pub fn counter_fill(&mut self, counter: &str, cell: CounterCell) -> Result<()> {
         let at = self.counter(counter)?;
-        self.state.counters[at].fill(cell);
+        self.engine.state.counters[at].fill(cell);
         Ok(())
     }
 
     /// All cells, for bulk reads without copies.
     pub fn counter_cells(&self, counter: &str) -> Result<&[CounterCell]> {
-        Ok(&self.state.counters[self.counter(counter)?])
+        Ok(&self.engine.state.counters[self.counter(counter)?])
     }
 
     fn meter(&self, meter: &str) -> Result<usize> {
@@ -115,16 +86,14 @@ impl Switch {
             None => Ok(index),
             Some(table) => Err(ControlError::Invalid {
                 owner: format!("meter '{meter}'"),
-                problem: format!(
-                    "it is direct; its cells belong to the entries of table '{table}'"
-                ),
+                problem: format!("it is direct; its cells belong to the entries of table '{table}'"),
             }),
         }
     }
 
     /// `None`: not configured, every packet is green.
     pub fn meter_read(&self, meter: &str, index: usize) -> Result<Option<MeterConfig>> {
-        let cells = &self.state.meters[self.meter(meter)?].cells;
+        let cells = &self.engine.state.meters[self.meter(meter)?].cells;
         match cells.get(index) {
             Some(cell) => Ok(cell.config()),
             None => Err(out_of_range("meter", meter, index, cells.len())),
@@ -140,7 +109,7 @@ impl Switch {
     ) -> Result<()> {
         let at = self.meter(meter)?;
         check_meter(&format!("meter '{meter}'"), config)?;
-        let cells = &mut self.state.meters[at].cells;
+        let cells = &mut self.engine.state.meters[at].cells;
         let size = cells.len();
         match cells.get_mut(index) {
             Some(cell) => {
@@ -159,14 +128,11 @@ impl Switch {
     pub fn register_read(&self, register: &str, index: usize) -> Result<Vec<u8>> {
         let at = self.register(register)?;
         let info = &self.program.registers[at];
-        let state = &self.state.registers[at];
+        let state = &self.engine.state.registers[at];
         if index >= info.size {
             return Err(out_of_range("register", register, index, info.size));
         }
-        Ok(to_bytes(
-            &state.cells[index * state.limbs..(index + 1) * state.limbs],
-            info.width_bits,
-        ))
+        Ok(to_bytes(&state.cells[index * state.limbs..(index + 1) * state.limbs], info.width_bits))
     }
 
     /// Cells `first..first+count` of a register of at most 64 bits.
@@ -180,7 +146,7 @@ impl Switch {
             });
         }
         let end = first.saturating_add(count);
-        self.state.registers[at]
+        self.engine.state.registers[at]
             .cells
             .get(first..end)
             .ok_or_else(|| out_of_range("register", register, end.saturating_sub(1), info.size))
@@ -195,7 +161,7 @@ impl Switch {
                 width_bits: info.width_bits,
             });
         }
-        Ok(from_bytes(value, self.state.registers[at].limbs))
+        Ok(from_bytes(value, self.engine.state.registers[at].limbs))
     }
 
     pub fn register_write(&mut self, register: &str, index: usize, value: &[u8]) -> Result<()> {
@@ -206,7 +172,7 @@ impl Switch {
             return Err(out_of_range("register", register, index, size));
         }
         let limbs = words.len();
-        self.state.registers[at].cells[index * limbs..(index + 1) * limbs].copy_from_slice(&words);
+        self.engine.state.registers[at].cells[index * limbs..(index + 1) * limbs].copy_from_slice(&words);
         Ok(())
     }
 
@@ -214,10 +180,7 @@ impl Switch {
     pub fn register_fill(&mut self, register: &str, value: &[u8]) -> Result<()> {
         let at = self.register(register)?;
         let words = self.register_value(at, value)?;
-        for cell in self.state.registers[at]
-            .cells
-            .chunks_exact_mut(words.len().max(1))
-        {
+        for cell in self.engine.state.registers[at].cells.chunks_exact_mut(words.len().max(1)) {
             cell.copy_from_slice(&words);
         }
         Ok(())
@@ -229,60 +192,56 @@ impl Switch {
     /// Replaces all members.
     pub fn value_set_write(&mut self, value_set: &str, members: &[ValueSetMember]) -> Result<()> {
         let at = lookup(&self.program.names.value_sets, "value set", value_set)?;
-        self.state.value_sets[at].replace(&self.program.value_sets[at], members)
+        self.engine.state.value_sets[at].replace(&self.program.value_sets[at], members)
     }
 
     pub fn value_set_read(&self, value_set: &str) -> Result<Vec<ValueSetMember>> {
         let at = lookup(&self.program.names.value_sets, "value set", value_set)?;
-        Ok(self.state.value_sets[at].members().to_vec())
+        Ok(self.engine.state.value_sets[at].members().to_vec())
     }
 
     /// Group ids are 1 to 32767.
     pub fn multicast_insert(&mut self, group: u32, replicas: &[Replica]) -> Result<()> {
-        self.replication
-            .insert_group(group, replicas, self.config.max_port)
+        self.engine.replication.insert_group(group, replicas, self.engine.config.max_port)
     }
 
     pub fn multicast_modify(&mut self, group: u32, replicas: &[Replica]) -> Result<()> {
-        self.replication
-            .modify_group(group, replicas, self.config.max_port)
+        self.engine.replication.modify_group(group, replicas, self.engine.config.max_port)
     }
 
     pub fn multicast_delete(&mut self, group: u32) -> Result<()> {
-        self.replication.delete_group(group)
+        self.engine.replication.delete_group(group)
     }
 
     /// The replicas as they were written.
     pub fn multicast_read(&self, group: u32) -> Result<Vec<Replica>> {
-        self.replication.read_group(group)
+        self.engine.replication.read_group(group)
     }
 
     /// Ids of all groups, ascending.
     pub fn multicast_groups(&self) -> Vec<u32> {
-        self.replication.group_ids()
+        self.engine.replication.group_ids()
     }
 
     /// Session ids are 0 to 32767.
     pub fn clone_session_insert(&mut self, session: u32, config: &CloneSession) -> Result<()> {
-        self.replication
-            .insert_session(session, config, self.config.max_port)
+        self.engine.replication.insert_session(session, config, self.engine.config.max_port)
     }
 
     pub fn clone_session_modify(&mut self, session: u32, config: &CloneSession) -> Result<()> {
-        self.replication
-            .modify_session(session, config, self.config.max_port)
+        self.engine.replication.modify_session(session, config, self.engine.config.max_port)
     }
 
     pub fn clone_session_delete(&mut self, session: u32) -> Result<()> {
-        self.replication.delete_session(session)
+        self.engine.replication.delete_session(session)
     }
 
     pub fn clone_session_read(&self, session: u32) -> Result<CloneSession> {
-        self.replication.read_session(session)
+        self.engine.replication.read_session(session)
     }
 
     /// Ids of all sessions, ascending.
     pub fn clone_sessions(&self) -> Vec<u32> {
-        self.replication.session_ids()
+        self.engine.replication.session_ids()
     }
 }

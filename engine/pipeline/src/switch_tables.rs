@@ -10,15 +10,8 @@ type Result<T> = std::result::Result<T, ControlError>;
 pub(crate) fn masked_match(field: &KeyMatch) -> KeyMatch {
     match field {
         KeyMatch::Ternary { value, mask } => {
-            let value = value
-                .iter()
-                .zip(mask)
-                .map(|(value, mask)| value & mask)
-                .collect();
-            KeyMatch::Ternary {
-                value,
-                mask: mask.clone(),
-            }
+            let value = value.iter().zip(mask).map(|(value, mask)| value & mask).collect();
+            KeyMatch::Ternary { value, mask: mask.clone() }
         }
         KeyMatch::Lpm { value, prefix_bits } => {
             let mut value = value.clone();
@@ -27,10 +20,7 @@ pub(crate) fn masked_match(field: &KeyMatch) -> KeyMatch {
                 let bits = clear.saturating_sub(index * 8).min(8);
                 *byte &= (0xffu16 << bits) as u8;
             }
-            KeyMatch::Lpm {
-                value,
-                prefix_bits: *prefix_bits,
-            }
+            KeyMatch::Lpm { value, prefix_bits: *prefix_bits }
         }
         other => other.clone(),
     }
@@ -44,18 +34,13 @@ impl Switch {
             .tables
             .get(table)
             .copied()
-            .ok_or_else(|| ControlError::Unknown {
-                kind: "table",
-                name: table.to_string(),
-            })
+            .ok_or_else(|| ControlError::Unknown { kind: "table", name: table.to_string() })
     }
 
     fn writable(&self, table: &str) -> Result<usize> {
         let index = self.table_index(table)?;
         if self.program.tables[index].const_entries {
-            return Err(ControlError::ConstTable {
-                table: table.to_string(),
-            });
+            return Err(ControlError::ConstTable { table: table.to_string() });
         }
         Ok(index)
     }
@@ -63,14 +48,8 @@ impl Switch {
     /// The action of that name among `actions`, with its data checked.
     fn action_of(&self, owner: &str, actions: &[usize], call: &ActionCall) -> Result<usize> {
         let infos = &self.program.actions;
-        let Some(&action) = actions
-            .iter()
-            .find(|&&action| infos[action].name == call.action)
-        else {
-            let names: Vec<&str> = actions
-                .iter()
-                .map(|&action| infos[action].name.as_str())
-                .collect();
+        let Some(&action) = actions.iter().find(|&&action| infos[action].name == call.action) else {
+            let names: Vec<&str> = actions.iter().map(|&action| infos[action].name.as_str()).collect();
             return Err(ControlError::UnknownAction {
                 owner: owner.to_string(),
                 action: call.action.clone(),
@@ -105,38 +84,27 @@ impl Switch {
         match (action, plan.profile) {
             (EntryAction::Direct(call), None) => {
                 let action = self.action_of(&owner(), &plan.actions, call)?;
-                Ok(Target::Direct(bind(
-                    &self.program.code,
-                    plan,
-                    action,
-                    &call.params,
-                    hit,
-                )))
+                Ok(Target::Direct(bind(&self.program.code, plan, action, &call.params, hit)))
             }
             (EntryAction::Direct(_), Some(_)) => Err(ControlError::Invalid {
                 owner: owner(),
-                problem: "its entries name a member or group of its action profile, not an action"
-                    .into(),
+                problem: "its entries name a member or group of its action profile, not an action".into(),
             }),
             (_, None) => Err(ControlError::Invalid {
                 owner: owner(),
                 problem: "its entries name an action; it has no action profile".into(),
             }),
             (EntryAction::Member(member), Some(profile)) => {
-                if !self.state.profiles[profile as usize].has_member(*member) {
+                if !self.engine.state.profiles[profile as usize].has_member(*member) {
                     let owner = self.profile_owner(profile as usize);
-                    return Err(ControlError::NotFound {
-                        owner: format!("{owner}, member {member}"),
-                    });
+                    return Err(ControlError::NotFound { owner: format!("{owner}, member {member}") });
                 }
                 Ok(Target::Member(*member))
             }
             (EntryAction::Group(group), Some(profile)) => {
-                if !self.state.profiles[profile as usize].has_group(*group) {
+                if !self.engine.state.profiles[profile as usize].has_group(*group) {
                     let owner = self.profile_owner(profile as usize);
-                    return Err(ControlError::NotFound {
-                        owner: format!("{owner}, group {group}"),
-                    });
+                    return Err(ControlError::NotFound { owner: format!("{owner}, group {group}") });
                 }
                 Ok(Target::Group(*group))
             }
@@ -147,7 +115,7 @@ impl Switch {
         let index = self.writable(table)?;
         let target = self.target(index, &entry.action, true)?;
         let program = &self.program;
-        self.state.tables[index].insert(
+        self.engine.state.tables[index].insert(
             &program.tables[index],
             &program.code.tables[index],
             entry,
@@ -159,7 +127,7 @@ impl Switch {
 
     fn entry_id(&self, index: usize, key: &[KeyMatch], priority: i32) -> Result<u32> {
         let program = &self.program;
-        self.state.tables[index].find_entry(
+        self.engine.state.tables[index].find_entry(
             &program.tables[index],
             &program.code.tables[index],
             key,
@@ -172,57 +140,51 @@ impl Switch {
         let index = self.writable(table)?;
         let id = self.entry_id(index, &entry.key, entry.priority)?;
         let target = self.target(index, &entry.action, true)?;
-        self.state.tables[index].modify(id, entry, target, now_ps);
+        self.engine.state.tables[index].modify(id, entry, target, now_ps);
         Ok(())
     }
 
     pub fn table_delete(&mut self, table: &str, key: &[KeyMatch], priority: i32) -> Result<()> {
         let index = self.writable(table)?;
         let id = self.entry_id(index, key, priority)?;
-        self.state.tables[index].remove(id);
+        self.engine.state.tables[index].remove(id);
         Ok(())
     }
 
     pub fn table_read(&self, table: &str, key: &[KeyMatch], priority: i32) -> Result<EntryRead> {
         let index = self.table_index(table)?;
         let id = self.entry_id(index, key, priority)?;
-        self.state.tables[index]
+        self.engine.state.tables[index]
             .read(id)
-            .ok_or_else(|| ControlError::NotFound {
-                owner: format!("table '{table}'"),
-            })
+            .ok_or_else(|| ControlError::NotFound { owner: format!("table '{table}'") })
     }
 
     /// Number of entries.
     pub fn table_len(&self, table: &str) -> Result<usize> {
-        Ok(self.state.tables[self.table_index(table)?].len())
+        Ok(self.engine.state.tables[self.table_index(table)?].len())
     }
 
     /// Calls `visit` for every entry, in an order that depends on the sequence of writes only.
     pub fn table_for_each(&self, table: &str, visit: &mut dyn FnMut(EntryRead)) -> Result<()> {
-        let state = &self.state.tables[self.table_index(table)?];
+        let state = &self.engine.state.tables[self.table_index(table)?];
         state.ids().filter_map(|id| state.read(id)).for_each(visit);
         Ok(())
     }
 
     /// Entries whose idle timeout has passed at `now_ps` without a hit.
     pub fn table_expired(&self, table: &str, now_ps: u64) -> Result<Vec<TableEntry>> {
-        Ok(self.state.tables[self.table_index(table)?].expired(now_ps))
+        Ok(self.engine.state.tables[self.table_index(table)?].expired(now_ps))
     }
 
     /// `None` where the table has no default action.
     pub fn table_default(&self, table: &str) -> Result<Option<EntryAction>> {
-        Ok(self.state.tables[self.table_index(table)?]
-            .default_action
-            .clone())
+        Ok(self.engine.state.tables[self.table_index(table)?].default_action.clone())
     }
 
     fn default_writable(&self, table: &str) -> Result<usize> {
         let index = self.table_index(table)?;
         if self.program.tables[index].const_default_action {
-            return Err(ControlError::ConstDefault {
-                table: table.to_string(),
-            });
+            return Err(ControlError::ConstDefault { table: table.to_string() });
         }
         Ok(index)
     }
@@ -230,7 +192,7 @@ impl Switch {
     pub fn table_set_default(&mut self, table: &str, action: &EntryAction) -> Result<()> {
         let index = self.default_writable(table)?;
         let target = self.target(index, action, false)?;
-        let state = &mut self.state.tables[index];
+        let state = &mut self.engine.state.tables[index];
         state.default = Some(target);
         state.default_action = Some(action.clone());
         Ok(())
@@ -244,25 +206,14 @@ impl Switch {
     }
 
     /// Table index and entry of a direct resource; the default entry has none in simple_switch.
-    fn direct(
-        &self,
-        table: &str,
-        entry: EntryRef,
-        resource: &str,
-        present: bool,
-    ) -> Result<(usize, usize)> {
+    fn direct(&self, table: &str, entry: EntryRef, resource: &str, present: bool) -> Result<(usize, usize)> {
         let index = self.table_index(table)?;
         let owner = format!("table '{table}'");
         if !present {
-            return Err(ControlError::Invalid {
-                owner,
-                problem: format!("it has no direct {resource}"),
-            });
+            return Err(ControlError::Invalid { owner, problem: format!("it has no direct {resource}") });
         }
         match entry {
-            EntryRef::Key { key, priority } => {
-                Ok((index, self.entry_id(index, key, priority)? as usize))
-            }
+            EntryRef::Key { key, priority } => Ok((index, self.entry_id(index, key, priority)? as usize)),
             EntryRef::Default => Err(ControlError::Invalid {
                 owner,
                 problem: format!("the default entry has no direct {resource}"),
@@ -273,28 +224,21 @@ impl Switch {
     pub fn direct_counter_read(&self, table: &str, entry: EntryRef) -> Result<CounterCell> {
         let present = self.program.code.tables[self.table_index(table)?].counted;
         let (table, id) = self.direct(table, entry, "counter", present)?;
-        Ok(self.state.tables[table].counters[id])
+        Ok(self.engine.state.tables[table].counters[id])
     }
 
-    pub fn direct_counter_write(
-        &mut self,
-        table: &str,
-        entry: EntryRef,
-        cell: CounterCell,
-    ) -> Result<()> {
+    pub fn direct_counter_write(&mut self, table: &str, entry: EntryRef, cell: CounterCell) -> Result<()> {
         let present = self.program.code.tables[self.table_index(table)?].counted;
         let (table, id) = self.direct(table, entry, "counter", present)?;
-        self.state.tables[table].counters[id] = cell;
+        self.engine.state.tables[table].counters[id] = cell;
         Ok(())
     }
 
     /// `None`: not configured, every packet is green.
     pub fn direct_meter_read(&self, table: &str, entry: EntryRef) -> Result<Option<MeterConfig>> {
-        let present = self.program.code.tables[self.table_index(table)?]
-            .meter
-            .is_some();
+        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
         let (table, id) = self.direct(table, entry, "meter", present)?;
-        Ok(self.state.tables[table].meters[id].config())
+        Ok(self.engine.state.tables[table].meters[id].config())
     }
 
     pub fn direct_meter_write(
@@ -304,13 +248,11 @@ impl Switch {
         config: Option<MeterConfig>,
         now_ps: u64,
     ) -> Result<()> {
-        let present = self.program.code.tables[self.table_index(table)?]
-            .meter
-            .is_some();
+        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
         let owner = format!("table '{table}'");
         let (table, id) = self.direct(table, entry, "meter", present)?;
         crate::switch_arrays::check_meter(&owner, config)?;
-        self.state.tables[table].meters[id].configure(config, now_ps);
+        self.engine.state.tables[table].meters[id].configure(config, now_ps);
         Ok(())
     }
 }
@@ -323,17 +265,11 @@ impl Switch {
             .profiles
             .get(profile)
             .copied()
-            .ok_or_else(|| ControlError::Unknown {
-                kind: "action profile",
-                name: profile.to_string(),
-            })
+            .ok_or_else(|| ControlError::Unknown { kind: "action profile", name: profile.to_string() })
     }
 
     fn profile_owner(&self, profile: usize) -> String {
-        format!(
-            "action profile '{}'",
-            self.program.action_profiles[profile].name
-        )
+        format!("action profile '{}'", self.program.action_profiles[profile].name)
     }
 
     fn set_member(&mut self, index: usize, member: &ProfileMember) -> Result<()> {
@@ -342,29 +278,21 @@ impl Switch {
         let action = self.action_of(&owner, &code.profiles[index].actions, &member.action)?;
         let words = crate::table::param_words(code, action, &member.action.params);
         // Where the control goes next depends on the table, so the binding leaves it open.
-        let binding = crate::table::Binding {
-            entry: code.actions[action].entry,
-            next: 0,
-            action,
-            words,
-        };
-        self.state.profiles[index].set_member(member, binding);
+        let binding = crate::table::Binding { entry: code.actions[action].entry, next: 0, action, words };
+        self.engine.state.profiles[index].set_member(member, binding);
         Ok(())
     }
 
     pub fn member_insert(&mut self, profile: &str, member: &ProfileMember) -> Result<()> {
         let index = self.profile_index(profile)?;
-        let state = &self.state.profiles[index];
+        let state = &self.engine.state.profiles[index];
         if state.has_member(member.member) {
             let owner = format!("{}, member {}", self.profile_owner(index), member.member);
             return Err(ControlError::Exists { owner });
         }
         let size = self.program.action_profiles[index].max_size;
         if state.len() >= size {
-            return Err(ControlError::Full {
-                owner: self.profile_owner(index),
-                size,
-            });
+            return Err(ControlError::Full { owner: self.profile_owner(index), size });
         }
         self.set_member(index, member)
     }
@@ -376,23 +304,15 @@ impl Switch {
     }
 
     fn check_member(&self, index: usize, member: u32) -> Result<()> {
-        if self.state.profiles[index].has_member(member) {
+        if self.engine.state.profiles[index].has_member(member) {
             return Ok(());
         }
-        Err(ControlError::NotFound {
-            owner: format!("{}, member {member}", self.profile_owner(index)),
-        })
+        Err(ControlError::NotFound { owner: format!("{}, member {member}", self.profile_owner(index)) })
     }
 
     /// True if a table that the profile implements has an entry with this member or group.
     fn in_use(&self, index: usize, what: &EntryAction) -> Option<&str> {
-        let tables = self
-            .program
-            .code
-            .tables
-            .iter()
-            .zip(&self.state.tables)
-            .zip(&self.program.tables);
+        let tables = self.program.code.tables.iter().zip(&self.engine.state.tables).zip(&self.program.tables);
         tables
             .filter(|((plan, _), _)| plan.profile == Some(index as u16))
             .find(|((_, state), _)| state.uses(what))
@@ -403,11 +323,8 @@ impl Switch {
         let index = self.profile_index(profile)?;
         self.check_member(index, member)?;
         let owner = format!("{}, member {member}", self.profile_owner(index));
-        if let Some(group) = self.state.profiles[index].group_with(member) {
-            return Err(ControlError::InUse {
-                owner,
-                problem: format!("it is in group {group}"),
-            });
+        if let Some(group) = self.engine.state.profiles[index].group_with(member) {
+            return Err(ControlError::InUse { owner, problem: format!("it is in group {group}") });
         }
         if let Some(table) = self.in_use(index, &EntryAction::Member(member)) {
             return Err(ControlError::InUse {
@@ -415,22 +332,19 @@ impl Switch {
                 problem: format!("an entry of table '{table}' uses it"),
             });
         }
-        self.state.profiles[index].remove_member(member);
+        self.engine.state.profiles[index].remove_member(member);
         Ok(())
     }
 
     /// All members, ascending by id.
     pub fn members(&self, profile: &str) -> Result<Vec<ProfileMember>> {
-        Ok(self.state.profiles[self.profile_index(profile)?].members())
+        Ok(self.engine.state.profiles[self.profile_index(profile)?].members())
     }
 
     fn check_group(&self, index: usize, group: &ProfileGroup) -> Result<()> {
         let owner = format!("{}, group {}", self.profile_owner(index), group.group);
         if !self.program.action_profiles[index].has_selector {
-            return Err(ControlError::Invalid {
-                owner,
-                problem: "the profile has no selector".into(),
-            });
+            return Err(ControlError::Invalid { owner, problem: "the profile has no selector".into() });
         }
         let mut seen = Vec::new();
         let mut total = 0u64;
@@ -449,11 +363,8 @@ impl Switch {
             seen.push(member);
             total += u64::from(weight);
         }
-        let limit = if group.max_size == 0 {
-            self.program.action_profiles[index].max_size
-        } else {
-            group.max_size
-        };
+        let limit =
+            if group.max_size == 0 { self.program.action_profiles[index].max_size } else { group.max_size };
         if total > limit as u64 {
             return Err(ControlError::Full { owner, size: limit });
         }
@@ -462,12 +373,12 @@ impl Switch {
 
     pub fn group_insert(&mut self, profile: &str, group: &ProfileGroup) -> Result<()> {
         let index = self.profile_index(profile)?;
-        if self.state.profiles[index].has_group(group.group) {
+        if self.engine.state.profiles[index].has_group(group.group) {
             let owner = format!("{}, group {}", self.profile_owner(index), group.group);
             return Err(ControlError::Exists { owner });
         }
         self.check_group(index, group)?;
-        self.state.profiles[index].set_group(group);
+        self.engine.state.profiles[index].set_group(group);
         Ok(())
     }
 
@@ -476,17 +387,15 @@ impl Switch {
         let index = self.profile_index(profile)?;
         self.existing_group(index, group.group)?;
         self.check_group(index, group)?;
-        self.state.profiles[index].set_group(group);
+        self.engine.state.profiles[index].set_group(group);
         Ok(())
     }
 
     fn existing_group(&self, index: usize, group: u32) -> Result<()> {
-        if self.state.profiles[index].has_group(group) {
+        if self.engine.state.profiles[index].has_group(group) {
             return Ok(());
         }
-        Err(ControlError::NotFound {
-            owner: format!("{}, group {group}", self.profile_owner(index)),
-        })
+        Err(ControlError::NotFound { owner: format!("{}, group {group}", self.profile_owner(index)) })
     }
 
     pub fn group_delete(&mut self, profile: &str, group: u32) -> Result<()> {
@@ -499,12 +408,12 @@ impl Switch {
                 problem: format!("an entry of table '{table}' uses it"),
             });
         }
-        self.state.profiles[index].remove_group(group);
+        self.engine.state.profiles[index].remove_group(group);
         Ok(())
     }
 
     /// All groups, ascending by id.
     pub fn groups(&self, profile: &str) -> Result<Vec<ProfileGroup>> {
-        Ok(self.state.profiles[self.profile_index(profile)?].groups())
+        Ok(self.engine.state.profiles[self.profile_index(profile)?].groups())
     }
 }

@@ -191,9 +191,7 @@ impl TableState {
         let (pattern, lpm) = pattern(info, plan, key)?;
         check_priority(info, priority)?;
         self.find(&pattern, rank(info, priority, lpm))
-            .ok_or_else(|| ControlError::NotFound {
-                owner: format!("table '{}'", info.name),
-            })
+            .ok_or_else(|| ControlError::NotFound { owner: format!("table '{}'", info.name) })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -219,10 +217,7 @@ impl TableState {
             return Err(ControlError::Exists { owner: owner() });
         }
         if self.len >= info.max_size {
-            return Err(ControlError::Full {
-                owner: owner(),
-                size: info.max_size,
-            });
+            return Err(ControlError::Full { owner: owner(), size: info.max_size });
         }
         let id = match self.free.pop() {
             Some(Reverse(id)) => id,
@@ -300,8 +295,8 @@ impl TableState {
             .filter_map(|(entry, &last)| {
                 let entry = entry.as_ref()?;
                 let idle_ps = u128::from(now_ps.saturating_sub(last));
-                let expired = entry.idle_timeout_ns > 0
-                    && idle_ps >= u128::from(entry.idle_timeout_ns) * 1_000;
+                let expired =
+                    entry.idle_timeout_ns > 0 && idle_ps >= u128::from(entry.idle_timeout_ns) * 1_000;
                 expired.then(|| table_entry(entry))
             })
             .collect()
@@ -310,11 +305,7 @@ impl TableState {
     /// True if an entry or the default leads to this member or group.
     pub fn uses(&self, what: &EntryAction) -> bool {
         self.default_action.as_ref() == Some(what)
-            || self
-                .entries
-                .iter()
-                .flatten()
-                .any(|entry| entry.action == *what)
+            || self.entries.iter().flatten().any(|entry| entry.action == *what)
     }
 }
 
@@ -329,13 +320,10 @@ fn table_entry(entry: &Entry) -> TableEntry {
 
 fn check_priority(info: &TableInfo, priority: i32) -> Result<(), ControlError> {
     match (info.needs_priority(), priority) {
-        (true, priority) if priority <= 0 => Err(ControlError::PriorityMissing {
-            table: info.name.clone(),
-        }),
-        (false, priority) if priority != 0 => Err(ControlError::PrioritySuperfluous {
-            table: info.name.clone(),
-            priority,
-        }),
+        (true, priority) if priority <= 0 => Err(ControlError::PriorityMissing { table: info.name.clone() }),
+        (false, priority) if priority != 0 => {
+            Err(ControlError::PrioritySuperfluous { table: info.name.clone(), priority })
+        }
         _ => Ok(()),
     }
 }
@@ -362,13 +350,7 @@ pub(crate) fn next_of(plan: &TablePlan, action: usize, hit: bool) -> Pc {
 }
 
 /// An action call as words for the parameter area.
-pub(crate) fn bind(
-    code: &Code,
-    plan: &TablePlan,
-    action: usize,
-    params: &[Vec<u8>],
-    hit: bool,
-) -> Binding {
+pub(crate) fn bind(code: &Code, plan: &TablePlan, action: usize, params: &[Vec<u8>], hit: bool) -> Binding {
     let next = next_of(plan, action, hit);
     let entry = code.actions[action].entry;
     let empty = code.ops.get(entry as usize) == Some(&Op::Return);
@@ -397,11 +379,7 @@ fn place(words: &mut [u64], key: &KeyPlan, limbs: &[u64]) {
 }
 
 /// The pattern of a key and its prefix length.
-fn pattern(
-    info: &TableInfo,
-    plan: &TablePlan,
-    key: &[KeyMatch],
-) -> Result<(Pattern, u32), ControlError> {
+fn pattern(info: &TableInfo, plan: &TablePlan, key: &[KeyMatch]) -> Result<(Pattern, u32), ControlError> {
     if key.len() != plan.key.len() {
         return Err(ControlError::KeyCount {
             table: info.name.clone(),
@@ -409,11 +387,7 @@ fn pattern(
             found: key.len(),
         });
     }
-    let mut pattern = Pattern {
-        value: vec![0; plan.words],
-        mask: vec![0; plan.words],
-        ranges: Vec::new(),
-    };
+    let mut pattern = Pattern { value: vec![0; plan.words], mask: vec![0; plan.words], ranges: Vec::new() };
     let mut prefix = 0;
     for ((field, plan), name) in key.iter().zip(&plan.key).zip(&info.key) {
         let bad = |problem: String| ControlError::BadMatch {
@@ -432,15 +406,10 @@ fn pattern(
             }
             Ok(from_bytes(bytes, limbs))
         };
-        let ones: Vec<u64> = (0..limbs)
-            .map(|limb| mask64((plan.bits - limb as u32 * 64).min(64)))
-            .collect();
+        let ones: Vec<u64> = (0..limbs).map(|limb| mask64((plan.bits - limb as u32 * 64).min(64))).collect();
         let masked = |value: &mut Vec<u64>| {
             if let Some(fixed) = &plan.mask {
-                value
-                    .iter_mut()
-                    .zip(fixed)
-                    .for_each(|(word, mask)| *word &= mask);
+                value.iter_mut().zip(fixed).for_each(|(word, mask)| *word &= mask);
             }
         };
         let (mut value, mut mask) = match (field, plan.kind) {
@@ -449,18 +418,13 @@ fn pattern(
             (KeyMatch::Exact(value), MatchKind::Valid) => (number(value)?, ones),
             (KeyMatch::Lpm { value, prefix_bits }, MatchKind::Lpm) => {
                 if *prefix_bits > plan.bits {
-                    return Err(bad(format!(
-                        "prefix length {prefix_bits}; valid: 0 to {}",
-                        plan.bits
-                    )));
+                    return Err(bad(format!("prefix length {prefix_bits}; valid: 0 to {}", plan.bits)));
                 }
                 prefix = *prefix_bits;
                 let mut mask = ones;
                 let mut tail = vec![u64::MAX; limbs];
                 crate::words::shift_left(&mut tail, u64::from(plan.bits - prefix_bits));
-                mask.iter_mut()
-                    .zip(&tail)
-                    .for_each(|(word, tail)| *word &= tail);
+                mask.iter_mut().zip(&tail).for_each(|(word, tail)| *word &= tail);
                 (number(value)?, mask)
             }
             (KeyMatch::Ternary { value, mask }, MatchKind::Ternary | MatchKind::Optional) => {
@@ -501,11 +465,7 @@ fn pattern(
                 });
             }
         };
-        if value
-            .iter()
-            .zip(&mask)
-            .any(|(value, mask)| value & !mask != 0)
-        {
+        if value.iter().zip(&mask).any(|(value, mask)| value & !mask != 0) {
             return Err(bad("the value has bits outside of its mask".into()));
         }
         masked(&mut value);

@@ -23,8 +23,7 @@ impl ValueSetState {
         self.packed.iter().any(|member| {
             key.len() == member.value.len()
                 && key.iter().enumerate().all(|(at, byte)| {
-                    let mask = member.mask[at]
-                        & mask.map_or(0xff, |mask| mask.get(at).copied().unwrap_or(0));
+                    let mask = member.mask[at] & mask.map_or(0xff, |mask| mask.get(at).copied().unwrap_or(0));
                     (byte ^ member.value[at]) & mask == 0
                 })
         })
@@ -34,22 +33,12 @@ impl ValueSetState {
         &self.members
     }
 
-    pub fn replace(
-        &mut self,
-        info: &ValueSetInfo,
-        members: &[ValueSetMember],
-    ) -> Result<(), ControlError> {
+    pub fn replace(&mut self, info: &ValueSetInfo, members: &[ValueSetMember]) -> Result<(), ControlError> {
         let owner = || format!("value set '{}'", info.name);
         if members.len() > info.max_size {
-            return Err(ControlError::Full {
-                owner: owner(),
-                size: info.max_size,
-            });
+            return Err(ControlError::Full { owner: owner(), size: info.max_size });
         }
-        self.packed = members
-            .iter()
-            .map(|member| pack(info, member))
-            .collect::<Result<_, _>>()?;
+        self.packed = members.iter().map(|member| pack(info, member)).collect::<Result<_, _>>()?;
         self.members = members.to_vec();
         Ok(())
     }
@@ -57,10 +46,7 @@ impl ValueSetState {
 
 fn pack(info: &ValueSetInfo, member: &ValueSetMember) -> Result<Packed, ControlError> {
     let owner = || format!("value set '{}'", info.name);
-    let invalid = |problem: String| ControlError::Invalid {
-        owner: owner(),
-        problem,
-    };
+    let invalid = |problem: String| ControlError::Invalid { owner: owner(), problem };
     if member.len() != info.width_bits.len() {
         return Err(invalid(format!(
             "a member has {} field(s), got {}",
@@ -68,10 +54,7 @@ fn pack(info: &ValueSetInfo, member: &ValueSetMember) -> Result<Packed, ControlE
             member.len()
         )));
     }
-    let mut packed = Packed {
-        value: Vec::new(),
-        mask: Vec::new(),
-    };
+    let mut packed = Packed { value: Vec::new(), mask: Vec::new() };
     for (index, (field, &bits)) in member.iter().zip(&info.width_bits).enumerate() {
         let number = |bytes: &[u8]| {
             if bit_length(bytes) > bits {

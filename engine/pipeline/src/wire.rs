@@ -9,37 +9,29 @@ pub(crate) type Regs = [u64; 65_536];
 
 fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     let word = bytes.get(at..at + 8)?;
-    Some(u64::from_be_bytes([
-        word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7],
-    ]))
+    Some(u64::from_be_bytes([word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]]))
 }
 
 /// Reads a header of fixed size from `frame` at byte `at`; the caller has checked the length.
 #[inline]
 pub(crate) fn extract(shape: &HeaderShape, base: Slot, regs: &mut Regs, frame: &[u8], at: usize) {
     for piece in &shape.pieces {
-        let bits = u32::from(piece.bits);
-        let first = at * 8 + piece.first_bit as usize;
-        let (start, end) = (first / 8, (first + bits as usize).div_ceil(8));
+        let (bits, lead) = (u32::from(piece.bits), u32::from(piece.lead));
+        let start = at + piece.start as usize;
+        let span = lead + bits;
         // Eight bytes that hold the piece: from its first byte, or up to its last one where the
         // frame ends too early.
-        let value = if end - start <= 8 {
-            if let Some(word) = word_at(frame, start) {
-                word << (first % 8) >> (64 - bits)
-            } else if end >= 8 {
-                let below = end * 8 - first - bits as usize;
-                word_at(frame, end - 8).unwrap_or(0) >> below & mask64(bits)
-            } else {
-                read_bits(frame, first, bits)
+        let value = match word_at(frame, start) {
+            Some(word) if span <= 64 => word << lead >> (64 - bits),
+            _ => {
+                let end = start + span.div_ceil(8) as usize;
+                match end.checked_sub(8).and_then(|from| word_at(frame, from)) {
+                    Some(word) if span <= 64 => word >> (span.div_ceil(8) * 8 - span) & mask64(bits),
+                    _ => read_bits(frame, start * 8 + lead as usize, bits),
+                }
             }
-        } else {
-            read_bits(frame, first, bits)
         };
-        regs[(base + piece.offset) as usize] = if piece.signed {
-            sign_extend(value, bits)
-        } else {
-            value
-        };
+        regs[(base + piece.offset) as usize] = if piece.signed { sign_extend(value, bits) } else { value };
     }
 }
 
@@ -55,11 +47,7 @@ pub(crate) fn extract_variable(
     let mut first = at * 8;
     for field in &shape.fields {
         let slot = (base + field.offset) as usize;
-        let bits = if field.variable {
-            variable_bits
-        } else {
-            field.bits
-        };
+        let bits = if field.variable { variable_bits } else { field.bits };
         if field.variable {
             regs[slot - 1] = u64::from(bits);
         }
@@ -113,11 +101,7 @@ pub(crate) fn write(shape: &HeaderShape, base: Slot, regs: &Regs, out: &mut Vec<
         let mut writer = BitWriter::new(out);
         for field in &shape.fields {
             let slot = (base + field.offset) as usize;
-            let bits = if field.variable {
-                regs[slot - 1] as u32
-            } else {
-                field.bits
-            };
+            let bits = if field.variable { regs[slot - 1] as u32 } else { field.bits };
             let limbs = crate::words::limbs_for(field.bits).max(1);
             writer.wide(&regs[slot..slot + limbs], bits.min(limbs as u32 * 64));
         }

@@ -79,8 +79,7 @@ pub(crate) fn truncate_signed(words: &mut [u64], bits: u32) {
         words.fill(0);
         return;
     }
-    let negative =
-        words.get(((bits - 1) / 64) as usize).copied().unwrap_or(0) >> ((bits - 1) % 64) & 1 == 1;
+    let negative = words.get(((bits - 1) / 64) as usize).copied().unwrap_or(0) >> ((bits - 1) % 64) & 1 == 1;
     truncate(words, bits);
     if negative {
         for (index, word) in words.iter_mut().enumerate() {
@@ -136,31 +135,15 @@ pub(crate) fn shift_left(words: &mut [u64], amount: u64) {
     }
     let (skip, bits) = ((amount / 64) as usize, (amount % 64) as u32);
     for index in (0..n).rev() {
-        let high = if index >= skip {
-            words[index - skip]
-        } else {
-            0
-        };
-        let low = if index > skip {
-            words[index - skip - 1]
-        } else {
-            0
-        };
-        words[index] = if bits == 0 {
-            high
-        } else {
-            high << bits | low >> (64 - bits)
-        };
+        let high = if index >= skip { words[index - skip] } else { 0 };
+        let low = if index > skip { words[index - skip - 1] } else { 0 };
+        words[index] = if bits == 0 { high } else { high << bits | low >> (64 - bits) };
     }
 }
 
 pub(crate) fn shift_right(words: &mut [u64], amount: u64, signed: bool) {
     let n = words.len();
-    let fill = if signed && is_negative(words) {
-        u64::MAX
-    } else {
-        0
-    };
+    let fill = if signed && is_negative(words) { u64::MAX } else { 0 };
     if amount >= n as u64 * 64 {
         words.fill(fill);
         return;
@@ -169,11 +152,7 @@ pub(crate) fn shift_right(words: &mut [u64], amount: u64, signed: bool) {
     for index in 0..n {
         let low = words.get(index + skip).copied().unwrap_or(fill);
         let high = words.get(index + skip + 1).copied().unwrap_or(fill);
-        words[index] = if bits == 0 {
-            low
-        } else {
-            low >> bits | high << (64 - bits)
-        };
+        words[index] = if bits == 0 { low } else { low >> bits | high << (64 - bits) };
     }
 }
 
@@ -217,10 +196,7 @@ mod tests {
     fn bytes_round_trip() {
         let words = from_bytes(&[0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x11], 2);
         assert_eq!(words, vec![0x3456_789a_bcde_f011, 0x12]);
-        assert_eq!(
-            to_bytes(&words, 72),
-            vec![0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x11]
-        );
+        assert_eq!(to_bytes(&words, 72), vec![0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x11]);
         assert_eq!(to_bytes(&words, 68)[0], 0x02);
         assert_eq!(bit_length(&[0, 0x10]), 5);
     }

@@ -9,11 +9,7 @@ use crate::layout::{packet_slot, FieldRef, Slot};
 use crate::words::{limbs_for, mask64};
 
 /// Translates every action as a subroutine.
-pub(crate) fn compile_all(
-    root: &Node,
-    declarations: &Declarations,
-    asm: &mut Asm,
-) -> Load<Vec<ActionCode>> {
+pub(crate) fn compile_all(root: &Node, declarations: &Declarations, asm: &mut Asm) -> Load<Vec<ActionCode>> {
     let mut codes = Vec::new();
     for (index, node) in root.list("actions")?.iter().enumerate() {
         let entry = asm.label();
@@ -24,20 +20,10 @@ pub(crate) fn compile_all(
         let base = declarations.layout.slots;
         let params: Vec<(u16, u16, u32)> = params
             .iter()
-            .map(|p| {
-                (
-                    (p.slot as usize - base) as u16,
-                    limbs_for(p.bits).max(1) as u16,
-                    p.bits,
-                )
-            })
+            .map(|p| ((p.slot as usize - base) as u16, limbs_for(p.bits).max(1) as u16, p.bits))
             .collect();
         let words = params.iter().map(|&(_, limbs, _)| limbs).sum();
-        codes.push(ActionCode {
-            entry,
-            params,
-            words,
-        });
+        codes.push(ActionCode { entry, params, words });
     }
     Ok(codes)
 }
@@ -59,13 +45,7 @@ pub(crate) fn body(
         asm.bind(labels[index]);
         asm.statement();
         exits |= primitive_node.text("op")? == "exit";
-        primitive(
-            primitive_node,
-            &names,
-            declarations,
-            asm,
-            Some((index, &labels)),
-        )?;
+        primitive(primitive_node, &names, declarations, asm, Some((index, &labels)))?;
     }
     asm.bind(labels[primitives.len()]);
     asm.params = before;
@@ -127,10 +107,7 @@ impl<'n> Call<'_, 'n> {
     ) -> Load<u16> {
         let node = self.at(index)?;
         let name = node.text("value")?;
-        names
-            .get(name)
-            .copied()
-            .map_or_else(|| node.unknown(kind, name), Ok)
+        names.get(name).copied().map_or_else(|| node.unknown(kind, name), Ok)
     }
 }
 
@@ -147,35 +124,20 @@ fn store(place: &Place, expr: &Expr, asm: &mut Asm) {
 
 fn write_register(register: u16, index: Slot, expr: &Expr, asm: &mut Asm) {
     let bits = asm.register_bits[register as usize];
-    let field = FieldRef {
-        slot: asm.temp(limbs_for(bits)),
-        bits,
-        signed: false,
-        variable: false,
-        header: u16::MAX,
-    };
+    let field =
+        FieldRef { slot: asm.temp(limbs_for(bits)), bits, signed: false, variable: false, header: u16::MAX };
     let src = if bits <= 64 {
         asm.low(expr, mask64(bits), None)
     } else {
         asm.store(field, expr);
         field.slot
     };
-    asm.emit(Op::RegisterWrite {
-        register,
-        index,
-        src,
-    });
+    asm.emit(Op::RegisterWrite { register, index, src });
 }
 
 /// Runs `compute` with a slot for a word and assigns it to `place`; `keep` preloads the old value
 /// for instructions that may leave their destination alone.
-fn store_word(
-    place: &Place,
-    bits: u32,
-    keep: bool,
-    asm: &mut Asm,
-    compute: impl FnOnce(&mut Asm, Slot),
-) {
+fn store_word(place: &Place, bits: u32, keep: bool, asm: &mut Asm, compute: impl FnOnce(&mut Asm, Slot)) {
     match place {
         Place::Field(field) if !field.signed && field.bits >= bits && field.bits <= 64 => {
             compute(asm, field.slot)
@@ -188,13 +150,7 @@ fn store_word(
                 Place::Dynamic(header, field) => Expr::HeaderField(header.clone(), *field),
                 Place::Register(register, at) => Expr::Register(*register, Box::new(at.clone())),
             };
-            let field = FieldRef {
-                slot: temp,
-                bits,
-                signed: false,
-                variable: false,
-                header: u16::MAX,
-            };
+            let field = FieldRef { slot: temp, bits, signed: false, variable: false, header: u16::MAX };
             if keep {
                 asm.store(field, &old);
             }
@@ -205,12 +161,7 @@ fn store_word(
 }
 
 /// Copies a variable-length field together with its current width.
-pub(crate) fn assign_variable(
-    node: &Node,
-    dst: FieldRef,
-    src: FieldRef,
-    asm: &mut Asm,
-) -> Load<()> {
+pub(crate) fn assign_variable(node: &Node, dst: FieldRef, src: FieldRef, asm: &mut Asm) -> Load<()> {
     if !dst.variable || !src.variable {
         return node.malformed("expected two variable-length fields");
     }
@@ -232,14 +183,9 @@ pub(crate) fn primitive(
     asm: &mut Asm,
     jumps: Option<(usize, &[Pc])>,
 ) -> Load<()> {
-    let call = Call {
-        node,
-        names,
-        parameters: node.list("parameters")?,
-    };
+    let call = Call { node, names, parameters: node.list("parameters")? };
     let op = node.text("op")?;
-    let binary =
-        |op: BinOp, left: Expr, right: Expr| Expr::Binary(op, Box::new(left), Box::new(right));
+    let binary = |op: BinOp, left: Expr, right: Expr| Expr::Binary(op, Box::new(left), Box::new(right));
     match op {
         "assign" | "modify_field" => store(&call.place(0)?, &call.data(1)?, asm),
         "assign_VL" => match (names.expr(call.at(0)?)?, names.expr(call.at(1)?)?) {
@@ -247,16 +193,8 @@ pub(crate) fn primitive(
             _ => return node.unsupported("'assign_VL' of a field of a dynamic header"),
         },
         "add_to_field" | "subtract_from_field" => {
-            let op = if op == "add_to_field" {
-                BinOp::Add
-            } else {
-                BinOp::Sub
-            };
-            store(
-                &call.place(0)?,
-                &binary(op, call.data(0)?, call.data(1)?),
-                asm,
-            );
+            let op = if op == "add_to_field" { BinOp::Add } else { BinOp::Sub };
+            store(&call.place(0)?, &binary(op, call.data(0)?, call.data(1)?), asm);
         }
         "add" | "subtract" | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right" => {
             let op = match op {
@@ -268,11 +206,7 @@ pub(crate) fn primitive(
                 "shift_left" => BinOp::ShiftLeft,
                 _ => BinOp::ShiftRight,
             };
-            store(
-                &call.place(0)?,
-                &binary(op, call.data(1)?, call.data(2)?),
-                asm,
-            );
+            store(&call.place(0)?, &binary(op, call.data(1)?, call.data(2)?), asm);
         }
         "assign_header" | "copy_header" => {
             let (dst, src) = (call.header(0)?, call.header(1)?);
@@ -296,9 +230,7 @@ pub(crate) fn primitive(
             _ => return node.malformed("expected two header stacks"),
         },
         "assign_union_stack" => match (names.expr(call.at(0)?)?, names.expr(call.at(1)?)?) {
-            (Expr::UnionStack(dst), Expr::UnionStack(src)) => {
-                asm.emit(Op::AssignUnionStack { dst, src })
-            }
+            (Expr::UnionStack(dst), Expr::UnionStack(src)) => asm.emit(Op::AssignUnionStack { dst, src }),
             _ => return node.malformed("expected two header union stacks"),
         },
         "push" | "pop" => {
@@ -353,10 +285,9 @@ pub(crate) fn primitive(
         // Messages have no effect on packets or state.
         "log_msg" | "no_op" | "_nop" => {}
         "drop" => {
-            for (header, field, drop) in [
-                ("standard_metadata", "egress_spec", true),
-                ("intrinsic_metadata", "mcast_grp", false),
-            ] {
+            for (header, field, drop) in
+                [("standard_metadata", "egress_spec", true), ("intrinsic_metadata", "mcast_grp", false)]
+            {
                 if let Some(field) = asm.layout.intrinsic(header, field) {
                     set_drop(field, drop, asm);
                 }
@@ -381,12 +312,7 @@ pub(crate) fn primitive(
         "clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress" => {
             let session = call.low(0, 0xffff, asm)?;
             let valid = asm.constant(packet_slot::CLONE_VALID);
-            asm.emit(Op::Or {
-                dst: packet_slot::CLONE_SESSION,
-                a: session,
-                b: valid,
-                mask: u64::MAX,
-            });
+            asm.emit(Op::Or { dst: packet_slot::CLONE_SESSION, a: session, b: valid, mask: u64::MAX });
             let list = call.data(1)?;
             asm.low(&list, 0xffff, Some(packet_slot::CLONE_LIST));
         }
@@ -404,72 +330,37 @@ pub(crate) fn primitive(
         }
         "modify_field_rng_uniform" => {
             let (a, b) = (call.low(1, u64::MAX, asm)?, call.low(2, u64::MAX, asm)?);
-            store_word(&call.place(0)?, 64, true, asm, |asm, dst| {
-                asm.emit(Op::Random { dst, a, b })
-            });
+            store_word(&call.place(0)?, 64, true, asm, |asm, dst| asm.emit(Op::Random { dst, a, b }));
         }
         "modify_field_with_hash_based_offset" => {
             let base = call.low(1, u64::MAX, asm)?;
             let calculation = call.object(2, "calculation", &declarations.calculations)?;
             let size = call.data(3)?;
             let hash = asm.temp(1);
-            asm.emit(Op::Hash {
-                dst: hash,
-                calculation,
-            });
+            asm.emit(Op::Hash { dst: hash, calculation });
             match size {
                 Expr::Const(size) if size.low() == 1 << 32 || size.low() == 1 << 16 => {
-                    asm.emit(Op::AndMask {
-                        dst: hash,
-                        a: hash,
-                        mask: size.low() - 1,
-                    });
+                    asm.emit(Op::AndMask { dst: hash, a: hash, mask: size.low() - 1 });
                 }
                 size => {
                     let (size, one) = (asm.low(&size, u64::MAX, None), asm.constant(1));
                     let divisor = asm.temp(1);
                     let nonzero = asm.label();
-                    asm.emit(Op::Move {
-                        dst: divisor,
-                        a: size,
-                    });
-                    asm.emit(Op::BranchNotZero {
-                        a: size,
-                        to: nonzero,
-                    });
-                    asm.emit(Op::Move {
-                        dst: divisor,
-                        a: one,
-                    });
+                    asm.emit(Op::Move { dst: divisor, a: size });
+                    asm.emit(Op::BranchNotZero { a: size, to: nonzero });
+                    asm.emit(Op::Move { dst: divisor, a: one });
                     asm.bind(nonzero);
-                    asm.emit(Op::ModU {
-                        dst: hash,
-                        a: hash,
-                        b: divisor,
-                    });
+                    asm.emit(Op::ModU { dst: hash, a: hash, b: divisor });
                 }
             }
-            asm.emit(Op::Add {
-                dst: hash,
-                a: hash,
-                b: base,
-                mask: u64::MAX,
-            });
-            let value = FieldRef {
-                slot: hash,
-                bits: 64,
-                signed: false,
-                variable: false,
-                header: u16::MAX,
-            };
+            asm.emit(Op::Add { dst: hash, a: hash, b: base, mask: u64::MAX });
+            let value = FieldRef { slot: hash, bits: 64, signed: false, variable: false, header: u16::MAX };
             store(&call.place(0)?, &Expr::Field(value), asm);
         }
         "execute_meter" => {
             let meter = call.object(0, "meter", &declarations.meters)?;
             let index = call.low(1, u64::MAX, asm)?;
-            store_word(&call.place(2)?, 2, true, asm, |asm, dst| {
-                asm.emit(Op::Meter { dst, meter, index })
-            });
+            store_word(&call.place(2)?, 2, true, asm, |asm, dst| asm.emit(Op::Meter { dst, meter, index }));
         }
         "count" => {
             let counter = call.object(0, "counter", &declarations.counters)?;
@@ -481,11 +372,7 @@ pub(crate) fn primitive(
             let index = call.low(2, u64::MAX, asm)?;
             let bits = asm.register_bits[register as usize];
             store_word(&call.place(0)?, bits, true, asm, |asm, dst| {
-                asm.emit(Op::RegisterRead {
-                    dst,
-                    register,
-                    index,
-                });
+                asm.emit(Op::RegisterRead { dst, register, index });
             });
         }
         "register_write" => {

@@ -41,16 +41,7 @@ fn calculate(
     };
     let dst = asm.temp(1);
     asm.emit(Op::Hash { dst, calculation });
-    Ok((
-        target,
-        FieldRef {
-            slot: dst,
-            bits: 64,
-            signed: false,
-            variable: false,
-            header: u16::MAX,
-        },
-    ))
+    Ok((target, FieldRef { slot: dst, bits: 64, signed: false, variable: false, header: u16::MAX }))
 }
 
 /// Checks that run after the parser.
@@ -64,33 +55,19 @@ pub(crate) fn compile_verify(root: &Node, declarations: &Declarations, asm: &mut
         let target = declarations.layout.field_at(&node.get("target")?)?;
         let header = &declarations.layout.headers[target.header as usize];
         if !header.metadata {
-            asm.emit(Op::BranchZero {
-                a: header.base,
-                to: skip,
-            });
+            asm.emit(Op::BranchZero { a: header.base, to: skip });
         }
         let (target, result) = calculate(&node, declarations, skip, asm)?;
         let stored = asm.low(&Expr::Field(target), u64::MAX, None);
-        asm.emit(Op::BranchEq {
-            a: result.slot,
-            b: stored,
-            to: skip,
-        });
+        asm.emit(Op::BranchEq { a: result.slot, b: stored, to: skip });
         let one = asm.constant(1);
-        asm.emit(Op::Move {
-            dst: packet_slot::CHECKSUM_ERROR,
-            a: one,
-        });
+        asm.emit(Op::Move { dst: packet_slot::CHECKSUM_ERROR, a: one });
         asm.bind(skip);
     }
     Ok(())
 }
 
-pub(crate) fn compile_deparser(
-    root: &Node,
-    declarations: &Declarations,
-    asm: &mut Asm,
-) -> Load<Deparser> {
+pub(crate) fn compile_deparser(root: &Node, declarations: &Declarations, asm: &mut Asm) -> Load<Deparser> {
     let entry = asm.label();
     asm.bind(entry);
     for node in root.list("checksums")? {

@@ -64,14 +64,7 @@ pub(crate) fn compile(
         found[slot] = Some(pipeline.compile(&node, asm)?);
     }
     let [Some(ingress), Some(egress)] = found else {
-        return root.unknown(
-            "pipeline",
-            if found[0].is_none() {
-                "ingress"
-            } else {
-                "egress"
-            },
-        );
+        return root.unknown("pipeline", if found[0].is_none() { "ingress" } else { "egress" });
     };
     control.ingress = ingress;
     control.egress = egress;
@@ -114,11 +107,7 @@ impl<'n> Pipeline<'_, 'n> {
         let end = asm.label();
         let add = |this: &mut Self, node: &Node<'n>, kind: Kind<'n>, asm: &mut Asm| -> Load<()> {
             let name = node.text("name")?.to_string();
-            let entry = ControlNode {
-                kind,
-                label: asm.label(),
-                emitted: false,
-            };
+            let entry = ControlNode { kind, label: asm.label(), emitted: false };
             if this.nodes.insert(name.clone(), entry).is_some() {
                 return node.malformed(format!("a second control node '{name}'"));
             }
@@ -127,12 +116,7 @@ impl<'n> Pipeline<'_, 'n> {
         let first_table = self.control.tables.len();
         let tables = node.list("tables")?;
         for (index, table) in tables.iter().enumerate() {
-            add(
-                self,
-                table,
-                Kind::Table(first_table + index, table.clone()),
-                asm,
-            )?;
+            add(self, table, Kind::Table(first_table + index, table.clone()), asm)?;
         }
         for condition in node.list("conditionals")? {
             add(self, &condition, Kind::Condition(condition.clone()), asm)?;
@@ -262,13 +246,7 @@ impl<'n> Pipeline<'_, 'n> {
         }
     }
 
-    fn condition(
-        &self,
-        node: &Node,
-        end: Pc,
-        asm: &mut Asm,
-        pending: &mut Vec<String>,
-    ) -> Load<()> {
+    fn condition(&self, node: &Node, end: Pc, asm: &mut Asm, pending: &mut Vec<String>) -> Load<()> {
         let expr = match node.opt("expression") {
             Some(expression) => self.declarations.names(0).bool(&expression)?,
             None => crate::expr::Expr::Bool(false),
@@ -288,12 +266,7 @@ impl<'n> Pipeline<'_, 'n> {
         if !self.declarations.action_infos[action].params.is_empty() {
             return node.malformed("a called action cannot have parameters");
         }
-        if actions::body(
-            &self.action_nodes[action],
-            self.declarations,
-            asm,
-            Vec::new(),
-        )? {
+        if actions::body(&self.action_nodes[action], self.declarations, asm, Vec::new())? {
             asm.emit(Op::HaltIfExit);
         }
         let to = self.next(node, "next_node", end, pending)?;
@@ -317,19 +290,10 @@ impl<'n> Pipeline<'_, 'n> {
             || next_tables.opt("__MISS__").is_some()
             || next_tables.value.get("__HIT__").is_some();
         if let Some(fixed) = fixed {
-            let key = if hit_miss {
-                "__MISS__"
-            } else {
-                name_of(fixed.action)
-            };
+            let key = if hit_miss { "__MISS__" } else { name_of(fixed.action) };
             let to = self.next(&next_tables, key, end, pending)?;
             let params = self.constant_params(&fixed, asm);
-            if actions::body(
-                &self.action_nodes[fixed.action],
-                self.declarations,
-                asm,
-                params,
-            )? {
+            if actions::body(&self.action_nodes[fixed.action], self.declarations, asm, params)? {
                 asm.emit(Op::HaltIfExit);
             }
             asm.emit(Op::Jump { to });
@@ -343,8 +307,7 @@ impl<'n> Pipeline<'_, 'n> {
             let mut targets = Vec::new();
             for &action in &plan_actions {
                 if next_tables.value.get(name_of(action)).is_none() {
-                    return next_tables
-                        .malformed(format!("no next node for action '{}'", name_of(action)));
+                    return next_tables.malformed(format!("no next node for action '{}'", name_of(action)));
                 }
                 targets.push(self.next(&next_tables, name_of(action), end, pending)?);
             }
@@ -357,9 +320,7 @@ impl<'n> Pipeline<'_, 'n> {
         let plan = &mut self.control.tables[index];
         plan.next = next;
         plan.miss = miss;
-        asm.emit(Op::Table {
-            table: index as u16,
-        });
+        asm.emit(Op::Table { table: index as u16 });
         Ok(())
     }
 
@@ -370,10 +331,7 @@ impl<'n> Pipeline<'_, 'n> {
             .zip(&fixed.data)
             .map(|(info, bytes)| {
                 let limbs = from_bytes(bytes, limbs_for(info.width_bits).max(1));
-                Param {
-                    slot: asm.wide_constant(limbs),
-                    bits: info.width_bits.max(1),
-                }
+                Param { slot: asm.wide_constant(limbs), bits: info.width_bits.max(1) }
             })
             .collect()
     }
@@ -382,16 +340,10 @@ impl<'n> Pipeline<'_, 'n> {
     fn fixed_action(&self, index: usize, node: &Node) -> Load<Option<Fixed>> {
         let plan = &self.control.tables[index];
         let constant = self.control.table_infos[index].const_default_action;
-        if !plan.key.is_empty()
-            || !constant
-            || plan.profile.is_some()
-            || node.opt("entries").is_some()
-        {
+        if !plan.key.is_empty() || !constant || plan.profile.is_some() || node.opt("entries").is_some() {
             return Ok(None);
         }
-        Ok(self.control.defaults[index]
-            .clone()
-            .map(|(action, data)| Fixed { action, data }))
+        Ok(self.control.defaults[index].clone().map(|(action, data)| Fixed { action, data }))
     }
 
     fn load_profile(&mut self, node: &Node) -> Load<()> {
@@ -406,21 +358,15 @@ impl<'n> Pipeline<'_, 'n> {
             }
             None => None,
         };
-        self.profiles
-            .insert(name.clone(), self.control.profiles.len() as u16);
+        self.profiles.insert(name.clone(), self.control.profiles.len() as u16);
         self.control.profile_infos.push(ActionProfileInfo {
             name,
             id: node.id("id")?,
-            max_size: node
-                .get("max_size")?
-                .bounded("action profile size", MAX_TABLE_SIZE)? as usize,
+            max_size: node.get("max_size")?.bounded("action profile size", MAX_TABLE_SIZE)? as usize,
             has_selector: selector.is_some(),
             tables: Vec::new(),
         });
-        self.control.profiles.push(ProfilePlan {
-            selector,
-            actions: Vec::new(),
-        });
+        self.control.profiles.push(ProfilePlan { selector, actions: Vec::new() });
         Ok(())
     }
 
@@ -444,16 +390,7 @@ impl<'n> Pipeline<'_, 'n> {
                 let name = target.str()?;
                 let header = layout.header_at(&target, name)?;
                 let slot = layout.headers[header as usize].base;
-                (
-                    FieldRef {
-                        slot,
-                        bits: 1,
-                        signed: false,
-                        variable: false,
-                        header,
-                    },
-                    name.to_string(),
-                )
+                (FieldRef { slot, bits: 1, signed: false, variable: false, header }, name.to_string())
             } else {
                 let name = format!("{}.{}", target.index(0)?.str()?, target.index(1)?.str()?);
                 (layout.field_at(&target)?, name)
@@ -474,24 +411,13 @@ impl<'n> Pipeline<'_, 'n> {
                 Some(mask) => Some(from_bytes(&mask.hex_bytes()?, limbs_for(bits))),
                 None => None,
             };
-            plans.push(KeyPlan {
-                slot: field.slot,
-                bits,
-                kind,
-                mask,
-                word,
-                shift: used as u8,
-            });
+            plans.push(KeyPlan { slot: field.slot, bits, kind, mask, word, shift: used as u8 });
             used += if bits > 64 { 64 } else { bits };
             let name = match key.opt("name") {
                 Some(name) => name.str()?.to_string(),
                 None => default_name,
             };
-            infos.push(KeyInfo {
-                name,
-                kind,
-                width_bits: bits,
-            });
+            infos.push(KeyInfo { name, kind, width_bits: bits });
         }
         Ok((plans, infos, words))
     }
@@ -528,12 +454,7 @@ impl<'n> Pipeline<'_, 'n> {
         } else {
             for action in node.list("actions")? {
                 let name = action.str()?;
-                match self
-                    .declarations
-                    .action_infos
-                    .iter()
-                    .position(|info| info.name == name)
-                {
+                match self.declarations.action_infos.iter().position(|info| info.name == name) {
                     Some(action) => actions.push(action),
                     None => return action.unknown("action", name),
                 }
@@ -552,9 +473,7 @@ impl<'n> Pipeline<'_, 'n> {
                         plan.actions.push(action);
                     }
                 }
-                self.control.profile_infos[found as usize]
-                    .tables
-                    .push(name.clone());
+                self.control.profile_infos[found as usize].tables.push(name.clone());
                 Some(found)
             }
             other => return node.unsupported(format!("table type '{other}'")),
@@ -585,14 +504,8 @@ impl<'n> Pipeline<'_, 'n> {
             const_entries: node.opt("entries").is_some(),
             const_default_action: const_default,
             direct_counter: counted,
-            direct_meter: node
-                .opt("direct_meters")
-                .map(|m| m.str().map(str::to_string))
-                .transpose()?,
-            action_profile: node
-                .opt("action_profile")
-                .map(|p| p.str().map(str::to_string))
-                .transpose()?,
+            direct_meter: node.opt("direct_meters").map(|m| m.str().map(str::to_string)).transpose()?,
+            action_profile: node.opt("action_profile").map(|p| p.str().map(str::to_string)).transpose()?,
             idle_timeout: timeout,
         });
         self.control.defaults.push(default);
@@ -670,13 +583,7 @@ impl<'n> Pipeline<'_, 'n> {
                 return entry.malformed("the action is not one of the table's actions");
             }
             let priority = (top - priority).min(i32::MAX as u64 - 1) as i32 + 1;
-            self.control.initial_entries.push(InitialEntry {
-                table,
-                key: matches,
-                priority,
-                action,
-                data,
-            });
+            self.control.initial_entries.push(InitialEntry { table, key: matches, priority, action, data });
         }
         Ok(())
     }
@@ -699,25 +606,15 @@ fn match_field(node: &Node, info: &KeyInfo) -> Load<KeyMatch> {
         ("exact", MatchKind::Exact) => KeyMatch::Exact(bytes("key")?),
         ("lpm", MatchKind::Lpm) => KeyMatch::Lpm {
             value: bytes("key")?,
-            prefix_bits: node
-                .get("prefix_length")?
-                .bounded("prefix length", u64::from(info.width_bits))?
+            prefix_bits: node.get("prefix_length")?.bounded("prefix length", u64::from(info.width_bits))?
                 as u32,
         },
-        ("ternary", MatchKind::Ternary) => KeyMatch::Ternary {
-            value: bytes("key")?,
-            mask: bytes("mask")?,
-        },
-        ("range", MatchKind::Range) => KeyMatch::Range {
-            low: bytes("start")?,
-            high: bytes("end")?,
-        },
+        ("ternary", MatchKind::Ternary) => KeyMatch::Ternary { value: bytes("key")?, mask: bytes("mask")? },
+        ("range", MatchKind::Range) => KeyMatch::Range { low: bytes("start")?, high: bytes("end")? },
         ("valid", MatchKind::Valid) => KeyMatch::Valid(node.get("key")?.bool()?),
         _ => {
-            return node.malformed(format!(
-                "match type '{kind}' for a key field matched as {}",
-                info.kind.name()
-            ))
+            return node
+                .malformed(format!("match type '{kind}' for a key field matched as {}", info.kind.name()))
         }
     })
 }

@@ -42,13 +42,7 @@ pub(crate) fn compile(root: &Node, declarations: &Declarations, asm: &mut Asm) -
         names.insert(state.text("name")?, index);
     }
     let labels: Vec<Pc> = states.iter().map(|_| asm.label()).collect();
-    let mut context = Context {
-        declarations,
-        states: &states,
-        names,
-        labels,
-        end,
-    };
+    let mut context = Context { declarations, states: &states, names, labels, end };
     let guards = context.loop_heads()?;
     if let Some(init) = node.opt("init_state") {
         parser.entry = match context.names.get(init.str()?) {
@@ -141,10 +135,7 @@ impl Context<'_, '_> {
         for key in state.list("transition_key")? {
             parts.push(self.key_part(&key, asm)?);
         }
-        let bytes: usize = parts
-            .iter()
-            .map(|part| part.bits.div_ceil(8) as usize)
-            .sum();
+        let bytes: usize = parts.iter().map(|part| part.bits.div_ceil(8) as usize).sum();
         let mut default = self.end;
         let mut cases = Vec::new();
         for transition in state.list("transitions")? {
@@ -159,8 +150,7 @@ impl Context<'_, '_> {
             let sized = |node: Node| -> Load<Vec<u8>> {
                 let found = node.hex_bytes()?;
                 if found.len() != bytes {
-                    return node
-                        .malformed(format!("expected {bytes} bytes, found {}", found.len()));
+                    return node.malformed(format!("expected {bytes} bytes, found {}", found.len()));
                 }
                 Ok(found)
             };
@@ -182,9 +172,8 @@ impl Context<'_, '_> {
                     if widths.is_empty() {
                         *widths = found;
                     } else if *widths != found {
-                        return transition.unsupported(format!(
-                            "value set '{name}' with keys of different widths"
-                        ));
+                        return transition
+                            .unsupported(format!("value set '{name}' with keys of different widths"));
                     }
                     cases.push(SelectCase::ValueSet { set, mask, to });
                 }
@@ -197,21 +186,10 @@ impl Context<'_, '_> {
         }
         let narrow = (bytes <= 8).then(|| narrow_cases(&cases)).flatten();
         if parser.selects.len() >= usize::from(u16::MAX) {
-            return state.too_large(
-                "number of parser states",
-                parser.selects.len() as u64,
-                65_535,
-            );
+            return state.too_large("number of parser states", parser.selects.len() as u64, 65_535);
         }
-        asm.emit(Op::Select {
-            select: parser.selects.len() as u16,
-        });
-        parser.selects.push(Select {
-            parts,
-            cases,
-            narrow,
-            default,
-        });
+        asm.emit(Op::Select { select: parser.selects.len() as u16 });
+        parser.selects.push(Select { parts, cases, narrow, default });
         Ok(())
     }
 
@@ -224,26 +202,15 @@ impl Context<'_, '_> {
             }
             "field" => {
                 let field = self.declarations.layout.field_at(&value)?;
-                Ok(SelectPart {
-                    slot: field.slot,
-                    bits: field.bits,
-                })
+                Ok(SelectPart { slot: field.slot, bits: field.bits })
             }
             "stack_field" | "union_stack_field" => match self.names().data(key)? {
                 Expr::HeaderField(header, field) => {
                     let header = asm.header(&header);
                     let slot = asm.temp(field.limbs());
                     let limbs = field.limbs() as u16;
-                    asm.emit(Op::LoadField {
-                        dst: slot,
-                        header,
-                        offset: field.slot,
-                        limbs,
-                    });
-                    Ok(SelectPart {
-                        slot,
-                        bits: field.bits,
-                    })
+                    asm.emit(Op::LoadField { dst: slot, header, offset: field.slot, limbs });
+                    Ok(SelectPart { slot, bits: field.bits })
                 }
                 _ => key.malformed("expected a field of a stack"),
             },
@@ -297,9 +264,7 @@ impl Context<'_, '_> {
                 asm.emit(Op::Advance { bits });
                 Ok(())
             }
-            "primitive" => {
-                actions::primitive(parameter(0)?, &self.names(), self.declarations, asm, None)
-            }
+            "primitive" => actions::primitive(parameter(0)?, &self.names(), self.declarations, asm, None),
             other => node.unsupported(format!("parser operation '{other}'")),
         }
     }
@@ -314,10 +279,7 @@ impl Context<'_, '_> {
             }
             "stack" => {
                 let stack = layout.stack_at(&value, value.str()?)?;
-                (
-                    Op::ExtractNext { stack },
-                    layout.stacks[stack as usize].headers[0],
-                )
+                (Op::ExtractNext { stack }, layout.stacks[stack as usize].headers[0])
             }
             "union_stack" => {
                 let stack = layout.union_stack_at(&value, value.index(0)?.str()?)?;
@@ -328,13 +290,7 @@ impl Context<'_, '_> {
                     return value.unknown("header union member", name);
                 };
                 let header = layout.unions[place.unions[0] as usize].headers[member];
-                (
-                    Op::ExtractUnionNext {
-                        stack,
-                        member: member as u16,
-                    },
-                    header,
-                )
+                (Op::ExtractUnionNext { stack, member: member as u16 }, header)
             }
             other => return what.unsupported(format!("extract of '{other}'")),
         };
@@ -360,13 +316,7 @@ impl Context<'_, '_> {
             "lookahead" => {
                 let (slot, bits) = lookahead(&source.get("value")?, asm, true, Some(dst))?;
                 if slot != dst.slot {
-                    let read = FieldRef {
-                        slot,
-                        bits,
-                        signed: false,
-                        variable: false,
-                        header: u16::MAX,
-                    };
+                    let read = FieldRef { slot, bits, signed: false, variable: false, header: u16::MAX };
                     asm.store(dst, &Expr::Field(read));
                 }
             }
@@ -385,31 +335,19 @@ impl Context<'_, '_> {
 
 /// Reads ahead into a temporary, or straight into `dst` where the widths agree.
 fn lookahead(value: &Node, asm: &mut Asm, check: bool, dst: Option<FieldRef>) -> Load<(Slot, u32)> {
-    let offset = value
-        .index(0)?
-        .bounded("lookahead offset in bits", 1 << 20)? as u32;
+    let offset = value.index(0)?.bounded("lookahead offset in bits", 1 << 20)? as u32;
     let bits = value.index(1)?.bounded("lookahead width in bits", 16_384)? as u32;
     let limbs = crate::words::limbs_for(bits).max(1);
     let (slot, signed) = match dst {
         Some(field) if field.bits == bits && !field.variable => (field.slot, field.signed),
         _ => (asm.temp(limbs), false),
     };
-    asm.emit(Op::Lookahead {
-        dst: slot,
-        offset,
-        bits: bits as u16,
-        check,
-        signed,
-    });
+    asm.emit(Op::Lookahead { dst: slot, offset, bits: bits as u16, check, signed });
     Ok((slot, bits))
 }
 
 fn narrow_cases(cases: &[SelectCase]) -> Option<Vec<(u64, u64, Pc)>> {
-    let word = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0u64, |word, &byte| word << 8 | u64::from(byte))
-    };
+    let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
     cases
         .iter()
         .map(|case| match case {
