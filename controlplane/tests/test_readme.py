@@ -15,7 +15,7 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 def test_every_make_target_of_the_readme_is_in_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", MAKEFILE, re.MULTILINE))
-    named = set(re.findall(r"`?make ([a-z0-9-]+)", README))
+    named = set(re.findall(r"(?:^|`)make ([a-z0-9-]+)", README, re.MULTILINE))
     assert named >= {"run", "test", "setup"}
     assert named <= targets
 

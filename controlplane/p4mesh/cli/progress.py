@@ -9,6 +9,9 @@ from typing import TextIO
 
 from p4mesh.cli.execution import TrialReport
 
+_TRIALS_BEFORE_OUTLOOK = 5
+"""The first trials also start processes and targets; they say little about the rest."""
+
 
 class Progress:
     """Prints one line per trial."""
@@ -55,7 +58,7 @@ class Progress:
     def _outlook(self, left: int) -> str:
         if not left:
             return "| last trials"
-        if not self._measured:
+        if self._measured < _TRIALS_BEFORE_OUTLOOK:
             return f"| ~{left} left"
         seconds = (self._clock_s() - self._started_s) / self._measured * left
         return f"| ~{left} left, ~{seconds:.0f} s"
