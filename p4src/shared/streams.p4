@@ -9,6 +9,8 @@ struct verdict_t {
     // Unicast port, or a multicast group when not 0.
     bit<9>  port;
     bit<16> group;
+    // Queue of the transmit ports, larger is more urgent.
+    bit<3>  queue;
 }
 
 control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdict) {
@@ -22,13 +24,14 @@ control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdic
     bit<32> slot_last = 0;
     bit<32> burst = 0;
     bit<16> group = 0;
+    bit<3>  priority = 0;
     bit<1>  known = 0;
 
     @id(ID_ACTION_SET_STREAM)
     @brief("Sets the departure rate and the replicas of a stream")
     action set_stream(bit<32> interval_ticks, bit<32> interval_fraction_q32, bit<32> departure_count,
                       bit<32> start_offset_ticks, bit<32> last_slot, bit<32> burst_slots,
-                      bit<16> multicast_group) {
+                      bit<16> multicast_group, bit<3> queue) {
         interval = interval_ticks;
         interval_fraction = interval_fraction_q32;
         departures = departure_count;
@@ -36,6 +39,7 @@ control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdic
         slot_last = last_slot;
         burst = burst_slots;
         group = multicast_group;
+        priority = queue;
         known = 1;
     }
 
@@ -85,6 +89,7 @@ control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdic
                 bit<32> silent = position - burst;
                 if (silent[31:31] == 1) {
                     verdict.group = group;
+                    verdict.queue = priority;
                 }
             }
         }

@@ -26,7 +26,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     ArrivalSpacing() arrival_spacing;
 
     apply {
-        verdict_t verdict = { 0, 0, 0 };
+        verdict_t verdict = { 0, 0, 0, 0 };
         meta.local.port = standard.ingress_port;
         meta.local.arrival_time = standard.ingress_global_timestamp;
         meta.local.frame_bytes = standard.packet_length + 4;
@@ -67,6 +67,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         } else {
             standard.egress_spec = verdict.port;
             standard.mcast_grp = verdict.group;
+            standard.priority = verdict.queue;
         }
     }
 }

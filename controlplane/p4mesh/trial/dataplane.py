@@ -180,6 +180,7 @@ class DataPlane:
                 "last_slot": plan.clock.last_slot,
                 "burst_slots": plan.clock.burst_slots,
                 "multicast_group": plan.group,
+                "queue": plan.stream.priority,
             },
         )
 
