@@ -61,6 +61,27 @@ pub fn to_call(
 /// The call for an action by its position in the schema.
 pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome<ActionCall> {
     let described = &schema.actions[index];
+    let unknown = |given: &Param| {
+        let id = given.param_id;
+        !described.params.iter().any(|param| param.id == id)
+    };
+    if let Some(given) = action.params.iter().find(|given| unknown(given)) {
+        let valid: Vec<String> = described
+            .params
+            .iter()
+            .map(|param| format!("{} ({})", param.id, param.name))
+            .collect();
+        return Err(Refusal::invalid(format!(
+            "action '{}': no parameter with id {}; valid: {}",
+            described.name,
+            given.param_id,
+            if valid.is_empty() {
+                "none".to_string()
+            } else {
+                valid.join(", ")
+            }
+        )));
+    }
     let mut params = Vec::with_capacity(described.params.len());
     for (position, param) in described.params.iter().enumerate() {
         let given = match action.params.get(position) {
@@ -75,20 +96,9 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
         params.push(value::checked(&given.value, param.width_bits, what)?.to_vec());
     }
     if action.params.len() != described.params.len() {
-        let valid: Vec<String> = described
-            .params
-            .iter()
-            .map(|param| format!("{} ({})", param.id, param.name))
-            .collect();
         return Err(Refusal::invalid(format!(
-            "action '{}': {} parameter(s) given; valid, each once: {}",
-            described.name,
-            action.params.len(),
-            if valid.is_empty() {
-                "none".to_string()
-            } else {
-                valid.join(", ")
-            }
+            "action '{}': a parameter is given twice",
+            described.name
         )));
     }
     Ok(ActionCall {

@@ -12,7 +12,7 @@ use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ArraySchema, TableSchema};
 use crate::state::Writer;
-use crate::tables::entry_key;
+use crate::tables::{entry_key, no_default_resources};
 
 /// A cell of the pipeline for a message.
 pub fn to_cell(data: &CounterData) -> Outcome<CounterCell> {
@@ -326,20 +326,14 @@ impl Writer<'_> {
     }
 }
 
-/// The entry that a direct resource belongs to, owned.
-pub enum DirectPlace {
-    Key(Vec<KeyMatch>, i32),
-    Default,
-}
+/// Key and priority of the entry that a direct resource belongs to.
+pub struct DirectPlace(Vec<KeyMatch>, i32);
 
 impl DirectPlace {
     pub fn as_ref(&self) -> EntryRef<'_> {
-        match self {
-            DirectPlace::Key(key, priority) => EntryRef::Key {
-                key,
-                priority: *priority,
-            },
-            DirectPlace::Default => EntryRef::Default,
+        EntryRef::Key {
+            key: &self.0,
+            priority: self.1,
         }
     }
 }
@@ -353,11 +347,11 @@ pub fn direct_place<'a>(
         return Err(Refusal::invalid("a direct resource needs its table_entry"));
     };
     let (_, table) = schema.table(entry.table_id)?;
-    let place = match entry.is_default_action {
-        true => DirectPlace::Default,
-        false => DirectPlace::Key(entry_key(table, entry)?, entry.priority),
-    };
-    Ok((table, place))
+    if entry.is_default_action {
+        return Err(no_default_resources(table));
+    }
+    let key = entry_key(table, entry)?;
+    Ok((table, DirectPlace(key, entry.priority)))
 }
 
 /// Refuses a table without a direct counter.

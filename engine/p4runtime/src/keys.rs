@@ -26,9 +26,13 @@ pub fn to_key(
             _ => matches.iter().find(|given| given.field_id == field.id),
         };
         used += usize::from(given.is_some());
-        key.push(match given {
+        let part = match given {
             Some(given) => to_match(owner, field, given)?,
             None => any(owner, field)?,
+        };
+        key.push(match field.as_ternary {
+            true => to_ternary(part, field.width_bits),
+            false => part,
         });
     }
     if used != matches.len() {
@@ -165,8 +169,9 @@ fn to_match(
             Ok(KeyMatch::Optional(Some(number(&optional.value)?.to_vec())))
         }
         (_, None) => bad("the match is not set"),
-        (kind, Some(other)) => bad(&format!(
-            "is matched as {}, got {}",
+        (kind, Some(other)) => Err(Refusal::invalid(format!(
+            "{} is matched as {}, got {}",
+            what(),
             match kind {
                 MatchKind::Valid => "exact",
                 kind => kind.name(),
@@ -179,7 +184,42 @@ fn to_match(
                 FieldMatchType::Optional(_) => "optional",
                 FieldMatchType::Other(_) => "other",
             }
-        )),
+        ))),
+    }
+}
+
+/// The ternary match with the same meaning; ranges have none and stay.
+fn to_ternary(part: KeyMatch, width_bits: u32) -> KeyMatch {
+    let all = || value::all_ones(width_bits);
+    match part {
+        KeyMatch::Exact(value) | KeyMatch::Optional(Some(value)) => {
+            KeyMatch::Ternary { value, mask: all() }
+        }
+        KeyMatch::Optional(None) => KeyMatch::Ternary {
+            value: vec![0],
+            mask: vec![0],
+        },
+        KeyMatch::Lpm { value, prefix_bits } => KeyMatch::Ternary {
+            value,
+            mask: value::canonical(&value::prefix_mask(width_bits, prefix_bits)).to_vec(),
+        },
+        other => other,
+    }
+}
+
+/// Undoes [`to_ternary`].
+fn from_ternary(kind: MatchKind, value: &[u8], mask: &[u8], width_bits: u32) -> FieldMatchType {
+    let (value, mask) = (value::canonical_bytes(value), value::canonical_bytes(mask));
+    match kind {
+        MatchKind::Exact => FieldMatchType::Exact(Exact { value }),
+        MatchKind::Optional => FieldMatchType::Optional(Optional { value }),
+        MatchKind::Lpm => FieldMatchType::Lpm(Lpm {
+            value,
+            prefix_len: (0..width_bits)
+                .filter(|bit| value::to_bit(&mask, *bit))
+                .count() as i32,
+        }),
+        _ => FieldMatchType::Ternary(Ternary { value, mask }),
     }
 }
 
@@ -225,10 +265,9 @@ pub fn from_key(fields: &[FieldSchema], key: &[KeyMatch]) -> Vec<FieldMatch> {
                 prefix_len: *prefix_bits as i32,
             }),
             KeyMatch::Ternary { mask, .. } if value::is_zero(mask) => continue,
-            KeyMatch::Ternary { value, mask } => FieldMatchType::Ternary(Ternary {
-                value: bytes(value),
-                mask: bytes(mask),
-            }),
+            KeyMatch::Ternary { value, mask } => {
+                from_ternary(field.kind, value, mask, field.width_bits)
+            }
             KeyMatch::Range { low, high } => {
                 let all = value::all_ones(field.width_bits);
                 if value::is_zero(low) && value::compare(high, &all).is_eq() {

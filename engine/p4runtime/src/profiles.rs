@@ -264,13 +264,6 @@ impl Writer<'_> {
             ))
         })?;
         let profile = &schema.profiles[index];
-        if !profile.with_selector {
-            return Err(Refusal::invalid(format!(
-                "table '{}': an action set needs a selector, {} has none",
-                table.name,
-                owner(profile)
-            )));
-        }
         if set.action_selection_mode != 0 || set.size_semantics != 0 {
             return Err(Refusal::unimplemented(format!(
                 "table '{}': action_selection_mode and size_semantics of an action set are not supported",

@@ -2,7 +2,7 @@
 //! found, into messages well below gRPC's default limit of 4 MiB.
 
 use bytes::{Bytes, BytesMut};
-use p4mesh_pipeline::{EntryAction, EntryRead, EntryRef, Switch};
+use p4mesh_pipeline::{EntryAction, EntryRead, Switch};
 use prost::encoding::{encode_key, encode_varint, WireType};
 use prost::Message;
 
@@ -16,7 +16,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::replication;
 use crate::schema::TableSchema;
 use crate::state::State;
-use crate::tables::{counter_data, entry_key};
+use crate::tables::{counter_data, entry_key, no_default_resources};
 
 /// A message is sent when it has reached this size.
 const MESSAGE_BYTES: usize = 1 << 20;
@@ -63,10 +63,6 @@ impl Answers {
         self.messages
     }
 }
-
-/// Takes the table, the key fields and the entry (none for the default entry) of a direct resource.
-type VisitDirect<'a> =
-    &'a mut dyn FnMut(&TableSchema, TableEntry, Option<EntryRead>) -> Outcome<()>;
 
 /// One read at work.
 pub struct Reader<'a> {
@@ -281,22 +277,12 @@ impl Reader<'_> {
             return Ok(());
         }
         let extra = &self.state.defaults[index];
-        let counter = match wanted.counter_data.is_some() && table.direct_counter {
-            true => Some(self.switch.direct_counter_read(name, EntryRef::Default)?),
-            false => None,
-        };
-        let meter = match wanted.meter_config.is_some() && table.direct_meter.is_some() {
-            true => self.switch.direct_meter_read(name, EntryRef::Default)?,
-            false => None,
-        };
         answers.push(EntityKind::TableEntry(TableEntry {
             table_id: table.id,
             action: Some(action),
             is_default_action: true,
             controller_metadata: extra.controller_metadata,
             metadata: extra.metadata.clone(),
-            counter_data: counter.map(counter_data),
-            meter_config: meter.map(cells::from_meter),
             is_const: table.const_default,
             ..TableEntry::default()
         }));
@@ -420,7 +406,7 @@ impl Reader<'_> {
         &self,
         wanted: &Option<TableEntry>,
         has: &dyn Fn(&TableSchema) -> Outcome<()>,
-        visit: VisitDirect,
+        visit: &mut dyn FnMut(TableEntry, EntryRead),
     ) -> Outcome<()> {
         let Some(wanted) = wanted else {
             return Err(Refusal::invalid("a direct resource needs its table_entry"));
@@ -437,12 +423,10 @@ impl Reader<'_> {
                 table_id: table.id,
                 r#match: key,
                 priority,
-                is_default_action: wanted.is_default_action,
                 ..TableEntry::default()
             };
             if wanted.is_default_action {
-                visit(table, named(Vec::new(), 0), None)?;
-                continue;
+                return Err(no_default_resources(table));
             }
             let mut found = Vec::new();
             self.entries(index, table, wanted, &mut |read| found.push(read))?;
@@ -454,47 +438,30 @@ impl Reader<'_> {
             }
             for read in found {
                 let key = keys::from_key(&table.fields, &read.entry.key);
-                visit(table, named(key, read.entry.priority), Some(read))?;
+                visit(named(key, read.entry.priority), read);
             }
         }
         Ok(())
     }
 
     fn direct_counters(&self, wanted: &DirectCounterEntry, answers: &mut dyn Sink) -> Outcome<()> {
-        self.direct(
-            &wanted.table_entry,
-            &check_direct_counter,
-            &mut |table, entry, read| {
-                let cell = match read {
-                    Some(read) => read.counter.unwrap_or_default(),
-                    None => self
-                        .switch
-                        .direct_counter_read(&table.name, EntryRef::Default)?,
-                };
-                answers.push(EntityKind::DirectCounterEntry(DirectCounterEntry {
-                    table_entry: Some(entry),
-                    data: Some(counter_data(cell)),
-                }));
-                Ok(())
-            },
-        )
+        let place = &wanted.table_entry;
+        self.direct(place, &check_direct_counter, &mut |entry, read| {
+            answers.push(EntityKind::DirectCounterEntry(DirectCounterEntry {
+                table_entry: Some(entry),
+                data: Some(counter_data(read.counter.unwrap_or_default())),
+            }));
+        })
     }
 
     fn direct_meters(&self, wanted: &DirectMeterEntry, answers: &mut dyn Sink) -> Outcome<()> {
         let has = |table: &TableSchema| check_direct_meter(table).map(|_| ());
-        self.direct(&wanted.table_entry, &has, &mut |table, entry, read| {
-            let config = match read {
-                Some(read) => read.meter,
-                None => self
-                    .switch
-                    .direct_meter_read(&table.name, EntryRef::Default)?,
-            };
+        self.direct(&wanted.table_entry, &has, &mut |entry, read| {
             answers.push(EntityKind::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(entry),
-                config: config.map(cells::from_meter),
+                config: read.meter.map(cells::from_meter),
                 counter_data: None,
             }));
-            Ok(())
         })
     }
 

@@ -14,7 +14,11 @@ use crate::refusal::{Outcome, Refusal};
 pub struct FieldSchema {
     pub id: u32,
     pub name: String,
+    /// As P4Info has it.
     pub kind: MatchKind,
+    /// True where the program matches as ternary what P4Info calls exact, LPM or optional (p4c
+    /// writes optional fields as ternary ones).
+    pub as_ternary: bool,
     pub width_bits: u32,
 }
 

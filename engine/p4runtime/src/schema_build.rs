@@ -349,6 +349,7 @@ impl Builder<'_> {
                 Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
                 _ => None,
             };
+            let as_ternary = part.kind == MatchKind::Ternary && kind != Some(MatchType::Ternary);
             let same_kind = matches!(
                 (kind, part.kind),
                 (Some(MatchType::Exact), MatchKind::Exact | MatchKind::Valid)
@@ -356,6 +357,10 @@ impl Builder<'_> {
                     | (Some(MatchType::Ternary), MatchKind::Ternary)
                     | (Some(MatchType::Range), MatchKind::Range)
                     | (Some(MatchType::Optional), MatchKind::Optional)
+                    | (
+                        Some(MatchType::Exact | MatchType::Lpm | MatchType::Optional),
+                        MatchKind::Ternary
+                    )
             );
             if !same_kind {
                 return misfit(format_args!(
@@ -379,7 +384,13 @@ impl Builder<'_> {
             schema.push(FieldSchema {
                 id: field.id,
                 name: field.name.clone(),
-                kind: part.kind,
+                kind: match (as_ternary, kind) {
+                    (true, Some(MatchType::Exact)) => MatchKind::Exact,
+                    (true, Some(MatchType::Lpm)) => MatchKind::Lpm,
+                    (true, Some(MatchType::Optional)) => MatchKind::Optional,
+                    _ => part.kind,
+                },
+                as_ternary,
                 width_bits,
             });
         }
@@ -511,6 +522,7 @@ impl Builder<'_> {
                     id: field.id,
                     name: field.name.clone(),
                     kind,
+                    as_ternary: false,
                     width_bits: field.bitwidth.max(0) as u32,
                 });
             }

@@ -324,11 +324,9 @@ impl Writer<'_> {
                 owner(table)
             )));
         }
-        let meter = self.meter_of(table, entry)?;
-        let counter = entry
-            .counter_data
-            .map(|data| cells::to_cell(&data))
-            .transpose()?;
+        if entry.counter_data.is_some() || entry.meter_config.is_some() {
+            return Err(no_default_resources(table));
+        }
         let new_action = match &entry.action {
             None => None,
             Some(TableAction {
@@ -355,22 +353,10 @@ impl Writer<'_> {
             }
         };
         let before = match self.keeps_undo() {
-            true => {
-                let place = EntryRef::Default;
-                let name = &table.name;
-                Some((
-                    self.switch.table_default(name)?,
-                    self.state.defaults[index].clone(),
-                    match table.direct_counter {
-                        true => Some(self.switch.direct_counter_read(name, place)?),
-                        false => None,
-                    },
-                    match table.direct_meter.is_some() {
-                        true => Some(self.switch.direct_meter_read(name, place)?),
-                        false => None,
-                    },
-                ))
-            }
+            true => Some((
+                self.switch.table_default(&table.name)?,
+                self.state.defaults[index].clone(),
+            )),
             false => None,
         };
         let reset = new_action.is_none();
@@ -379,37 +365,17 @@ impl Writer<'_> {
             None if table.const_default => {}
             None => self.switch.table_reset_default(&table.name)?,
         }
-        if table.direct_meter.is_some() {
-            self.switch
-                .direct_meter_write(&table.name, EntryRef::Default, meter, self.now_ps)?;
-        }
-        let counter = counter.or((reset && table.direct_counter).then(CounterCell::default));
-        if let Some(cell) = counter {
-            self.switch
-                .direct_counter_write(&table.name, EntryRef::Default, cell)?;
-        }
         self.state.defaults[index] = match reset {
             true => EntryExtra::default(),
             false => extra_of(entry),
         };
-        if let Some((action, extra, counter, meter)) = before {
+        if let Some((action, extra)) = before {
             let name = table.name.clone();
             self.on_undo(|| {
                 Box::new(move |writer| {
                     match action {
                         Some(action) => writer.switch.table_set_default(&name, &action)?,
                         None => writer.switch.table_reset_default(&name)?,
-                    }
-                    if let Some(cell) = counter {
-                        writer
-                            .switch
-                            .direct_counter_write(&name, EntryRef::Default, cell)?;
-                    }
-                    if let Some(meter) = meter {
-                        let now = writer.now_ps;
-                        writer
-                            .switch
-                            .direct_meter_write(&name, EntryRef::Default, meter, now)?;
                     }
                     writer.state.defaults[index] = extra;
                     Ok(())
@@ -427,14 +393,14 @@ impl Writer<'_> {
         action: &TableAction,
     ) -> Outcome<EntryAction> {
         let indirect = table.profile.is_some();
+        let selector = table
+            .profile
+            .map(|profile| schema.profiles[profile].with_selector);
         let bad = |got: &str| {
             Err(Refusal::invalid(format!(
                 "{}: an entry leads to {}, got {got}",
                 owner(table),
-                match table
-                    .profile
-                    .map(|profile| schema.profiles[profile].with_selector)
-                {
+                match selector {
                     None => "an action",
                     Some(false) => "a member of its action profile",
                     Some(true) => "a member, a group or an action set of its action selector",
@@ -452,9 +418,13 @@ impl Writer<'_> {
             )?)),
             Some(TableActionType::ActionProfileMemberId(_)) if !indirect => bad("a member"),
             Some(TableActionType::ActionProfileMemberId(id)) => Ok(EntryAction::Member(*id)),
-            Some(TableActionType::ActionProfileGroupId(_)) if !indirect => bad("a group"),
+            Some(TableActionType::ActionProfileGroupId(_)) if selector != Some(true) => {
+                bad("a group")
+            }
             Some(TableActionType::ActionProfileGroupId(id)) => Ok(EntryAction::Group(*id)),
-            Some(TableActionType::ActionProfileActionSet(_)) if !indirect => bad("an action set"),
+            Some(TableActionType::ActionProfileActionSet(_)) if selector != Some(true) => {
+                bad("an action set")
+            }
             Some(TableActionType::ActionProfileActionSet(set)) => {
                 Ok(EntryAction::Group(self.make_one_shot(table, set)?))
             }
@@ -533,6 +503,14 @@ fn extra_of(entry: &TableEntry) -> EntryExtra {
 fn const_table(table: &TableSchema) -> Refusal {
     Refusal::denied(format!(
         "{}: its entries are const in the program",
+        owner(table)
+    ))
+}
+
+/// simple_switch has direct counters and meters for entries only, and so has the engine.
+pub fn no_default_resources(table: &TableSchema) -> Refusal {
+    Refusal::unimplemented(format!(
+        "{}: the default entry has no direct counter or meter on this target",
         owner(table)
     ))
 }

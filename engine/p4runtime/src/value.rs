@@ -60,6 +60,17 @@ pub fn all_ones(width_bits: u32) -> Vec<u8> {
     bytes
 }
 
+/// A mask of the `prefix_bits` most significant bits of a value of `width_bits`.
+pub fn prefix_mask(width_bits: u32, prefix_bits: u32) -> Vec<u8> {
+    let mut mask = all_ones(width_bits);
+    let free = width_bits.saturating_sub(prefix_bits);
+    let length = mask.len();
+    for bit in 0..free {
+        mask[length - 1 - bit as usize / 8] &= !(1 << (bit % 8));
+    }
+    mask
+}
+
 /// True when every byte is zero.
 pub fn is_zero(value: &[u8]) -> bool {
     value.iter().all(|byte| *byte == 0)
@@ -147,6 +158,7 @@ mod tests {
         assert!(within_prefix(&[0], 32, 1));
         assert!(!within_prefix(&[1], 32, 31));
         assert_eq!(all_ones(9), vec![1, 0xff]);
+        assert_eq!(prefix_mask(9, 3), vec![1, 0xc0]);
         assert_eq!(compare(&[0, 9], &[1, 0]), std::cmp::Ordering::Less);
     }
 }
