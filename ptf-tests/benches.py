@@ -139,7 +139,8 @@ class EngineBench(Bench):
             "timestamp_tick_ps": self.tick_ps,
         }
         hosts = [
-            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": _LINE_RATE_BPS}]} for port in PORTS
+            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": _LINE_RATE_BPS}]}
+            for port in PORTS
         ]
         links = [
             {"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}, "delay_ps": 5000}

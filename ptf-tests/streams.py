@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from base import TesterTest
+from base import READ_CELLS, TesterTest
 from signature import Signature
 
 from p4mesh.traffic.stream import PatternKind, Stream
@@ -23,13 +23,12 @@ class StreamTest(TesterTest):
 
     __test__ = False
 
-    def run_streams(self, *streams: Stream, prepare: object = None) -> Plan:
-        """Send all frames of the streams; ``prepare(plan)`` may install more before they start."""
+    def run_streams(self, *streams: Stream) -> Plan:
+        """Send all frames of the streams."""
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
+        self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.tester.configure(plan, self.run_id)
         self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
-        if callable(prepare):
-            prepare(plan)
         for stream in plan.streams:
             payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
             for number in range(stream.seeds):
@@ -44,7 +43,7 @@ class StreamTest(TesterTest):
 
     def _limits(self) -> Limits:
         loop = LoopModel(100_000_000_000, 500_000, None if self.bench.exact else 20_000)
-        return Limits(64, 16384, 65536, 16384, 4096, self.bench.tick_ps, loop, self.bench.name)
+        return Limits(64, 16384, 65536, 16384, 4096, 16384, self.bench.tick_ps, loop, self.bench.name)
 
 
 def signature_of(frame: bytes) -> Signature:

@@ -25,7 +25,9 @@ class ExpectedFrameIsMeasured(TesterTest):
     def runTest(self) -> None:
         self.install(self.receiver(2, STATION))
         for size in (64, 128, 1518):
-            self.send(2, test_frame(dst=STATION, size=size, run=self.run_id, flow=5, sequence=[64, 128, 1518].index(size)))
+            self.send(
+                2, test_frame(dst=STATION, size=size, run=self.run_id, flow=5, sequence=[64, 128, 1518].index(size))
+            )
         self.expect_nothing()
         self.assert_reasons(expected=3)
         record = self.records()[5]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from base import TesterTest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -136,10 +138,29 @@ class BurstsLeaveBackToBack(StreamTest):
             self.skipTest("bursts at minimum gap need virtual time or hardware")
         self.run_streams(stream(PatternKind.PAIRS, 10, tx_ports=(1,), rx_ports=(2,), burst=Burst(4)))
         stamps = [signature_of(frame).transmit_time for frame in self.received(1, 10)]
-        gaps = [later - sooner for sooner, later in zip(stamps, stamps[1:], strict=False)]
+        gaps = [later - sooner for sooner, later in itertools.pairwise(stamps)]
         wire_ns = 84 * 8 / 10
         self.assertTrue(all(gap <= wire_ns + 1000 for k, gap in enumerate(gaps) if k % 4 != 3), gaps)
         self.assertAlmostEqual(stamps[8] - stamps[0], 80_000_000, delta=2000)
+
+
+class ExtensionHeadersAreChained(StreamTest):
+    """Goal: IPv6 extension headers of RFC 5180 stay in front of UDP, and reception finds the signature."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        chain = FrameTemplate(ip_version=6, ipv6_extensions=("routing", "destination", "fragment"))
+        self.run_streams(
+            stream(PatternKind.PAIRS, 1, tx_ports=(1,), rx_ports=(2,), template=chain, frame_size_bytes=200)
+        )
+        (frame,) = self.received(1, 1)
+        self.assertEqual(len(frame), 196)
+        # IPv6 at 14, routing (24 bytes) at 54, destination options at 78, fragment at 86, UDP at 94.
+        self.assertEqual([frame[20], frame[54], frame[78], frame[86]], [43, 60, 44, 17])
+        self.assertEqual(frame[102:104], b"\x50\x4d")
+        self.send(2, frame)
+        self.assertEqual(self.records()["frames"][0], 1)
 
 
 def _without_checksum(packet: object, field: str) -> object:

@@ -32,11 +32,14 @@ class PatternKind(str, Enum):
 class FrameTemplate:
     """Headers of a test frame. The payload begins with the 18-byte signature.
 
-    ``ethertype`` 0xFFFF gives plain Ethernet II; ``ip_version`` 4 or 6 gives UDP over IP.
+    ``ip_version`` 4 or 6 gives UDP over IP, ``None`` plain Ethernet II with EtherType 0xFFFF.
     """
 
     ip_version: int | None = 4
     vlan_ids: tuple[int, ...] = ()
+    """Outermost first; one or two tags."""
+    ipv6_extensions: tuple[str, ...] = ()
+    """Extension headers in order: ``destination``, ``routing``, ``fragment``, ``mobility`` (RFC 5180 5.3)."""
     udp_source: int = 20001
     udp_destination: int = 20001
     ttl: int = 64
@@ -48,6 +51,58 @@ class Burst:
     """Bursts of ``frames`` at minimum inter-frame gap; the mean rate is the stream's rate."""
 
     frames: int
+
+
+class ModifiedField(str, Enum):
+    """Header field that a modifier changes; the value is added modulo the width of the field."""
+
+    ETHERNET_DST = "ethernet_dst"
+    ETHERNET_SRC = "ethernet_src"
+    OUTER_VLAN = "outer_vlan"
+    INNER_VLAN = "inner_vlan"
+    IPV4_DST = "ipv4_dst"
+    IPV4_SRC = "ipv4_src"
+    IPV6_DST = "ipv6_dst"
+    """Low 32 bits."""
+    IPV6_SRC = "ipv6_src"
+    """Low 32 bits."""
+    UDP_DST = "udp_dst"
+    UDP_SRC = "udp_src"
+
+
+@dataclass(frozen=True)
+class Progression:
+    """Adds 0, ``step``, 2 ``step``, ... and starts again after ``count`` values; ``step`` may be negative."""
+
+    count: int
+    step: int = 1
+
+
+@dataclass(frozen=True)
+class ValueList:
+    """Adds the values in turn, each below 2^48."""
+
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PseudoRandom:
+    """Adds CRC-32 of (seed, step) under ``mask``, and starts again after ``count`` values."""
+
+    seed: int
+    mask: int
+    count: int = 1 << 32
+
+
+@dataclass(frozen=True)
+class FieldModifier:
+    """Changes one field from frame to frame, on each transmit port by itself."""
+
+    field: ModifiedField
+    values: Progression | ValueList | PseudoRandom
+
+
+MAX_MODIFIERS = 2
 
 
 @dataclass(frozen=True)
@@ -72,3 +127,10 @@ class Stream:
     start_offset_ns: tuple[int, ...] = ()
     """Start offset of each transmit port, empty = all 0."""
     priority: int = 0
+    """Queue of the transmit port, 0 to 7, larger is more urgent."""
+    modifiers: tuple[FieldModifier, ...] = ()
+    """At most two."""
+    source_mac: bytes | None = None
+    """Address instead of the station's; for streams with one transmit port."""
+    destination_mac: bytes | None = None
+    """Address instead of the station's; for streams with one receive port."""

@@ -13,15 +13,15 @@ import numpy as np
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.target.contract import Contract
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import Progression, Stream, ValueList
 from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter
 from p4mesh.trial.plan import station as station_of
 
 WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
 
-_FULL_MASK = (1 << 48) - 1
 _RECORD_REPLICA = 1
+_MODIFIERS = ("a", "b")
 _READ_ATTEMPTS = 3
 _RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted")
 _LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
@@ -61,17 +61,29 @@ class DataPlane:
         for place, (stream, station) in enumerate(plan.destinations):
             wanted["destination", place] = self._destination(place, stream, station)
         for receiver in plan.receivers:
-            wanted["receiver", receiver.port, receiver.mac] = self._client.schema.table_entry(
+            wanted["receiver", receiver.port, receiver.mac, receiver.mask] = self._client.schema.table_entry(
                 "receiver",
-                match={"port": receiver.port, "destination_mac": (int.from_bytes(receiver.mac, "big"), _FULL_MASK)},
+                match={"port": receiver.port, "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask)},
                 action="expected",
                 params={"flow_offset": receiver.flow_offset},
-                priority=1,
+                priority=receiver.mask.bit_count(),
             )
+        for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
+            for entry, value in enumerate(values):
+                wanted["value", letter, entry] = self._client.schema.table_entry(
+                    f"modifier_{letter}.list_value",
+                    match={"entry": entry},
+                    action=f"modifier_{letter}.set_value",
+                    params={"addend": value},
+                )
         for stream in plan.streams:
             wanted["stream", stream.index] = self._stream(stream)
             for transmitter in stream.transmitters:
-                wanted["transmitter", transmitter.id] = self.transmitter_entry(stream.stream, transmitter)
+                wanted["transmitter", transmitter.id] = self._transmitter(stream.stream, transmitter)
+                for number, letter in zip(range(len(stream.stream.modifiers)), _MODIFIERS, strict=False):
+                    wanted["modifier", letter, transmitter.id] = self._modifier(
+                        stream.stream, transmitter, number, letter
+                    )
         self._set_entries(wanted)
         self._client.modify(
             [
@@ -184,8 +196,30 @@ class DataPlane:
             },
         )
 
-    def transmitter_entry(self, stream: Stream, transmitter: Transmitter, modified: int = 0) -> Entity:
-        """Return the entry of a transmitter; ``modified`` has a bit for each field modifier in use."""
+    def _modifier(self, stream: Stream, transmitter: Transmitter, number: int, letter: str) -> Entity:
+        modifier = stream.modifiers[number]
+        params = {"field_code": self._contract[f"FIELD_{modifier.field.name}"]}
+        if isinstance(modifier.values, Progression):
+            action = "progression_of"
+            params |= {"last_step": modifier.values.count - 1, "step_size": modifier.values.step % (1 << 32)}
+        elif isinstance(modifier.values, ValueList):
+            action = "list_of"
+            params |= {"last_step": len(modifier.values.values) - 1, "first_entry": transmitter.lists[number]}
+        else:
+            action = "random_of"
+            params |= {
+                "last_step": modifier.values.count - 1,
+                "seed": modifier.values.seed,
+                "mask": modifier.values.mask,
+            }
+        return self._client.schema.table_entry(
+            f"modifier_{letter}.modifier",
+            match={"transmitter": transmitter.id},
+            action=f"modifier_{letter}.{action}",
+            params=params,
+        )
+
+    def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
         source = station_of(transmitter.port)
         family, address = _addresses(stream, source)
         params = {
@@ -196,8 +230,8 @@ class DataPlane:
             "flow": transmitter.flow_base,
             "skipped": transmitter.skipped,
             "frames": transmitter.frames,
-            "modified": modified,
-            "mac": int.from_bytes(source.mac, "big"),
+            "modified": (1 << len(stream.modifiers)) - 1,
+            "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
             **address,
         }
         return self._client.schema.table_entry(

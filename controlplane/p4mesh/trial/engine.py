@@ -58,6 +58,7 @@ class TrialEngine:
             flows=self.contract["FLOWS"],
             destinations=self.contract["DESTINATIONS"],
             receivers=self.contract["RECEIVERS"],
+            modifier_values=self.contract["MODIFIER_VALUES"],
             tick_ps=self.target.tick_ps,
             loop=self.target.loop,
             target=self.target.name,
@@ -169,4 +170,3 @@ class TrialEngine:
 
     def _longest_offset_ns(self, plan: Plan) -> int:
         return max((offset for stream in plan.streams for offset in stream.stream.start_offset_ns), default=0)
-

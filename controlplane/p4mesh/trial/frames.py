@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy.layers.inet import IP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrRouting
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
 
@@ -14,6 +14,16 @@ ETHERTYPE_TEST = 0xFFFF
 SIGNATURE_BYTES = 18
 FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
+_UDP = 17
+_NEXT_HEADER = {"destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
+_EXTENSIONS = {
+    "destination": IPv6ExtHdrDestOpt(),
+    "routing": IPv6ExtHdrRouting(addresses=["::1"], segleft=0),
+    "fragment": IPv6ExtHdrFragment(id=1),
+    # Binding refresh request (RFC 6275 6.1.2): no payload, length 0, checksum 0.
+    "mobility": bytes([59, 0, 0, 0, 0, 0, 0, 0]),
+}
+"""One header of each kind, 8 to 24 bytes (RFC 5180 5.3)."""
 
 
 def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
@@ -31,12 +41,25 @@ def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
         ip.len = frame_size_bytes - l2_bytes
         udp.len = ip.len - len(IP())
     else:
-        ip = IPv6(src="::", dst="::", hlim=template.ttl, tc=template.dscp << 2, nh=17)
+        ip = IPv6(src="::", dst="::", hlim=template.ttl, tc=template.dscp << 2)
         ip.plen = frame_size_bytes - l2_bytes - len(IPv6())
-        udp.len = ip.plen
+        extensions = _extension_headers(template.ipv6_extensions)
+        ip.nh = _NEXT_HEADER[template.ipv6_extensions[0]] if extensions else _UDP
+        udp.len = ip.plen - len(extensions)
+        if udp.len >= len(UDP()):
+            return bytes(layers / ip) + extensions + bytes(udp)
     if udp.len < len(UDP()):
         raise _too_short(template, frame_size_bytes)
     return bytes(layers / ip / udp)
+
+
+def _extension_headers(names: tuple[str, ...]) -> bytes:
+    """Return the chain of extension headers in front of UDP."""
+    chain = b""
+    following = [_NEXT_HEADER[name] for name in names[1:]] + [_UDP]
+    for name, number in zip(names, following, strict=False):
+        chain += bytes([number]) + bytes(_EXTENSIONS[name])[1:]
+    return chain
 
 
 def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:

@@ -7,15 +7,24 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.traffic.addresses import BROADCAST_MAC, station_ipv4, station_ipv6, station_mac
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import (
+    MAX_MODIFIERS,
+    ModifiedField,
+    PatternKind,
+    Progression,
+    PseudoRandom,
+    Stream,
+    ValueList,
+)
 from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed_counts, slot_rate_fps
 
+FULL_MASK = (1 << 48) - 1
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
@@ -58,6 +67,8 @@ class Transmitter:
     flow_base: int
     skipped: int
     frames: int
+    lists: tuple[int, ...] = ()
+    """First entry of the value list of each modifier; 0 for modifiers without a list."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +90,12 @@ class StreamPlan:
 
 @dataclass(frozen=True)
 class Receiver:
-    """A destination that a port owns."""
+    """Destinations that a port owns: all addresses that agree with ``mac`` under ``mask``."""
 
     port: int
     mac: bytes
     flow_offset: int
+    mask: int = FULL_MASK
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,8 @@ class Plan:
     receivers: tuple[Receiver, ...]
     flows: tuple[Flow, ...]
     ports: tuple[int, ...]
+    value_lists: tuple[tuple[int, ...], ...] = ((), ())
+    """Values of all lists, for the first and for the second modifier of the streams."""
 
     @property
     def cells(self) -> int:
@@ -112,6 +126,7 @@ class Limits:
     flows: int
     destinations: int
     receivers: int
+    modifier_values: int
     tick_ps: int
     loop: LoopModel
     target: str
@@ -122,6 +137,11 @@ def station(port: int) -> Station:
     return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
 
 
+def _destination(stream: Stream, port: int) -> Station:
+    usual = station(port)
+    return replace(usual, mac=stream.destination_mac) if stream.destination_mac else usual
+
+
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them."""
     _require(len(streams), limits.streams, "streams", limits)
@@ -130,11 +150,13 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     list_bases: dict[tuple[object, ...], int] = {}
     flows: list[Flow] = []
     plans: list[StreamPlan] = []
+    values: tuple[list[int], list[int]] = ([], [])
     transmitter_id = 0
     for index, stream in enumerate(streams):
         _check(stream)
         clock = _clock(stream, limits, rate_bps_of)
         base = _list_base(stream, destinations, list_bases)
+        lists = _lists_of(stream, values)
         skips = _skipped_departures(stream, clock, limits.tick_ps)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
@@ -152,6 +174,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
                     len(flows),
                     skips[source],
                     stream.frame_count,
+                    lists,
                 )
             )
             flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
@@ -161,6 +184,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     _require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
     _require(len(flows), limits.flows, "flows", limits)
     _require(len(destinations), limits.destinations, "destination places", limits)
+    _require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
     receivers = _receivers(streams, shared_ports)
     _require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
@@ -171,6 +195,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         receivers,
         tuple(flows),
         tuple(sorted({port for stream in streams for port in (*stream.tx_ports, *stream.rx_ports)})),
+        (tuple(values[0]), tuple(values[1])),
     )
 
 
@@ -215,15 +240,49 @@ def _shared_receivers(streams: Sequence[Stream]) -> tuple[int, ...]:
 
 
 def _receivers(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
-    unicast = {
-        port
+    receivers = {
+        _receiver(stream, port)
         for stream in streams
         if stream.pattern not in (PatternKind.BROADCAST, PatternKind.MULTICAST)
         for port in stream.rx_ports
     }
-    receivers = [Receiver(port, station(port).mac, 0) for port in sorted(unicast)]
-    receivers += [Receiver(port, BROADCAST_MAC, place) for place, port in enumerate(shared_ports)]
-    return tuple(receivers)
+    ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
+    return (*ordered, *(Receiver(port, BROADCAST_MAC, place) for place, port in enumerate(shared_ports)))
+
+
+def _receiver(stream: Stream, port: int) -> Receiver:
+    """Return what ``port`` owns: its address, and all that modifiers of the stream make of it."""
+    first = int.from_bytes(stream.destination_mac or station(port).mac, "big")
+    changed = 0
+    for modifier in stream.modifiers:
+        if modifier.field is ModifiedField.ETHERNET_DST:
+            changed |= _bits_changed(first, modifier.values)
+    mask = FULL_MASK & ~changed
+    return Receiver(port, (first & mask).to_bytes(6, "big"), 0, mask)
+
+
+def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) -> int:
+    """Return a mask of the low bits in which ``first`` plus any of the values may differ from it."""
+    if isinstance(values, Progression):
+        added = (0, values.step * (values.count - 1))
+    elif isinstance(values, ValueList):
+        added = values.values
+    else:
+        added = (0, values.mask)
+    different = 0
+    for value in added:
+        different |= first ^ ((first + value) & FULL_MASK)
+    return (1 << different.bit_length()) - 1
+
+
+def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int, ...]:
+    """Append the value lists of a stream's modifiers; return where each begins."""
+    bases = []
+    for modifier, kept in zip(stream.modifiers, values, strict=False):
+        bases.append(len(kept))
+        if isinstance(modifier.values, ValueList):
+            kept.extend(modifier.values.values)
+    return tuple(bases)
 
 
 def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]) -> int:
@@ -231,14 +290,14 @@ def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases
     if stream.pattern is PatternKind.MULTICAST:
         raise UnsupportedError("multicast streams are not supported yet", hint="use broadcast")
     broadcast = stream.pattern is PatternKind.BROADCAST
-    key = (stream.template.ip_version, broadcast, () if broadcast else stream.rx_ports)
+    key = (stream.template.ip_version, broadcast, stream.destination_mac, () if broadcast else stream.rx_ports)
     if key not in bases:
         bases[key] = len(destinations)
         if broadcast:
             everyone = Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
             destinations.append((stream, everyone))
         else:
-            destinations.extend((stream, station(port)) for port in stream.rx_ports)
+            destinations.extend((stream, _destination(stream, port)) for port in stream.rx_ports)
     return bases[key]
 
 
@@ -285,6 +344,15 @@ def _check(stream: Stream) -> None:
         )
     if not stream.tx_ports or not stream.rx_ports:
         raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
+    if len(stream.modifiers) > MAX_MODIFIERS:
+        raise ParameterError(
+            f"stream '{stream.name}' has {len(stream.modifiers)} field modifiers", hint=f"use at most {MAX_MODIFIERS}"
+        )
+    if (stream.source_mac and len(stream.tx_ports) > 1) or (stream.destination_mac and len(stream.rx_ports) > 1):
+        raise ParameterError(
+            f"stream '{stream.name}' gives one address to several ports",
+            hint="source_mac needs one transmit port, destination_mac one receive port",
+        )
     if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
         raise ParameterError(
             f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports are no pairs",
