@@ -43,7 +43,7 @@ class StreamTest(TesterTest):
 
     def _limits(self) -> Limits:
         loop = LoopModel(100_000_000_000, 500_000, None if self.bench.exact else 20_000)
-        return Limits(64, 16384, 65536, 16384, 4096, 16384, self.bench.tick_ps, loop, self.bench.name)
+        return Limits(64, 16384, 65536, 16384, 4096, 16384, 1024, self.bench.tick_ps, loop, self.bench.name)
 
 
 def signature_of(frame: bytes) -> Signature:

@@ -6,6 +6,7 @@ known in closed form, measured through the P4 program as a user would.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -130,7 +131,11 @@ def test_results_of_consecutive_trials_do_not_depend_on_each_other() -> None:
     long = trial(mesh(1518, 4, Fraction(90), 150), Learning(wait_ns=1_000_000))
     alone = measure(switch(4, ""), short)[0]
     after = measure(switch(4, ""), long, short)[1]
-    assert (after.tx_frames, after.rx_frames, after.lost_frames) == (alone.tx_frames, alone.rx_frames, alone.lost_frames)
+    assert (after.tx_frames, after.rx_frames, after.lost_frames) == (
+        alone.tx_frames,
+        alone.rx_frames,
+        alone.lost_frames,
+    )
     assert after.latency is not None and alone.latency is not None
     assert after.latency.max_ns == pytest.approx(alone.latency.max_ns, abs=2)
 
@@ -146,3 +151,18 @@ def test_rate_above_the_line_is_never_blamed_on_the_device() -> None:
     (result,) = measure(wire(10**9), trial(mesh(64, 2, Fraction(110), 2000)))
     assert result.status is Status.INVALID
     assert "offered load is 90.9" in result.reason
+
+
+def test_percentiles_are_within_the_stated_error() -> None:
+    # Eight ports into one: latencies grow along the burst, every one of them is known per flow.
+    numbers = tuple(range(1, 9))
+    stream = Stream("in", 256, max_rate_fps(256, 10**9) / 2, 200, PatternKind.ROTATE, numbers, (9,))
+    spec = trial(stream, Learning(wait_ns=1000))
+    (result,) = measure(switch(9, "", ", queue_frames: 4000"), replace(spec, histograms=True))
+    assert result.latency is not None and result.lost_frames == 0
+    percentiles = dict(result.latency.percentiles_ns)
+    assert list(percentiles) == [50, 99, 99.9, 99.99]
+    assert result.latency.min_ns < percentiles[50] < percentiles[99] <= percentiles[99.99]
+    assert percentiles[99.99] == pytest.approx(result.latency.max_ns, rel=0.008)
+    # Arrivals are four times the departures: the delay grows evenly, so the median is the mean.
+    assert percentiles[50] == pytest.approx(result.latency.sum_ns / result.latency.count, rel=0.02)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from p4mesh.trial.histogram import PERCENTILES, percentile_ticks
 from p4mesh.trial.plan import Plan, StreamPlan
 from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -27,6 +28,8 @@ class Readings:
     records: np.ndarray[Any, Any]
     before: ReasonCounts
     after: ReasonCounts
+    bins: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """Frames per latency bin of each histogram; stream n has histogram n."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason in this run."""
@@ -79,7 +82,7 @@ def classify(
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=tuple(_port_counts(port, tx_ports[port], readings, flows) for port in plan.ports),
-        latency=_latency(records[flows.cells[expected]], tick_ps),
+        latency=_with_percentiles(_latency(records[flows.cells[expected]], tick_ps), readings.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=max((_start_skew(stream, records) for stream in plan.streams), default=0) * tick_ps // 1000,
     )
@@ -210,6 +213,21 @@ def _latency(records: np.ndarray[Any, Any], tick_ps: int) -> LatencyStats | None
         jitter_min_ns=(_ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
         jitter_max_ns=int(jittered["jitter_max"].max()) * tick_ns if len(jittered) else 0.0,
         jitter_sum_ns=int(jittered["jitter_sum"].sum()) * tick_ns if len(jittered) else 0.0,
+    )
+
+
+def _with_percentiles(
+    latency: LatencyStats | None, bins: Mapping[int, Sequence[int]], tick_ps: int
+) -> LatencyStats | None:
+    if latency is None or not bins:
+        return latency
+    total = [sum(counts) for counts in zip(*bins.values(), strict=True)]
+    found = [(percent, percentile_ticks(total, percent)) for percent in PERCENTILES]
+    return replace(
+        latency,
+        percentiles_ns=tuple(
+            (float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None
+        ),
     )
 
 

@@ -36,12 +36,14 @@ class DataPlane:
         self._contract = contract
         self._entries: dict[object, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._bins: dict[int, list[int]] = {}
         self._dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
 
     def load_program(self) -> None:
         """Push the compiled tester and install what every trial needs."""
         self._client.set_pipeline(self._contract.p4info_path, self._contract.json_path)
         self._entries.clear()
+        self._bins.clear()
         self._groups.clear()
         replicas = ((self._contract["PORT_CPU"], _RECORD_REPLICA), (self._contract["PORT_LOOP"], 0))
         self._set_groups({self._contract["GROUP_READ"]: replicas})
@@ -67,6 +69,14 @@ class DataPlane:
                 action="expected",
                 params={"flow_offset": receiver.flow_offset},
                 priority=receiver.mask.bit_count(),
+            )
+        for rule in plan.histograms:
+            wanted["histogram", rule] = self._client.schema.table_entry(
+                "histogram",
+                match={"port": rule.port, "flow": (rule.flow, rule.mask)},
+                action="use_histogram",
+                params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
+                priority=1,
             )
         for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
             for entry, value in enumerate(values):
@@ -154,6 +164,19 @@ class DataPlane:
             }
             for index, data in self._client.read_counters(counter, list(cells)):
                 counts[cells[index]] = data.packets
+        return counts
+
+    def histogram_counts(self, histograms: Sequence[int]) -> dict[int, list[int]]:
+        """Return the frames per bin that each histogram has counted since it was last read here."""
+        size = self._contract["HISTOGRAM_BINS"]
+        counts = {}
+        for histogram in histograms:
+            first = histogram * size
+            cells = self._client.read_counters("latency_histogram", range(first, first + size))
+            now = [data.packets for _, data in sorted(cells)]
+            before = self._bins.get(histogram, [0] * size)
+            self._bins[histogram] = now
+            counts[histogram] = [count - old for count, old in zip(now, before, strict=True)]
         return counts
 
     def _sweep(self, first: int, count: int, flags: int, window: int, wait: WaitForPasses) -> None:

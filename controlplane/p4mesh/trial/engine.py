@@ -11,6 +11,7 @@ from fractions import Fraction
 from p4mesh.errors import TargetError
 from p4mesh.target.base import Target
 from p4mesh.target.contract import Contract
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.classify import Readings, classify
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import learning_frame, seed_payload
@@ -35,10 +36,11 @@ class TrialEngine:
     def __post_init__(self) -> None:
         """Start with the first run number."""
         self._run = 0
+        self._cells_used = 0
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """Run one trial and return its counts."""
-        plan = self._plan(spec.streams)
+        plan = self._plan(spec.streams, histograms=spec.histograms)
         self._learn(spec)
         if spec.learning.enabled and spec.learning.verify:
             flooded = self._verify_learning(spec)
@@ -51,7 +53,7 @@ class TrialEngine:
         lateness_ns = 2 * self._round_ns(plan) + self.target.scheduling_jitter_ns
         return classify(spec, plan, readings, self.target.tick_ps, lateness_ns=lateness_ns)
 
-    def _plan(self, streams: tuple) -> Plan:
+    def _plan(self, streams: tuple[Stream, ...], *, histograms: bool = False) -> Plan:
         limits = Limits(
             streams=self.contract["STREAMS"],
             transmitters=self.contract["TRANSMITTERS"],
@@ -59,11 +61,12 @@ class TrialEngine:
             destinations=self.contract["DESTINATIONS"],
             receivers=self.contract["RECEIVERS"],
             modifier_values=self.contract["MODIFIER_VALUES"],
+            histogram_rules=self.contract["HISTOGRAM_RULES"],
             tick_ps=self.target.tick_ps,
             loop=self.target.loop,
             target=self.target.name,
         )
-        return make_plan(streams, limits, self.target.rate_bps_of)
+        return make_plan(streams, limits, self.target.rate_bps_of, histograms=histograms)
 
     def _learn(self, spec: TrialSpec) -> None:
         """Send learning frames from every receiving address, at the learning rate, then wait."""
@@ -95,6 +98,7 @@ class TrialEngine:
 
     def _run_streams(self, plan: Plan, duration_ns: int, settle_ns: int) -> Readings:
         self._next_run()
+        self._cells_used = max(self._cells_used, plan.cells)
         self.dataplane.configure(plan, self._run)
         self.dataplane.clear(plan.cells, self._wait_for_pass)
         before = self.dataplane.reason_counts(plan.ports)
@@ -111,7 +115,8 @@ class TrialEngine:
         self._wait(settle_ns)
         records = self.dataplane.read(plan.cells, self._wait_for_pass)
         after = self.dataplane.reason_counts(plan.ports)
-        return Readings(records, before, after)
+        bins = self.dataplane.histogram_counts(sorted({rule.histogram for rule in plan.histograms}))
+        return Readings(records, before, after, bins)
 
     def _inject_seeds(self, stream: StreamPlan) -> None:
         """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
@@ -125,7 +130,7 @@ class TrialEngine:
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:
             # Tags of the duplicate window repeat after this; it is cleared once in 255 runs.
-            self.dataplane.clear_windows(self.contract["FLOWS"], self._wait_for_pass)
+            self.dataplane.clear_windows(self._cells_used, self._wait_for_pass)
             self._run = 0
         self._run += 1
 

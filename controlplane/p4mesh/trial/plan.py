@@ -22,9 +22,11 @@ from p4mesh.traffic.stream import (
     Stream,
     ValueList,
 )
+from p4mesh.trial.histogram import HistogramRule, prefixes
 from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed_counts, slot_rate_fps
 
 FULL_MASK = (1 << 48) - 1
+_FLOW_BITS = 24
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
@@ -109,6 +111,8 @@ class Plan:
     ports: tuple[int, ...]
     value_lists: tuple[tuple[int, ...], ...] = ((), ())
     """Values of all lists, for the first and for the second modifier of the streams."""
+    histograms: tuple[HistogramRule, ...] = ()
+    """One histogram per stream."""
 
     @property
     def cells(self) -> int:
@@ -127,6 +131,7 @@ class Limits:
     destinations: int
     receivers: int
     modifier_values: int
+    histogram_rules: int
     tick_ps: int
     loop: LoopModel
     target: str
@@ -142,7 +147,9 @@ def _destination(stream: Stream, port: int) -> Station:
     return replace(usual, mac=stream.destination_mac) if stream.destination_mac else usual
 
 
-def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
+def make_plan(
+    streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, histograms: bool = False
+) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them."""
     _require(len(streams), limits.streams, "streams", limits)
     shared_ports = _shared_receivers(streams)
@@ -196,7 +203,21 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
         tuple(flows),
         tuple(sorted({port for stream in streams for port in (*stream.tx_ports, *stream.rx_ports)})),
         (tuple(values[0]), tuple(values[1])),
+        _histograms(plans, flows, limits) if histograms else (),
     )
+
+
+def _histograms(plans: Sequence[StreamPlan], flows: Sequence[Flow], limits: Limits) -> tuple[HistogramRule, ...]:
+    """Return rules that count the frames of each stream in the histogram of its number."""
+    rules = []
+    for plan in plans:
+        cells = [flow.cell for flow in flows if flow.stream == plan.index]
+        # A broadcast carries the first of its cells as flow number; they are in the same range.
+        covered = prefixes(cells[0], len(cells), _FLOW_BITS)
+        ports = sorted({flow.rx_port for flow in flows if flow.stream == plan.index})
+        rules += [HistogramRule(plan.index, port, flow, mask) for port in ports for flow, mask in covered]
+    _require(len(rules), limits.histogram_rules, "histogram rules", limits)
+    return tuple(rules)
 
 
 def _places(stream: Stream, source: int) -> tuple[int, int, int]:
@@ -355,7 +376,8 @@ def _check(stream: Stream) -> None:
         )
     if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
         raise ParameterError(
-            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports are no pairs",
+            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
+            "are no pairs",
             hint="name equally many ports",
         )
 

@@ -31,6 +31,8 @@ class LatencyStats:
     jitter_min_ns: float = 0.0
     jitter_max_ns: float = 0.0
     jitter_sum_ns: float = 0.0
+    percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, latency) pairs, each within 0.79 % of the true value; empty without histograms."""
 
 
 @dataclass(frozen=True)

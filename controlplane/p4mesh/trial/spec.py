@@ -38,3 +38,5 @@ class TrialSpec:
     """Silence after the trial (RFC 2544 23e)."""
     per_flow: bool = False
     """Keep one row per flow in the result, not only per port and in total."""
+    histograms: bool = False
+    """Count every frame in the latency histogram of its stream, for percentiles."""
