@@ -20,8 +20,12 @@ use crate::program::{Code, DigestPlan, Errors, Intrinsics, Program};
 use crate::words::limbs_for;
 use crate::LoadError;
 
-/// Cells of all registers, counters and meters together that a program may ask for.
-const MAX_CELLS: u64 = 1 << 27;
+/// Memory of all registers, counters and meters together that a program may ask for, in words of
+/// 64 bits (1 GiB).
+const MAX_ARRAY_WORDS: u64 = 1 << 27;
+/// Words of a counter cell and of a meter cell.
+const COUNTER_WORDS: u64 = 2;
+const METER_WORDS: u64 = 14;
 /// Words of all parameters of an action.
 const MAX_PARAM_WORDS: usize = 4_096;
 
@@ -69,16 +73,17 @@ pub(crate) fn compile(text: &str) -> Load<Program> {
     if let Some(instance) = root.list("extern_instances")?.first() {
         return instance.unsupported(format!("extern '{}'", instance.text("type")?));
     }
-    let mut cells = 0;
+    let mut words = 0;
     let layout = Layout::load(&root)?;
-    let (registers, register_infos) = load_registers(&root, &mut cells)?;
-    let (counters, counter_infos) = load_counters(&root, &mut cells)?;
-    let (meters, meter_infos, meter_targets) = load_meters(&root, &layout, &mut cells)?;
+    let (registers, register_infos) = load_registers(&root, &mut words)?;
+    let (counters, counter_infos) = load_counters(&root, &mut words)?;
+    let (meters, meter_infos, meter_targets) = load_meters(&root, &layout, &mut words)?;
     let (value_sets, value_set_infos) = load_value_sets(&root)?;
     let (calculations, calculation_plans) = load_calculations(&root, &layout)?;
     let (actions, action_infos) = load_action_infos(&root)?;
-    let words = |info: &ActionInfo| info.params.iter().map(|p| limbs_for(p.width_bits).max(1)).sum::<usize>();
-    let param_words = action_infos.iter().map(words).max().unwrap_or(0);
+    let param_words =
+        |info: &ActionInfo| info.params.iter().map(|p| limbs_for(p.width_bits).max(1)).sum::<usize>();
+    let param_words = action_infos.iter().map(param_words).max().unwrap_or(0);
     if param_words > MAX_PARAM_WORDS {
         return root.too_large("words of action parameters", param_words as u64, MAX_PARAM_WORDS as u64);
     }
@@ -179,16 +184,27 @@ fn check_version(root: &Node) -> Load<()> {
     Ok(())
 }
 
-fn array_size(node: &Node, cells: &mut u64) -> Load<usize> {
+/// Adds a name that must be new, and an index that must fit.
+pub(crate) fn unique<T>(node: &Node, names: &mut HashMap<String, T>, name: &str, index: T) -> Load<()> {
+    if names.len() >= usize::from(u16::MAX) {
+        return node.too_large("number of objects of one kind", names.len() as u64 + 1, 65_535);
+    }
+    if names.insert(name.to_string(), index).is_some() {
+        return node.malformed(format!("a second object named '{name}'"));
+    }
+    Ok(())
+}
+
+fn array_size(node: &Node, words_per_cell: u64, words: &mut u64) -> Load<usize> {
     let size = node.number("size")?;
-    *cells = cells.saturating_add(size);
-    if *cells > MAX_CELLS {
-        return node.too_large("number of register, counter and meter cells", *cells, MAX_CELLS);
+    *words = words.saturating_add(size.saturating_mul(words_per_cell));
+    if *words > MAX_ARRAY_WORDS {
+        return node.too_large("size of all arrays in 64-bit words", *words, MAX_ARRAY_WORDS);
     }
     Ok(size as usize)
 }
 
-fn load_registers(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, Vec<RegisterInfo>)> {
+fn load_registers(root: &Node, words: &mut u64) -> Load<(HashMap<String, u16>, Vec<RegisterInfo>)> {
     let mut names = HashMap::new();
     let mut infos = Vec::new();
     for node in root.list("register_arrays")? {
@@ -197,15 +213,14 @@ fn load_registers(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, V
         if width_bits == 0 {
             return node.malformed("a register of 0 bits");
         }
-        let size = array_size(&node, cells)?;
-        *cells += (size * (limbs_for(width_bits) - 1)) as u64;
-        names.insert(name.clone(), infos.len() as u16);
+        let size = array_size(&node, limbs_for(width_bits) as u64, words)?;
+        unique(&node, &mut names, &name, infos.len() as u16)?;
         infos.push(RegisterInfo { name, id: node.id("id")?, size, width_bits });
     }
     Ok((names, infos))
 }
 
-fn load_counters(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, Vec<CounterInfo>)> {
+fn load_counters(root: &Node, words: &mut u64) -> Load<(HashMap<String, u16>, Vec<CounterInfo>)> {
     let mut names = HashMap::new();
     let mut infos = Vec::new();
     for node in root.list("counter_arrays")? {
@@ -215,8 +230,8 @@ fn load_counters(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, Ve
             Some(table) if direct => Some(table.str()?.to_string()),
             _ => None,
         };
-        let size = if direct { 0 } else { array_size(&node, cells)? };
-        names.insert(name.clone(), infos.len() as u16);
+        let size = if direct { 0 } else { array_size(&node, COUNTER_WORDS, words)? };
+        unique(&node, &mut names, &name, infos.len() as u16)?;
         infos.push(CounterInfo { name, id: node.id("id")?, size, direct_table });
     }
     Ok((names, infos))
@@ -224,7 +239,7 @@ fn load_counters(root: &Node, cells: &mut u64) -> Load<(HashMap<String, u16>, Ve
 
 type Meters = (HashMap<String, u16>, Vec<MeterInfo>, HashMap<String, (u16, FieldRef)>);
 
-fn load_meters(root: &Node, layout: &Layout, cells: &mut u64) -> Load<Meters> {
+fn load_meters(root: &Node, layout: &Layout, words: &mut u64) -> Load<Meters> {
     let mut names = HashMap::new();
     let mut infos = Vec::new();
     let mut targets = HashMap::new();
@@ -248,8 +263,8 @@ fn load_meters(root: &Node, layout: &Layout, cells: &mut u64) -> Load<Meters> {
         if direct {
             targets.insert(name.clone(), (index, layout.field_at(&node.get("result_target")?)?));
         }
-        let size = if direct { 0 } else { array_size(&node, cells)? };
-        names.insert(name.clone(), index);
+        let size = if direct { 0 } else { array_size(&node, METER_WORDS, words)? };
+        unique(&node, &mut names, &name, index)?;
         infos.push(MeterInfo { name, id: node.id("id")?, unit, size, direct_table });
     }
     Ok((names, infos, targets))
@@ -265,7 +280,7 @@ fn load_value_sets(root: &Node) -> Load<(HashMap<String, u16>, Vec<ValueSetInfo>
             Some(size) => size.u64()? as usize,
             None => usize::MAX,
         };
-        names.insert(name.clone(), infos.len() as u16);
+        unique(&node, &mut names, &name, infos.len() as u16)?;
         infos.push(ValueSetInfo { name, id: node.id("id")?, max_size, width_bits: vec![width] });
     }
     Ok((names, infos))
@@ -322,7 +337,7 @@ fn load_calculations(root: &Node, layout: &Layout) -> Load<(HashMap<String, u16>
         for item in node.list("input")? {
             input.push(hash_input(&item, layout)?);
         }
-        names.insert(node.text("name")?.to_string(), plans.len() as u16);
+        unique(&node, &mut names, node.text("name")?, plans.len() as u16)?;
         plans.push(Calculation { algorithm, input });
     }
     Ok((names, plans))

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::compile::unique;
 use crate::info::{FieldInfo, HeaderInfo, HeaderTypeInfo};
 use crate::json::{Load, Node};
 use crate::words::{limbs_for, mask64};
@@ -242,7 +243,7 @@ impl Layout {
             if ids.insert(node.number("id")?, index).is_some() {
                 return node.malformed("a second header with this id");
             }
-            self.header_names.insert(name.to_string(), index);
+            unique(&node, &mut self.header_names, name, index)?;
             self.headers.push(HeaderPlace { name: name.to_string(), shape, base: 0, metadata, union: None });
             if self.headers.len() > 16_000 {
                 return node.too_large("number of headers", self.headers.len() as u64, 16_000);
@@ -301,7 +302,7 @@ impl Layout {
                 return node.malformed("an empty header stack");
             }
             let next = self.take_slots(&node, 1)?;
-            self.stack_names.insert(name.to_string(), self.stacks.len() as u16);
+            unique(&node, &mut self.stack_names, name, self.stacks.len() as u16)?;
             self.stacks.push(StackPlace { shape, headers, next });
         }
         Ok(())
@@ -348,7 +349,7 @@ impl Layout {
                 headers.push(header);
             }
             union_ids.insert(node.number("id")?, index as u16);
-            self.union_names.insert(node.text("name")?.to_string(), index as u16);
+            unique(&node, &mut self.union_names, node.text("name")?, index as u16)?;
             self.unions.push(UnionPlace { union_type, headers });
         }
         for node in root.list("header_union_stacks")? {
@@ -366,8 +367,7 @@ impl Layout {
                 return node.malformed("an empty header union stack");
             }
             let next = self.take_slots(&node, 1)?;
-            let name = node.text("name")?.to_string();
-            self.union_stack_names.insert(name, self.union_stacks.len() as u16);
+            unique(&node, &mut self.union_stack_names, node.text("name")?, self.union_stacks.len() as u16)?;
             self.union_stacks.push(UnionStackPlace { union_type, unions, next });
         }
         Ok(())

@@ -358,7 +358,7 @@ impl<'n> Pipeline<'_, 'n> {
             }
             None => None,
         };
-        self.profiles.insert(name.clone(), self.control.profiles.len() as u16);
+        super::unique(node, &mut self.profiles, &name, self.control.profiles.len() as u16)?;
         self.control.profile_infos.push(ActionProfileInfo {
             name,
             id: node.id("id")?,
