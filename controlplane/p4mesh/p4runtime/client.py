@@ -172,9 +172,12 @@ class Client:
         request = p4r.GetForwardingPipelineConfigRequest(device_id=self.device_id)
         request.response_type = p4r.GetForwardingPipelineConfigRequest.ResponseType.Value(kind)
         try:
-            return self._stub.GetForwardingPipelineConfig(request, timeout=self.timeout_s).config
+            answer: p4r.GetForwardingPipelineConfigResponse = self._stub.GetForwardingPipelineConfig(
+                request, timeout=self.timeout_s
+            )
         except grpc.RpcError as error:
             raise raised(error, "get the pipeline", self.address) from None
+        return answer.config
 
     def _use(self, info: p4i.P4Info) -> None:
         self._schema = Schema(info)
@@ -183,9 +186,12 @@ class Client:
     def capabilities(self) -> str:
         """Return the P4Runtime version of the server."""
         try:
-            return self._stub.Capabilities(p4r.CapabilitiesRequest(), timeout=self.timeout_s).p4runtime_api_version
+            answer: p4r.CapabilitiesResponse = self._stub.Capabilities(
+                p4r.CapabilitiesRequest(), timeout=self.timeout_s
+            )
         except grpc.RpcError as error:
             raise raised(error, "get the capabilities", self.address) from None
+        return answer.p4runtime_api_version
 
     # Writing
 
@@ -207,7 +213,7 @@ class Client:
         With another atomicity they go in one request and are applied all or none.
         """
         found = []
-        waiting: tuple[int, Sequence[Update], grpc.Future] | None = None
+        waiting: tuple[int, Sequence[Update], grpc.Future[p4r.WriteResponse]] | None = None
         for first, part, request in self._requests.split(updates, atomicity):
             # The next request is encoded while the switch works on this one.
             if waiting is not None:
@@ -218,7 +224,7 @@ class Client:
         if found:
             raise batch_error(WriteError, found, len(updates))
 
-    def _finish(self, first: int, part: Sequence[Update], call: grpc.Future) -> list[Failure]:
+    def _finish(self, first: int, part: Sequence[Update], call: grpc.Future[p4r.WriteResponse]) -> list[Failure]:
         try:
             call.result()
         except grpc.RpcError as error:

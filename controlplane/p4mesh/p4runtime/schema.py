@@ -10,7 +10,7 @@ from p4mesh.p4runtime.info import Info, lookup
 from p4mesh.p4runtime.stubs import Entity, p4d, p4i, p4r
 from p4mesh.p4runtime.table_encoder import ActionEncoder, MatchValue, TableEncoder, table_action
 from p4mesh.p4runtime.values import Value, encode
-from p4mesh.p4runtime.wire import delimited, number
+from p4mesh.p4runtime.wire import delimited, number, varint
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,9 @@ class Schema:
         encoder = self._table(table)
         parts = [encoder.head, encoder.key(match or {})]
         if action is not None:
-            parts.append(table_action(action=encoder.action(action, params or {})))
+            body = encoder.action(action, params or {})
+            length = varint(len(body))
+            parts += (b"\x1a", varint(len(body) + 1 + len(length)), b"\x0a", length, body)
         elif params:
             raise SchemaError(f"table {encoder.name!r}: parameters are given without an action")
         if member is not None:
@@ -252,9 +254,8 @@ class Schema:
         for member in members:
             added = entry.members.add()
             for encoder in encoders:
-                body = encoder(member.get(encoder.name, member.get("") if len(encoders) == 1 else None))
-                if body:
-                    added.match.add().ParseFromString(body)
+                value = member.get(encoder.name, member.get("") if len(encoders) == 1 else None)
+                added.MergeFromString(encoder.value_set_element(value))
         return Entity(value_set_entry=entry)
 
     def digest(self, name: str, *, max_timeout_ns: int = 0, max_list_size: int = 1, ack_timeout_ns: int = 0) -> Entity:

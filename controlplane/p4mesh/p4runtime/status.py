@@ -37,10 +37,10 @@ def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
 
 def batch_errors(error: grpc.RpcError) -> list[p4r.Error] | None:
     """Return the outcomes of the elements of a batch; ``None`` for a status without them."""
-    for key, value in error.trailing_metadata() or ():
-        if key == _DETAILS_KEY:
+    for entry in error.trailing_metadata() or ():
+        if entry.key == _DETAILS_KEY:
             outcomes = []
-            for detail in rpc_status.Status.FromString(value).details:
+            for detail in rpc_status.Status.FromString(entry.value).details:
                 outcome = p4r.Error()
                 if not detail.Unpack(outcome):
                     return None

@@ -113,7 +113,7 @@ class Stream:
         finally:
             self.is_primary = False
             for queue in (packet_ins, self.digests, self.idle_notifications, self._arbitrations):
-                queue.put(None)  # type: ignore[attr-defined]
+                queue.put(None)
 
 
 def take(queue: SimpleQueue, timeout_s: float, what: str) -> object:  # type: ignore[type-arg]

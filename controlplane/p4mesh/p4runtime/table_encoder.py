@@ -9,7 +9,7 @@ from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.stubs import p4i
 from p4mesh.p4runtime.values import Value, encode
-from p4mesh.p4runtime.wire import delimited, number, tag, varint
+from p4mesh.p4runtime.wire import delimited, heads, number, tag, varint
 
 MatchValue = Value | tuple[Value, Value] | None
 """Exact and optional: a value. LPM: (value, prefix length) or "10.0.0.0/8". Ternary: (value, mask)
@@ -37,22 +37,35 @@ class FieldEncoder:
         self.what = f"{owner}: key field {field.name!r}"
         self._head = number(1, field.id)
         self._tag = tag(number_of_kind, 2)
+        self._one_value = self.kind in ("exact", "optional")
+        self._heads = []
+        if self._one_value:
+            for n in range((field.bitwidth + 7) // 8 + 2):
+                message = self._head + self._tag + varint(n + 1 + len(varint(n))) + b"\x0a" + varint(n)
+                self._heads.append(b"\x12" + varint(len(message) + n) + message)
 
-    def __call__(self, value: MatchValue) -> bytes:
-        """Return the encoded FieldMatch; empty for a value that matches anything."""
-        if self.kind == "exact" or self.kind == "optional":
+    def element(self, value: MatchValue) -> bytes:
+        """Return the field as an element of ``match``; empty for a value that matches anything."""
+        if self._one_value:
+            if value.__class__ is int and not value >> self.width_bits:
+                n = (value.bit_length() + 7) >> 3 or 1
+                return self._heads[n] + value.to_bytes(n, "big")
             if value is None:
                 if self.kind == "optional":
                     return b""
                 raise SchemaError(f"{self.what} is matched as exact and must be given")
             if value.__class__ is tuple:
                 raise SchemaError(f"{self.what} is matched as {self.kind}, got a pair", hint="give one value")
-            body = delimited(1, encode(value, self.width_bits, self.what))  # type: ignore[arg-type]
-        else:
-            body = self._pair(value)
-            if not body:
-                return b""
-        return self._head + self._tag + varint(len(body)) + body
+            encoded = encode(value, self.width_bits, self.what)  # type: ignore[arg-type]
+            return self._heads[len(encoded)] + encoded
+        body = self._pair(value)
+        return delimited(2, self._head + self._tag + varint(len(body)) + body) if body else b""
+
+    def value_set_element(self, value: MatchValue) -> bytes:
+        """Return the field as an element of a value set member's ``match``."""
+        element = self.element(value)
+        # ValueSetMember.match is field 1, TableEntry.match is field 2.
+        return b"\x0a" + element[1:] if element else b""
 
     def _pair(self, value: MatchValue) -> bytes:
         if value is None:
@@ -89,7 +102,7 @@ class ActionEncoder:
         self._params = [
             (
                 param.name,
-                number(2, param.id) + b"\x1a",
+                heads(b"\x22", number(2, param.id) + b"\x1a", param.bitwidth),
                 param.bitwidth,
                 f"action {self.name!r}: parameter {param.name!r}",
             )
@@ -99,13 +112,17 @@ class ActionEncoder:
     def __call__(self, params: Mapping[str, Value]) -> bytes:
         """Return the encoded Action."""
         parts = [self._head]
-        for name, head, width_bits, what in self._params:
+        for name, by_length, width_bits, what in self._params:
             try:
-                value = encode(params[name], width_bits, what)
+                value = params[name]
             except KeyError:
                 raise SchemaError(f"{what} is missing") from None
-            body = head + varint(len(value)) + value
-            parts.append(b"\x22" + varint(len(body)) + body)
+            if value.__class__ is int and not value >> width_bits:
+                n = (value.bit_length() + 7) >> 3 or 1
+                parts += (by_length[n], value.to_bytes(n, "big"))
+            else:
+                encoded = encode(value, width_bits, what)
+                parts += (by_length[len(encoded)], encoded)
         if len(params) != len(self._params):
             known = [name for name, *_ in self._params]
             unknown = sorted(set(params) - set(known))
@@ -138,11 +155,9 @@ class TableEncoder:
         for field in self._fields:
             if field.name in match:
                 given += 1
-                body = field(match[field.name])
+                parts.append(field.element(match[field.name]))
             else:
-                body = field(None)
-            if body:
-                parts.append(b"\x12" + varint(len(body)) + body)
+                parts.append(field.element(None))
         if given != len(match):
             unknown = sorted(set(match) - self._names)
             raise SchemaError(

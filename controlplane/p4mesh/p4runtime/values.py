@@ -14,10 +14,10 @@ def encode(value: Value, width_bits: int, what: str) -> bytes:
     """Return the shortest big-endian form of a value of at most ``width_bits``; ``what`` names it in errors."""
     if value.__class__ is not int:
         value = _number(value, what)
-    bits = value.bit_length()  # type: ignore[union-attr]
-    if bits > width_bits or value < 0:  # type: ignore[operator]
+    bits = value.bit_length()
+    if bits > width_bits or value < 0:
         raise SchemaError(f"{what}: {value:#x} does not fit in {width_bits} bits")
-    return value.to_bytes((bits + 7) // 8 or 1, "big")  # type: ignore[union-attr]
+    return value.to_bytes((bits + 7) // 8 or 1, "big")
 
 
 def _number(value: Value, what: str) -> int:

@@ -36,3 +36,13 @@ def number(field: int, value: int) -> bytes:
 def delimited(field: int, body: bytes) -> bytes:
     """Encode a bytes, string or message field."""
     return tag(field, 2) + varint(len(body)) + body
+
+
+def heads(outer: bytes, inner: bytes, width_bits: int) -> list[bytes]:
+    """Return, by length of a value in bytes, all that stands before the value.
+
+    The value is a bytes field whose tag ends ``inner``, in a message whose tag is ``outer``.
+    """
+    return [
+        outer + varint(len(inner) + len(varint(n)) + n) + inner + varint(n) for n in range((width_bits + 7) // 8 + 2)
+    ]
