@@ -6,6 +6,10 @@ import difflib
 
 from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import TestMethod
+from p4mesh.methods.rfc2544.back_to_back import BackToBack
+from p4mesh.methods.rfc2544.frame_loss import FrameLoss
+from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
@@ -24,6 +28,10 @@ TESTS: tuple[TestMethod, ...] = (
     ForwardPressure(),
     MaximumForwardingRate(),
     Broadcast(),
+    Throughput(),
+    Latency(),
+    FrameLoss(),
+    BackToBack(),
 )
 
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.rfc2889 import parameters as shared
-from p4mesh.methods.rfc2889.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -58,8 +58,8 @@ class Broadcast(TestMethod):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
-        *shared.trial_parameters("5.10"),
-        *shared.search_parameters("5.10"),
+        *shared.trial_parameters("RFC 2889 5.10.2"),
+        *shared.search_parameters("RFC 2889 5.10.3"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
@@ -152,6 +152,7 @@ def _spec(
         PatternKind.BROADCAST,
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
+        shared.template_of(parameters),
     )
     return TrialSpec(
         f"broadcast {part} {size} B {float(load_pct):.4f} %",

@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.errors import TopologyError
+from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet
-from p4mesh.methods.rfc2889 import parameters as shared
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
@@ -21,6 +21,7 @@ PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
 _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
+_ROTATE = PatternKind.ROTATE
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -43,7 +44,7 @@ class CongestionControl(TestMethod):
     name: ClassVar[str] = "rfc2889.congestion_control"
     title: ClassVar[str] = "Congestion control"
     section: ClassVar[str] = "RFC 2889 5.5"
-    parameters: ClassVar[tuple[Parameter, ...]] = shared.trial_parameters("5.5")
+    parameters: ClassVar[tuple[Parameter, ...]] = shared.trial_parameters("RFC 2889 5.5.2")
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
         """Refuse beds without a block of four ports of one rate."""
@@ -110,13 +111,14 @@ def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, paramete
     fps = max_rate_fps(size, rate_bps)
     count = tx_frames(duration_ns, fps)
     count -= count % 2  # source 1 sends equally many frames to U and to C
+    template = shared.template_of(parameters)
     streams = []
     for number, (split, steady, uncongested, congested) in enumerate(blocks, start=1):
         streams.append(
-            Stream(f"split{number}", size, fps, count, PatternKind.ROTATE, (split,), (uncongested, congested))
+            Stream(f"split{number}", size, fps, count, _ROTATE, (split,), (uncongested, congested), template)
         )
         if part == _CONGESTED:
-            streams.append(Stream(f"steady{number}", size, fps, count, PatternKind.ROTATE, (steady,), (congested,)))
+            streams.append(Stream(f"steady{number}", size, fps, count, _ROTATE, (steady,), (congested,), template))
     return TrialSpec(
         f"{part} {size} B",
         tuple(streams),

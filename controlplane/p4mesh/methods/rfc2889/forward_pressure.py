@@ -7,11 +7,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
-from p4mesh.methods.rfc2889 import parameters as shared
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
     PREAMBLE_BYTES,
@@ -52,7 +52,7 @@ class ForwardPressure(TestMethod):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
         decimal("clock_tolerance_ppm", "100", "ppm", _CLAUSE, "tolerance for the device's clock", ("0", "1000")),
-        *shared.trial_parameters("5.6"),
+        *shared.trial_parameters("RFC 2889 5.6.2"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
@@ -80,7 +80,9 @@ class ForwardPressure(TestMethod):
         sender, receiver = bed.port_numbers[:MIN_PORTS]
         fps = max_rate_fps(size, rate, PREAMBLE_BYTES + IFG_BYTES)
         duration_ns = shared.duration_ns_of(parameters, size, rate)
-        stream = Stream("overload", size, fps, tx_frames(duration_ns, fps), PatternKind.PAIRS, (sender,), (receiver,))
+        count = tx_frames(duration_ns, fps)
+        template = shared.template_of(parameters)
+        stream = Stream("overload", size, fps, count, PatternKind.PAIRS, (sender,), (receiver,), template)
         spec = TrialSpec(
             f"forward pressure {size} B",
             (stream,),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.parameters import Parameter, ParameterSet
-from p4mesh.methods.rfc2889.forwarding import Leg, Mesh
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
 

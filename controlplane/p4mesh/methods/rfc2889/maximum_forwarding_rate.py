@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, percent
-from p4mesh.methods.rfc2889 import parameters as shared
-from p4mesh.methods.rfc2889.forwarding import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.search import Verdict
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
@@ -40,8 +40,8 @@ class MaximumForwardingRate(TestMethod):
     section: ClassVar[str] = "RFC 2889 5.6"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
-        *shared.trial_parameters("5.6"),
-        *shared.search_parameters("5.6"),
+        *shared.trial_parameters("RFC 2889 5.6.2"),
+        *shared.search_parameters("RFC 2889 5.6.3"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
+from p4mesh.methods import rate_tables as tables
+from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import FORWARDING, PARTS, THROUGHPUT, Mesh
 from p4mesh.methods.outcome import Outcome
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice
-from p4mesh.methods.rfc2889 import parameters as shared
-from p4mesh.methods.rfc2889 import tables
-from p4mesh.methods.rfc2889.forwarding import FORWARDING, PARTS, THROUGHPUT, Mesh
 
 BOTH = "both"
 
@@ -20,9 +20,9 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
     """Return the parameters of a mesh test; ``clause`` is its RFC 2889 section."""
     return (
         choice("parts", BOTH, f"RFC 2889 {clause}.3", "which sub-tests run", (BOTH, FORWARDING, THROUGHPUT)),
-        *shared.trial_parameters(clause),
-        *shared.sweep_parameters(clause),
-        *shared.search_parameters(clause),
+        *shared.trial_parameters(f"RFC 2889 {clause}.2"),
+        *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
+        *shared.search_parameters(f"RFC 2889 {clause}.3"),
     )
 
 

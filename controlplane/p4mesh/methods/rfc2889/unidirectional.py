@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from p4mesh.errors import TopologyError
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.parameters import Parameter, ParameterSet
-from p4mesh.methods.rfc2889.forwarding import Leg, Mesh
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
 

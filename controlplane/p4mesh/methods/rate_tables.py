@@ -1,4 +1,4 @@
-"""Tables and figures of the mesh tests of RFC 2889 (methodology 3.1), from unit results."""
+"""Tables and figures of throughput and forwarding rate (methodology 2.1, 3.1), from unit results."""
 
 from __future__ import annotations
 

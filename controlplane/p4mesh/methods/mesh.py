@@ -1,4 +1,4 @@
-"""Measuring parts that the mesh tests of RFC 2889 (5.1 to 5.4) share: sweep and throughput search."""
+"""Traffic over a mesh of ports: the trial at one load, the forwarding-rate sweep, the throughput search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.rfc2889.parameters import duration_ns_of, learning_of, nanoseconds, search_of, sweep_of
-from p4mesh.methods.rfc2889.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.shared_parameters import duration_ns_of, learning_of, nanoseconds, search_of, sweep_of, template_of
+from p4mesh.methods.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -44,9 +44,17 @@ class Mesh:
         return tuple(port for leg in self.legs for port in leg.tx_ports)
 
 
-def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
+def trial_spec(
+    mesh: Mesh,
+    part: str,
+    frame_size_bytes: int,
+    load_pct: Fraction,
+    parameters: ParameterSet,
+    duration_ns: int | None = None,
+) -> TrialSpec:
     """Return the trial that offers ``load_pct`` percent of line rate on every transmit port."""
-    duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
+    if duration_ns is None:
+        duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
     rate_fps = rate_at_pct(load_pct, frame_size_bytes, mesh.line_rate_bps)
     burst_frames = parameters.integer("burst_frames")
     streams = tuple(
@@ -58,6 +66,7 @@ def trial_spec(mesh: Mesh, part: str, frame_size_bytes: int, load_pct: Fraction,
             pattern=leg.pattern,
             tx_ports=leg.tx_ports,
             rx_ports=leg.rx_ports,
+            template=template_of(parameters),
             burst=Burst(burst_frames) if burst_frames > 1 else None,
         )
         for number, leg in enumerate(mesh.legs, start=1)
@@ -91,7 +100,7 @@ def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session:
         "frmol_fps": last["forwarding_fps"] if last["status"] == Status.VALID.value else None,
         "frmol_offered_pct": last["offered_pct"] if last["status"] == Status.VALID.value else None,
         "flooded_frames": sum(row["flooded_frames"] for row in rows),
-        **_theory(mesh, size),
+        **theory(mesh, size),
     }
 
 
@@ -106,7 +115,7 @@ def measure_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session:
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     found = search_throughput(search_of(parameters), duration_ns, trial)
-    return {"frame_size_bytes": size, **found, **_theory(mesh, size)}
+    return {"frame_size_bytes": size, **found, **theory(mesh, size)}
 
 
 PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
@@ -115,7 +124,8 @@ PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
 }
 
 
-def _theory(mesh: Mesh, size: int) -> UnitResult:
+def theory(mesh: Mesh, size: int) -> UnitResult:
+    """Return the theoretical maximum of the pattern, as plain data."""
     full = len(mesh.tx_ports) * max_rate_fps(size, mesh.line_rate_bps)
     return {
         "theoretical_fps": float(full * mesh.load_limit_pct / 100),

@@ -1,4 +1,4 @@
-"""Parameters that several RFC 2889 tests share, each with the clause that asks for it."""
+"""Parameters that tests of several RFCs share, each with the clause that asks for it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,30 @@ from p4mesh.methods.search import SearchGoal
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
+from p4mesh.traffic.stream import FrameTemplate
 from p4mesh.trial.spec import Learning
 
-RFC_DURATION_NS = 30 * NS_PER_S
+RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
 SCALED = "scaled"
+FRAME_FORMATS = {
+    "ipv4": FrameTemplate(ip_version=4),
+    "ipv6": FrameTemplate(ip_version=6),
+    "ethernet": FrameTemplate(ip_version=None),
+}
 _PHASES = "RFC 2544 23"
 _PAUSE_MS = ("0", "600000")
 
 
-def trial_parameters(clause: str) -> tuple[Parameter, ...]:
-    """Return the parameters of every trial; ``clause`` is the RFC 2889 section of the test."""
-    setup = f"RFC 2889 {clause}.2"
+def trial_parameters(setup: str, rfc_duration: str = "30 s") -> tuple[Parameter, ...]:
+    """Return the parameters of every trial; ``setup`` is the clause about the set-up of the test."""
     return (
         decimal(
             "duration_ms",
             SCALED,
             "ms",
             setup,
-            "transmission time of one trial; RFC 30 s; scaled = scaled_frames at line rate",
+            f"transmission time of one trial; RFC {rfc_duration}; scaled = scaled_frames at line rate",
             ("0.1", "300000"),
             (SCALED,),
         ),
@@ -52,6 +57,7 @@ def trial_parameters(clause: str) -> tuple[Parameter, ...]:
             "frames per burst at minimum gap; 1 = evenly spaced",
             (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
         ),
+        choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
         integer("learning_rate_fps", 1000, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
         integer("learning_frames", 1, "frames", _PHASES, "learning frames per address", (1, 100)),
         boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
@@ -61,9 +67,8 @@ def trial_parameters(clause: str) -> tuple[Parameter, ...]:
     )
 
 
-def sweep_parameters(clause: str) -> tuple[Parameter, ...]:
+def sweep_parameters(setup: str) -> tuple[Parameter, ...]:
     """Return the parameters of the forwarding-rate sweep."""
-    setup = f"RFC 2889 {clause}.2"
     return (
         percent("sweep_start_pct", "10", setup, "first load of the forwarding-rate sweep"),
         percent("sweep_end_pct", "100", setup, "last load of the sweep, where FRMOL is read"),
@@ -71,9 +76,8 @@ def sweep_parameters(clause: str) -> tuple[Parameter, ...]:
     )
 
 
-def search_parameters(clause: str) -> tuple[Parameter, ...]:
-    """Return the parameters of the throughput search."""
-    procedure = f"RFC 2889 {clause}.3"
+def search_parameters(procedure: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the throughput search; ``procedure`` is the clause about it."""
     return (
         percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
         percent("search_min_pct", "0.1", procedure, "lowest load of the search"),
@@ -135,6 +139,11 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
     )
 
 
+def template_of(parameters: ParameterSet) -> FrameTemplate:
+    """Return the headers of the test frames."""
+    return FRAME_FORMATS[parameters.text("frame_format")]
+
+
 def learning_of(parameters: ParameterSet) -> Learning:
     """Return the learning phase that precedes each trial (RFC 2544 section 23)."""
     return Learning(
@@ -152,20 +161,26 @@ def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bp
     return nanoseconds(parameters, "duration_ms")
 
 
-def duration_deviation(parameters: ParameterSet, frame_sizes_bytes: Sequence[int], line_rate_bps: int) -> str:
+def duration_deviation(
+    parameters: ParameterSet,
+    frame_sizes_bytes: Sequence[int],
+    line_rate_bps: int,
+    rfc_duration_s: int = RFC_2889_DURATION_S,
+    clause: str = "RFC 2889 5.1.2",
+) -> str:
     """Return the sentence about the trial duration for the report; empty when it is that of the RFC."""
     shortest, longest = (
         pick(duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes) for pick in (min, max)
     )
-    if shortest == longest == RFC_DURATION_NS:
+    if shortest == longest == rfc_duration_s * NS_PER_S:
         return ""
     span = f"{longest / NS_PER_MS:.4g} ms"
     if shortest != longest:
         span = f"{shortest / NS_PER_MS:.4g} to {span}"
     return (
-        f"Trial duration {span} instead of the 30 s of RFC 2889 5.1.2. An overload that fills the device's buffers "
-        "more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, throughput may "
-        "read up to Q/N of line rate too high."
+        f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}. An overload that fills the device's "
+        "buffers more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, "
+        "throughput may read up to Q/N of line rate too high."
     )
 
 

@@ -1,0 +1,107 @@
+"""RFC 2544 26.3: frame loss rate over the whole range of input rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.methods import rate_tables as tables
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.sweeps import frame_loss_loads
+from p4mesh.trial.result import Status
+
+SECTION = "RFC 2544 26.3"
+FRAME_LOSS = "frame_loss"
+_TYPICAL_TRIALS = 3
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("load_pct", "Load", "% of line", 2),
+    Column("offered_fps", "Offered", "frames/s", 0),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx", "frames"),
+    Column("lost_frames", "Lost", "frames"),
+    Column("loss_pct", "Loss", "%", 4),
+)
+
+
+class FrameLoss(TestMethod):
+    """Loads from 100 % downwards until two in a row lose nothing."""
+
+    name: ClassVar[str] = "rfc2544.frame_loss"
+    title: ClassVar[str] = "Frame loss rate"
+    section: ClassVar[str] = SECTION
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
+        boolean("full_sweep", False, SECTION, "go on to the lowest load"),
+        *PARAMETERS,
+        *shared.trial_parameters(SECTION, "60 s"),
+    )
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without port pairs of one rate."""
+        mesh_of(self.name, bed, parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, FRAME_LOSS) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the length of the whole sweep, or of one that loses frames at the top only."""
+        whole = int(100 / parameters.number("step_pct"))
+        return whole if parameters.flag("full_sweep") else min(whole, _TYPICAL_TRIALS)
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Measure the sweep of one frame size."""
+        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        expected = self.trials_expected(unit, parameters)
+        rows: list[UnitResult] = []
+
+        def lossless(_: Fraction) -> bool:
+            return bool(rows[-1]["status"] == Status.VALID.value and rows[-1]["lost_frames"] == 0)
+
+        full = parameters.flag("full_sweep")
+        for load in frame_loss_loads(lossless, parameters.number("step_pct"), full=full):
+            spec = trial_spec(mesh, FRAME_LOSS, size, load, parameters)
+            result = session.measure(spec, TrialNote(load, max(0, expected - len(rows) - 1)))
+            rows.append({"frame_size_bytes": size, **forwarding_row(spec, result, mesh, load)})
+        flooded = sum(row["flooded_frames"] for row in rows)
+        return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the table, and the graph with fixed axes of 0 to 100 %."""
+        units = list(results.values())
+        trusted = {
+            unit["frame_size_bytes"]: [row for row in unit["rows"] if row["status"] == Status.VALID.value]
+            for unit in units
+        }
+        rows = tuple({column.key: row[column.key] for column in COLUMNS} for some in trusted.values() for row in some)
+        series = tuple(
+            Series(f"{size} B", tuple((row["load_pct"], row["loss_pct"]) for row in some))
+            for size, some in trusted.items()
+        )
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(
+            parameters, sizes, bed.common_rate_bps(self.name), RFC_DURATION_S, "RFC 2544 24"
+        )
+        state: State = tables.overall_state((), units)
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            (Table("frame_loss", "Frame loss rate", COLUMNS, rows),),
+            (_figure(series),),
+            tables.findings({FRAME_LOSS: units}),
+            (duration,) if duration else (),
+        )
+
+
+def _figure(series: tuple[Series, ...]) -> Figure:
+    title = "Frame loss against load"
+    return Figure("loss", title, "input rate (% of line rate)", "loss (%)", series, 100.0, 100.0)

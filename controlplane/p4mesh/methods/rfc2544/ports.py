@@ -1,0 +1,39 @@
+"""Who sends to whom in RFC 2544: port pairs (section 26), or half to half in phase (section 16)."""
+
+from __future__ import annotations
+
+from p4mesh.errors import TopologyError
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.traffic.stream import PatternKind
+
+PAIRS, MULTI_PORT = "pairs", "multi_port"
+RFC_DURATION_S = 60
+MIN_PORTS = 2
+
+PARAMETERS: tuple[Parameter, ...] = (
+    choice("ports", PAIRS, "RFC 2544 16", "neighbouring ports in pairs, or half to half in phase", (PAIRS, MULTI_PORT)),
+    boolean("bidirectional", True, "RFC 2544 14", "every port transmits; else the first of a pair or the first half"),
+)
+
+
+def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    """Return the traffic of a test; raises TopologyError for an odd number of ports or mixed rates."""
+    ports = bed.port_numbers
+    bed.require_ports(test, MIN_PORTS)
+    if len(ports) % 2:
+        raise TopologyError(
+            f"{test} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",
+            hint="ports 1 and 2 are a pair, 3 and 4, and so on",
+        )
+    rate_bps = bed.common_rate_bps(test)
+    if parameters.text("ports") == PAIRS:
+        first, second, pattern = ports[::2], ports[1::2], PatternKind.PAIRS
+    else:
+        half = len(ports) // 2
+        first, second, pattern = ports[:half], ports[half:], PatternKind.IN_PHASE
+    legs = [Leg(pattern, first, second)]
+    if parameters.flag("bidirectional"):
+        legs.append(Leg(pattern, second, first))
+    return Mesh(tuple(legs), rate_bps)

@@ -1,0 +1,113 @@
+"""RFC 2544 26.1: throughput, confirmed by a longer trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.methods import rate_tables as tables
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, theory, trial_spec
+from p4mesh.methods.metrics import judge_loss
+from p4mesh.methods.outcome import Outcome
+from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.search import Verdict
+from p4mesh.methods.throughput import JudgedTrial, search_throughput
+
+SECTION = "RFC 2544 26.1"
+CONFIRMATION = "confirmation"
+
+SEARCHED: tuple[Parameter, ...] = (
+    *PARAMETERS,
+    *shared.trial_parameters(SECTION, "60 s"),
+    *shared.search_parameters(SECTION),
+    integer("confirm_factor", 2, "", SECTION, "length of the confirming trial in search trials; 1 = none", (1, 1000)),
+)
+"""Parameters of every test that needs the throughput first."""
+
+
+class Throughput(TestMethod):
+    """The fastest rate at which as many frames come out as went in."""
+
+    name: ClassVar[str] = "rfc2544.throughput"
+    title: ClassVar[str] = "Throughput"
+    section: ClassVar[str] = SECTION
+    parameters: ClassVar[tuple[Parameter, ...]] = SEARCHED
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without port pairs of one rate, and contradicting search bounds."""
+        mesh_of(self.name, bed, parameters)
+        shared.search_of(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, THROUGHPUT) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search, and the confirmation."""
+        return shared.search_of(parameters).trials_expected + int(parameters.integer("confirm_factor") > 1)
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Search and confirm at one frame size."""
+        return confirmed_throughput(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the table and the graph that RFC 2544 26.1 asks for."""
+        found = list(results.values())
+        state = tables.overall_state(found, ())
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            (tables.throughput_table(found),),
+            (tables.rate_figure(found, ()),),
+            tables.findings({THROUGHPUT: found}),
+            deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
+        )
+
+
+def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+    """Search the throughput and confirm it; a load that fails the longer trial bounds the next search."""
+    search = shared.search_of(parameters)
+    factor = parameters.integer("confirm_factor")
+    acceptable = parameters.number("acceptable_loss_pct")
+    duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+    rows: list[UnitResult] = []
+
+    def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+        spec = trial_spec(mesh, part, size, load, parameters, length_ns)
+        result = session.measure(spec, TrialNote(load, remaining))
+        return JudgedTrial(judge_loss(result, acceptable), result, forwarding_row(spec, result, mesh, load))
+
+    def searched(load: Fraction, remaining: int) -> JudgedTrial:
+        return measured(THROUGHPUT, load, remaining + 1, duration_ns)
+
+    while True:
+        found = search_throughput(search, duration_ns, searched)
+        rows += found["rows"]
+        if found["result_pct"] is None or factor == 1:
+            break
+        load = Fraction(found["result_pct"])
+        judged = measured(CONFIRMATION, load, 0, factor * duration_ns)
+        found["shown"] = {**judged.row, "verdict": judged.verdict.value}
+        rows.append(found["shown"])
+        if judged.verdict is Verdict.PASS:
+            break
+        if not judged.verdict.decides or load <= search.goal.minimum + search.goal.resolution:
+            found |= {"state": judged.verdict.value, "result_pct": None, "at_least": False}
+            break
+        initial = min(search.goal.initial, load)
+        search = replace(search, goal=replace(search.goal, maximum=load, initial=initial, try_max_first=False))
+    return {"frame_size_bytes": size, **found, "rows": rows, "trials": len(rows), **theory(mesh, size)}
+
+
+def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:
+    """Return where the run departs from RFC 2544."""
+    duration = shared.duration_deviation(parameters, sizes, line_rate_bps, RFC_DURATION_S, "RFC 2544 24")
+    factor = parameters.integer("confirm_factor")
+    confirmed = f"Results are confirmed by a trial {factor} times as long as those of the search." if factor > 1 else ""
+    return tuple(text for text in (duration, confirmed) if text)
