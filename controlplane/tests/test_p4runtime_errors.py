@@ -241,14 +241,11 @@ def read_cases(s: Schema) -> dict[str, Entity]:
         "read_unset": Entity(),
         "read_table_unknown": edited(s.table("acl"), lambda e: setattr(e.table_entry, "table_id", 9)),
         "read_no_idle_timeout": s.table("acl", idle=True),
-        "read_no_direct_counter": s.table("forward", counters=True),
         "read_counter_index": s.counter("port_counter", 512),
         "read_direct_counter_no_entry": s.direct_counter("acl", {"ipv4_valid": 0}, priority=1),
         "read_direct_meter_of_table_without": s.direct_meter("forward"),
         "read_multicast_unknown": s.multicast_group(9),
         "read_clone_session_unknown": s.clone_session(9),
-        "read_member_unknown": s.member("ports", 9),
-        "read_group_unknown": s.group("next_hops", 9, {}),
         "read_extern": Entity(extern_entry=p4r.ExternEntry(extern_type_id=0x81)),
     }
 

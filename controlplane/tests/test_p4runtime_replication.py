@@ -55,18 +55,19 @@ def test_limits(client: Client) -> None:
     s = client.schema
     refused = [
         s.multicast_group(0, [(1, 1)]),
-        s.multicast_group(32768, [(1, 1)]),
         s.multicast_group(1, [(1, 1), (1, 1)]),
         s.multicast_group(1, [(1, 65536)]),
         s.multicast_group(1, [(77, 1)]),
         s.clone_session(0, [(1, 1)]),
-        s.clone_session(32768, [(1, 1)]),
         s.clone_session(1, [(1, 1)], class_of_service=8),
         s.clone_session(1, [(1, 1)], packet_length_bytes=-1),
     ]
     with pytest.raises(WriteError) as caught:
         client.insert(refused)
     assert [failure.code for failure in caught.value.failures] == ["INVALID_ARGUMENT"] * len(refused)
+    with pytest.raises(WriteError) as caught:
+        client.insert([s.multicast_group(32768, [(1, 1)]), s.clone_session(32768, [(1, 1)])])
+    assert [failure.code for failure in caught.value.failures] == ["OUT_OF_RANGE"] * 2
     client.insert([s.multicast_group(1, [(1, 1)]), s.clone_session(1, [(1, 1)])])
     with pytest.raises(WriteError) as caught:
         client.insert([s.multicast_group(1, [(1, 1)]), s.clone_session(1, [(1, 1)])])

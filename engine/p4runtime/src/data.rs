@@ -175,7 +175,10 @@ pub fn to_scalar(
 
 fn signed_value(width_bits: u32, bytes: &[u8], what: impl Fn() -> String) -> Outcome<Vec<u8>> {
     if bytes.is_empty() {
-        return Err(Refusal::invalid(format!("{}: the value is empty", what())));
+        return Err(Refusal::out_of_range(format!(
+            "{}: the value is empty",
+            what()
+        )));
     }
     let negative = bytes[0] & 0x80 != 0;
     // Shorter than the field: extend the sign.

@@ -415,7 +415,8 @@ fn check_weights(
     Ok(())
 }
 
-/// Members that controllers made, of one profile or (0) of all.
+/// Members that controllers made, of one profile or (0) of all. An id that is not there is a filter
+/// that nothing passes, as on simple_switch_grpc.
 pub fn read_members(
     state: &State,
     switch: &p4mesh_pipeline::Switch,
@@ -427,7 +428,6 @@ pub fn read_members(
         0 => None,
         id => Some(schema.profile(id)?.0),
     };
-    let mut found = false;
     for (index, profile) in schema.profiles.iter().enumerate() {
         if only.is_some_and(|only| only != index) {
             continue;
@@ -437,19 +437,12 @@ pub fn read_members(
             if id >= FIRST_HIDDEN_ID || (wanted.member_id != 0 && wanted.member_id != id) {
                 continue;
             }
-            found = true;
             visit(ActionProfileMember {
                 action_profile_id: profile.id,
                 member_id: id,
                 action: actions::from_call(schema, &member.action),
             });
         }
-    }
-    if wanted.member_id != 0 && !found {
-        return Err(Refusal::not_found(format!(
-            "no member {}",
-            wanted.member_id
-        )));
     }
     Ok(())
 }
@@ -465,23 +458,18 @@ pub fn read_groups(
         0 => None,
         id => Some(schema.profile(id)?.0),
     };
-    let mut found = false;
     for ((index, id), extra) in &state.groups {
         if only.is_some_and(|only| only != *index)
             || (wanted.group_id != 0 && wanted.group_id != *id)
         {
             continue;
         }
-        found = true;
         visit(ActionProfileGroup {
             action_profile_id: schema.profiles[*index].id,
             group_id: *id,
             members: extra.members.clone(),
             max_size: extra.max_size,
         });
-    }
-    if wanted.group_id != 0 && !found {
-        return Err(Refusal::not_found(format!("no group {}", wanted.group_id)));
     }
     Ok(())
 }

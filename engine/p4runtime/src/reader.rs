@@ -152,12 +152,6 @@ impl Reader<'_> {
         if wanted.is_default_action && !wanted.r#match.is_empty() {
             return bad("the default entry has no match");
         }
-        if wanted.counter_data.is_some() && !table.direct_counter {
-            return bad("counter_data is given, but the table has no direct counter");
-        }
-        if wanted.meter_config.is_some() && table.direct_meter.is_none() {
-            return bad("meter_config is given, but the table has no direct meter");
-        }
         if wanted.meter_counter_data.is_some() {
             return Err(Refusal::unimplemented(format!(
                 "table '{}': meter_counter_data is not supported",

@@ -21,6 +21,15 @@ const LAST_SESSION: u32 = 32_767;
 /// Queues per port of simple_switch: classes of service 0 to 7.
 const LAST_CLASS: u32 = 7;
 
+fn check_id(kind: &str, id: u32, last: u32) -> Outcome<()> {
+    let message = || format!("{kind} {id} is not in 1 to {last}");
+    match id {
+        0 => Err(Refusal::invalid(message())),
+        id if id > last => Err(Refusal::out_of_range(message())),
+        _ => Ok(()),
+    }
+}
+
 /// Replicas of the pipeline, and whether the deprecated numeric port field was used.
 fn to_replicas(owner: &str, replicas: &[Replica]) -> Outcome<(Vec<PipelineReplica>, bool)> {
     let mut numeric = false;
@@ -121,11 +130,7 @@ impl Writer<'_> {
 
     fn write_multicast(&mut self, kind: UpdateType, entry: &MulticastGroupEntry) -> Outcome<()> {
         let id = entry.multicast_group_id;
-        if id == 0 || id > LAST_GROUP {
-            return Err(Refusal::invalid(format!(
-                "multicast group {id} is not in 1 to {LAST_GROUP}"
-            )));
-        }
+        check_id("multicast group", id, LAST_GROUP)?;
         let owner = format!("multicast group {id}");
         let before = match self.keeps_undo() && kind != UpdateType::Insert {
             true => self.switch.multicast_read(id).ok(),
@@ -171,11 +176,7 @@ impl Writer<'_> {
 
     fn write_session(&mut self, kind: UpdateType, entry: &CloneSessionEntry) -> Outcome<()> {
         let id = entry.session_id;
-        if id == 0 || id > LAST_SESSION {
-            return Err(Refusal::invalid(format!(
-                "clone session {id} is not in 1 to {LAST_SESSION}"
-            )));
-        }
+        check_id("clone session", id, LAST_SESSION)?;
         let owner = format!("clone session {id}");
         let before = match self.keeps_undo() && kind != UpdateType::Insert {
             true => self.switch.clone_session_read(id).ok(),

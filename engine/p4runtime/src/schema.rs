@@ -178,8 +178,8 @@ macro_rules! lookups {
     ($($name:ident, $list:ident, $variant:ident, $item:ty, $kind:literal;)*) => {
         impl Schema {
             $(
-                /// The object with this id; NOT_FOUND for an id that P4Info does not have,
-                /// INVALID_ARGUMENT for one of another kind.
+                /// The object with this id; INVALID_ARGUMENT for an id that P4Info does not have or
+                /// that is of another kind.
                 pub fn $name(&self, id: u32) -> Outcome<(usize, &$item)> {
                     match self.ids.get(&id) {
                         Some(ObjectRef::$variant(index)) => Ok((*index, &self.$list[*index])),
@@ -205,7 +205,7 @@ lookups! {
 impl Schema {
     fn wrong_id(&self, kind: &str, id: u32, found: Option<ObjectRef>) -> Refusal {
         match found {
-            None => Refusal::not_found(format!("no {kind} with id {id:#010x} in P4Info")),
+            None => Refusal::invalid(format!("no {kind} with id {id:#010x} in P4Info")),
             Some(other) => {
                 Refusal::invalid(format!("id {id:#010x} is a {}, not a {kind}", other.kind()))
             }

@@ -29,9 +29,10 @@ pub fn fits(value: &[u8], width_bits: u32) -> bool {
 }
 
 /// Checks a value from the wire and returns it in canonical form. `what` names it in the error.
+/// Empty and too wide values are OUT_OF_RANGE.
 pub fn checked(value: &[u8], width_bits: u32, what: impl FnOnce() -> String) -> Outcome<&[u8]> {
     if value.is_empty() {
-        return Err(Refusal::invalid(format!(
+        return Err(Refusal::out_of_range(format!(
             "{}: the value is empty; zero is the byte 0",
             what()
         )));

@@ -1,0 +1,74 @@
+"""``p4mesh switch``: start the switch, serve until a signal, stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError
+from p4mesh.switch.options import SwitchOptions, parse
+
+_POLL_S = 0.2
+
+
+class _Stop(Exception):
+    """A signal asks the switch to end."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    options = parse(words)
+    for name in options.without_effect:
+        _say(f"note: {name} has no effect here")
+    program = _read_program(options)
+    from p4mesh import _engine
+
+    try:
+        switch = _engine.LiveSwitch(
+            options.interfaces,
+            program,
+            cpu_port=options.cpu_port,
+            drop_port=options.drop_port,
+            use_files_s=options.use_files_s,
+        )
+    except _engine.EngineError as error:
+        raise EnvironmentFault(f"the switch does not start: {error}") from None
+    for port, name in options.interfaces:
+        _say(f"port {port} is {name}")
+    old = {number: signal.signal(number, _on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        host, _, _ = options.address.rpartition(":")
+        port = switch.serve(options.address, options.device_id)
+        _say(f"Server listening on {host}:{port}")
+        switch.start()
+        while not switch.wait(_POLL_S):
+            pass
+    except _Stop:
+        pass
+    except _engine.EngineError as error:
+        raise TargetError(f"the switch failed: {error}") from None
+    finally:
+        switch.stop()
+        for number, handler in old.items():
+            signal.signal(number, handler)
+    return EXIT_OK
+
+
+def _read_program(options: SwitchOptions) -> str | None:
+    if options.program is None:
+        return None
+    try:
+        return options.program.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise ProgramError(f"cannot read {options.program}: {reason}") from None
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    raise _Stop
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
