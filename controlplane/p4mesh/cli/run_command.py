@@ -29,7 +29,9 @@ from p4mesh.topology import TESTER, PortRef, Topology, load_topology
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
-TARGET = "sim"
+OPENERS = {"sim": DEFAULT_OPENER, "bmv2": "p4mesh.trial:open_on_bmv2"}
+"""What measures on each target."""
+SIMULATED = "sim"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class RunOptions:
     out: str | None = None
     as_json: bool = False
     workers: int | None = None
-    opener: str = DEFAULT_OPENER
+    target: str = SIMULATED
+    opener: str = ""
+    """Instead of the target's own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
+    parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
@@ -70,6 +75,7 @@ def command(arguments: argparse.Namespace) -> int:
             arguments.out,
             arguments.json,
             arguments.jobs,
+            arguments.target,
         )
     )
 
@@ -82,12 +88,12 @@ def run(options: RunOptions) -> int:
     sizes = parse_sizes(options.sizes, method)
     bed = test_bed(topology)
     method.check(bed, parameters)
-    workers = _workers(options.workers)
+    workers = _workers(options.workers, options.target)
     units = method.units(parameters, sizes)
     directory = RunDirectory.open(
-        _directory_path(options.out, method), _config(method, topology, bed, parameters, sizes)
+        _directory_path(options.out, method), _config(method, topology, bed, parameters, sizes, options.target)
     )
-    job = Job(method.name, topology, bed, parameters, options.opener)
+    job = Job(method.name, topology, bed, parameters, options.opener or OPENERS[options.target])
     if not directory.is_finished:
         with directory.discarded_when_nothing_was_measured():
             _measure(job, units, directory, workers)
@@ -153,7 +159,10 @@ def _show(as_json: bool, directory: RunDirectory, outcome: Outcome, report: Path
     sys.stdout.flush()
 
 
-def _workers(wanted: int | None) -> int:
+def _workers(wanted: int | None, target: str) -> int:
+    if target != SIMULATED:
+        # Trials on the wall clock would disturb each other.
+        return 1
     if wanted is None:
         return os.cpu_count() or 1
     if wanted < 1:
@@ -169,7 +178,12 @@ def _directory_path(out: str | None, method: TestMethod) -> Path:
 
 
 def _config(
-    method: TestMethod, topology: Topology, bed: TestBed, parameters: ParameterSet, sizes: tuple[int, ...]
+    method: TestMethod,
+    topology: Topology,
+    bed: TestBed,
+    parameters: ParameterSet,
+    sizes: tuple[int, ...],
+    target: str,
 ) -> dict[str, Any]:
     shown = parameters.shown()
     return {
@@ -177,7 +191,7 @@ def _config(
         "title": method.title,
         "section": method.section,
         "version": __version__,
-        "target": TARGET,
+        "target": target,
         "topology": {"name": topology.name, "description": topology.description, "text": topology.text},
         "ports": [encode(port) for port in bed.ports],
         "frame_sizes_bytes": list(sizes),

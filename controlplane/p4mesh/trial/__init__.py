@@ -11,21 +11,41 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from p4mesh.target.base import Target
+    from p4mesh.target.contract import Contract
     from p4mesh.topology import Topology
     from p4mesh.trial.engine import TrialEngine
 
 
 @contextmanager
 def open_measurer(topology: Topology) -> Iterator[TrialEngine]:
-    """Start the target of a topology with the tester program; yields what can measure trials."""
-    from p4mesh.p4runtime import Client
+    """Start the simulated network of a topology; yields what can measure trials on it."""
     from p4mesh.target.contract import load_contract
     from p4mesh.target.sim import SimTarget
+
+    contract = load_contract()
+    with _engine(SimTarget(topology, contract), contract) as engine:
+        yield engine
+
+
+@contextmanager
+def open_on_bmv2(topology: Topology) -> Iterator[TrialEngine]:
+    """Start simple_switch_grpc on veth interfaces; yields what can measure trials on it."""
+    from p4mesh.target.bmv2 import Bmv2Target
+    from p4mesh.target.contract import load_contract
+
+    contract = load_contract()
+    with _engine(Bmv2Target(topology, contract), contract) as engine:
+        yield engine
+
+
+@contextmanager
+def _engine(target: Target, contract: Contract) -> Iterator[TrialEngine]:
+    from p4mesh.p4runtime import Client
     from p4mesh.trial.dataplane import DataPlane
     from p4mesh.trial.engine import TrialEngine
 
-    contract = load_contract()
-    with SimTarget(topology, contract) as target, Client(target.address, target.device_id) as client:
+    with target, Client(target.address, target.device_id) as client:
         dataplane = DataPlane(client, contract)
         dataplane.load_program()
         yield TrialEngine(target, contract, dataplane)
