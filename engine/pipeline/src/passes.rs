@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use crate::control::Replica;
+use crate::ir::Pc;
 use crate::layout::{packet_slot, FieldRef, Slot};
-use crate::machine::{run, Outcome, State, Wire};
+use crate::machine::{interpret, Outcome, State, Wire};
 use crate::packet::*;
 use crate::program::{Code, Program};
 use crate::replication::Replication;
 use crate::snapshot::{PacketState, Snapshot, SnapshotPool};
+use crate::steps::Context;
 use crate::switch::SwitchConfig;
 use crate::wire::{self, Regs};
 use crate::words::{mask64, to_bytes};
@@ -74,10 +76,9 @@ impl Engine {
         let Some(payload) = self.parse(program, &frame, now_ps) else {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
         };
-        let mut wire = Wire { frame: &frame, cursor: payload };
-        if run(program, &mut self.regs, &mut self.state, &mut wire, code.ingress_entry, now_ps)
-            == Outcome::Runaway
-        {
+        let wire = Wire { frame: &frame, cursor: payload };
+        let (outcome, _) = self.run(program, wire, code.ingress_entry, now_ps);
+        if outcome == Outcome::Runaway {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
         }
         if self.slot(packet_slot::ASSERT_FAILED) != 0 {
@@ -166,10 +167,9 @@ impl Engine {
         self.set(fields.egress_spec, u64::from(self.config.drop_port) + 1);
         self.set(fields.packet_length, self.slot(packet_slot::LENGTH));
 
-        let mut wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        if run(program, &mut self.regs, &mut self.state, &mut wire, code.egress_entry, now_ps)
-            == Outcome::Runaway
-        {
+        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
+        let (outcome, _) = self.run(program, wire, code.egress_entry, now_ps);
+        if outcome == Outcome::Runaway {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         if self.slot(packet_slot::ASSERT_FAILED) != 0 {
@@ -181,10 +181,9 @@ impl Engine {
         if self.get(fields.egress_spec) == u64::from(self.config.drop_port) {
             return self.drop_packet(shared, DropReason::Egress, out);
         }
-        let mut wire = Wire { frame: &shared.frame, cursor: shared.payload };
-        if run(program, &mut self.regs, &mut self.state, &mut wire, code.deparser_entry, now_ps)
-            == Outcome::Runaway
-        {
+        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
+        let (outcome, _) = self.run(program, wire, code.deparser_entry, now_ps);
+        if outcome == Outcome::Runaway {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         let mut frame = self.deparse(program, shared, out);
@@ -210,6 +209,14 @@ impl Engine {
         }
     }
 
+    /// Runs a part of the program; gives the place in the frame where it stopped, too.
+    fn run(&mut self, program: &Program, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
+        let mut context =
+            Context { program, regs: &mut self.regs, state: &mut self.state, wire, now_ps, variable_bits: 0 };
+        let outcome = interpret(&mut context, entry);
+        (outcome, context.wire.cursor)
+    }
+
     fn start_pass(&mut self, code: &Code, length: u64) {
         self.regs[..code.image.len()].copy_from_slice(&code.image);
         self.set_slot(packet_slot::DROP_PORT, u64::from(self.config.drop_port));
@@ -221,15 +228,14 @@ impl Engine {
         let code = &program.code;
         self.set_slot(packet_slot::PARSER_ERROR, code.errors.no_error);
         self.set_slot(packet_slot::CHECKSUM_ERROR, 0);
-        let mut wire = Wire { frame, cursor: 0 };
-        if run(program, &mut self.regs, &mut self.state, &mut wire, code.parser_entry, now_ps)
-            == Outcome::Runaway
-        {
+        let wire = Wire { frame, cursor: 0 };
+        let (outcome, cursor) = self.run(program, wire, code.parser_entry, now_ps);
+        if outcome == Outcome::Runaway {
             return None;
         }
         self.set(code.intrinsics.parser_error, self.slot(packet_slot::PARSER_ERROR));
         self.set(code.intrinsics.checksum_error, self.slot(packet_slot::CHECKSUM_ERROR));
-        Some(wire.cursor)
+        Some(cursor)
     }
 
     /// Clone of the frame as it came in, parsed again, with the metadata of the field list.

@@ -1,0 +1,99 @@
+//! Instructions on headers, over slots that may move with time.
+
+use crate::header_ops::header_op;
+use crate::ir::Op;
+use crate::layout::Slot;
+use crate::program::Program;
+
+use super::moving::{Form, Probe, Refusal};
+use super::shadow::Shadow;
+
+impl Shadow {
+    /// Base slot of the header whose id is in a slot; `None` for an id out of range.
+    fn base_of(&self, program: &Program, header: Slot) -> Probe<Option<Slot>> {
+        let id = self.fixed(header)?;
+        let place = usize::try_from(id).ok().and_then(|id| program.layout.headers.get(id));
+        match place {
+            Some(place) => {
+                self.fixed(place.base)?;
+                Ok(Some(place.base))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Carries out an instruction on headers; any other one is refused.
+    pub(super) fn header(&mut self, program: &Program, op: &Op) -> Probe<()> {
+        let layout = &program.layout;
+        match *op {
+            Op::AddHeader { header } => {
+                let base = self.base_of(program, header)?;
+                let fresh = base.filter(|&base| self.regs[base as usize] == 0);
+                header_op(layout, op, &mut self.regs);
+                if let Some(base) = fresh {
+                    let id = self.fixed(header)? as u16;
+                    self.mark(base, layout.shape_of(id).slots as usize, Form::Fixed);
+                }
+            }
+            Op::RemoveHeader { header } => {
+                if self.base_of(program, header)?.is_some() {
+                    let id = self.fixed(header)? as u16;
+                    if layout.shape_of(id).variable.is_some() {
+                        return Err(Refusal("a header of variable length is removed"));
+                    }
+                }
+                header_op(layout, op, &mut self.regs);
+            }
+            Op::AssignHeader { dst, src } => {
+                let bases = (self.base_of(program, dst)?, self.base_of(program, src)?);
+                let (to, from) = (self.fixed(dst)?, self.fixed(src)?);
+                let copied = matches!(bases, (Some(_), Some(from)) if self.regs[from as usize] != 0);
+                header_op(layout, op, &mut self.regs);
+                if let (true, (Some(to_base), Some(from_base))) = (copied, bases) {
+                    let (to, from) = (&layout.headers[to as usize], &layout.headers[from as usize]);
+                    if to.shape == from.shape && to_base != from_base {
+                        let slots = layout.shapes[to.shape].slots as usize;
+                        let first = from_base as usize + 1;
+                        self.forms.copy_within(first..first + slots - 1, to_base as usize + 1);
+                    }
+                }
+            }
+            Op::HeaderValid { dst, header } => {
+                self.base_of(program, header)?;
+                header_op(layout, op, &mut self.regs);
+                self.mark(dst, 1, Form::Fixed);
+            }
+            Op::LoadField { dst, header, offset, limbs } => {
+                let base = self.base_of(program, header)?;
+                header_op(layout, op, &mut self.regs);
+                match base {
+                    Some(base) => {
+                        let from = (base + offset) as usize;
+                        self.forms.copy_within(from..from + limbs as usize, dst as usize);
+                    }
+                    None => self.mark(dst, limbs as usize, Form::Fixed),
+                }
+            }
+            Op::StoreField { src, header, offset, limbs } => {
+                let base = self.base_of(program, header)?;
+                header_op(layout, op, &mut self.regs);
+                if let Some(base) = base {
+                    let from = src as usize;
+                    self.forms.copy_within(from..from + limbs as usize, (base + offset) as usize);
+                }
+            }
+            Op::StackElement { dst, index, .. } => {
+                self.fixed(index)?;
+                header_op(layout, op, &mut self.regs);
+                self.mark(dst, 1, Form::Fixed);
+            }
+            Op::StackLast { dst, stack } => {
+                self.fixed(layout.stacks[stack as usize].next)?;
+                header_op(layout, op, &mut self.regs);
+                self.mark(dst, 1, Form::Fixed);
+            }
+            _ => return Err(Refusal("an instruction whose course over time is not followed")),
+        }
+        Ok(())
+    }
+}

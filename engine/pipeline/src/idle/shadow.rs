@@ -1,0 +1,607 @@
+//! Executes a part of a program without changing anything, over slots that may move with time.
+//!
+//! Instructions and state are those of `machine`; what is not listed here refuses the pass, so a
+//! new instruction costs speed, never truth.
+
+use crate::hash::{self, hash_input, BitWriter};
+use crate::header_ops::extract;
+use crate::ir::{HashAlgorithm, HashInput, Op, Pc, Select, SelectCase};
+use crate::layout::{packet_slot, Slot};
+use crate::machine::{State, Wire};
+use crate::program::Program;
+use crate::rng::Rng;
+use crate::table::{next_of, Target};
+use crate::wide_ops::wide_op;
+use crate::wire::{self, Regs};
+use crate::words;
+
+use super::moving::{Clock, Form, Limits, Moving, Probe, Refusal, Value};
+use super::StampField;
+
+/// Instructions that one part of a pass may take.
+const OP_LIMIT: u32 = 100_000;
+
+/// What a repetition of the pass adds to the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Count { counter: u16, cell: u32, bytes: u64 },
+    EntryCount { table: u16, entry: u32, bytes: u64 },
+    /// The time of the hit, in ingress or in egress.
+    Hit { table: u16, entry: u32, egress: bool },
+}
+
+/// Slots with their forms, and what the pass has asked for so far.
+pub(super) struct Shadow {
+    pub regs: Box<Regs>,
+    pub forms: Vec<Form>,
+    pub limits: Limits,
+    pub effects: Vec<Effect>,
+    scratch: Vec<u8>,
+}
+
+impl Shadow {
+    pub fn new() -> Shadow {
+        let regs: Box<[u64]> = vec![0; 65_536].into_boxed_slice();
+        let Ok(regs) = regs.try_into() else { unreachable!("the length is that of the slots") };
+        Shadow {
+            regs,
+            forms: vec![Form::Fixed; 65_536],
+            limits: Limits::default(),
+            effects: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub fn value(&self, slot: Slot) -> Value {
+        (self.regs[slot as usize], self.forms[slot as usize])
+    }
+
+    pub fn set(&mut self, slot: Slot, (value, form): Value) {
+        self.regs[slot as usize] = value;
+        self.forms[slot as usize] = form;
+    }
+
+    /// The content of a slot that must not depend on time.
+    pub fn fixed(&self, slot: Slot) -> Probe<u64> {
+        match self.value(slot) {
+            (value, Form::Fixed) => Ok(value),
+            _ => Err(Refusal("a decision depends on the time as a whole")),
+        }
+    }
+
+    pub fn all_fixed(&self, from: Slot, count: usize) -> bool {
+        self.forms[from as usize..][..count].iter().all(|&form| form == Form::Fixed)
+    }
+
+    /// Sets the forms of a run of slots.
+    pub fn mark(&mut self, from: Slot, count: usize, form: Form) {
+        self.forms[from as usize..][..count].fill(form);
+    }
+
+    /// The result of an operation that is only understood on fixed operands.
+    fn opaque(&mut self, dst: Slot, operands: &[Slot], value: u64) {
+        let fixed = operands.iter().all(|&slot| self.forms[slot as usize] == Form::Fixed);
+        self.set(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
+    }
+
+    /// Runs from `entry` to the end of that part of the program. `stamps` are the bits of the
+    /// frame that move with the clock of the frame.
+    pub fn run(
+        &mut self,
+        program: &Program,
+        state: &State,
+        wire: &mut Wire,
+        stamps: &[StampField],
+        entry: Pc,
+    ) -> Probe<()> {
+        let code = &program.code;
+        let parser_end = code.parser_end as usize;
+        let mut pc = entry as usize;
+        let mut return_to = 0;
+        let mut variable_bits = 0;
+        for _ in 0..OP_LIMIT {
+            let Some(op) = code.ops.get(pc) else {
+                return Ok(());
+            };
+            pc += 1;
+            match *op {
+                Op::Halt => return Ok(()),
+                Op::Return if self.fixed(packet_slot::EXIT)? != 0 => return Ok(()),
+                Op::Return => pc = return_to,
+                Op::HaltIfExit => {
+                    if self.fixed(packet_slot::EXIT)? != 0 {
+                        return Ok(());
+                    }
+                }
+                Op::Jump { to } => pc = to as usize,
+                Op::Guard => {}
+                Op::VariableBits { a } => variable_bits = self.fixed(a)?,
+                Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
+                    Ok(()) => {}
+                    Err(error) => {
+                        self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                        pc = parser_end;
+                    }
+                },
+                Op::ExtractNext { stack } => {
+                    let place = &program.layout.stacks[stack as usize];
+                    let next = self.fixed(place.next)?;
+                    let result = match place.headers.get(next as usize) {
+                        None => Err(code.errors.stack_out_of_bounds),
+                        Some(&header) => self.extract(program, wire, stamps, header, variable_bits)?,
+                    };
+                    match result {
+                        Ok(()) => self.regs[place.next as usize] = next + 1,
+                        Err(error) => {
+                            self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                            pc = parser_end;
+                        }
+                    }
+                }
+                Op::Lookahead { dst, offset, bits, check, signed } => {
+                    let available = wire.frame.len().saturating_sub(wire.cursor);
+                    if check && available < usize::from(bits).div_ceil(8) {
+                        self.set(packet_slot::PARSER_ERROR, (code.errors.packet_too_short, Form::Fixed));
+                        pc = parser_end;
+                        continue;
+                    }
+                    let first = wire.cursor * 8 + offset as usize;
+                    let limbs = words::limbs_for(u32::from(bits)).max(1);
+                    let to = &mut self.regs[dst as usize..][..limbs];
+                    wire::read_wide(to, wire.frame, first, u32::from(bits), signed);
+                    let form = match limbs {
+                        1 if !signed => form_of_bits(stamps, first, u32::from(bits)),
+                        _ if touches(stamps, first, u32::from(bits)) => Form::Unknown,
+                        _ => Form::Fixed,
+                    };
+                    self.mark(dst, limbs, form);
+                }
+                Op::Advance { bits } => {
+                    let bits = self.fixed(bits)?;
+                    let available = wire.frame.len().saturating_sub(wire.cursor) as u64;
+                    if bits % 8 != 0 || available < bits / 8 {
+                        return Err(Refusal("the parser leaves the frame"));
+                    }
+                    wire.cursor += (bits / 8) as usize;
+                }
+                Op::ParserError { a } => {
+                    let error = self.fixed(a)?;
+                    self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                    pc = parser_end;
+                }
+                Op::Select { select } => pc = self.select(state, &code.selects[select as usize])? as usize,
+                Op::Table { table } => {
+                    let (entry, next) = self.table(program, state, table)?;
+                    return_to = next as usize;
+                    pc = entry as usize;
+                }
+                Op::RegisterRead { dst, register, index } => {
+                    let array = &state.registers[register as usize];
+                    let from = usize::try_from(self.fixed(index)?).unwrap_or(usize::MAX);
+                    let from = from.saturating_mul(array.limbs);
+                    if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
+                        self.regs[dst as usize..][..array.limbs].copy_from_slice(cell);
+                        self.mark(dst, array.limbs, Form::Fixed);
+                    }
+                }
+                Op::RegisterWrite { register, index, src } => {
+                    let array = &state.registers[register as usize];
+                    let from = usize::try_from(self.fixed(index)?).unwrap_or(usize::MAX);
+                    let from = from.saturating_mul(array.limbs);
+                    if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
+                        let same = cell == &self.regs[src as usize..][..array.limbs];
+                        if !same || !self.all_fixed(src, array.limbs) {
+                            return Err(Refusal("the pass writes a register"));
+                        }
+                    }
+                }
+                Op::Count { counter, index } => {
+                    let cell = self.fixed(index)?;
+                    let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
+                    if cell < state.counters[counter as usize].len() as u64 {
+                        self.effects.push(Effect::Count { counter, cell: cell as u32, bytes });
+                    }
+                }
+                Op::Meter { dst, meter, index } => {
+                    let index = usize::try_from(self.fixed(index)?).unwrap_or(usize::MAX);
+                    if let Some(cell) = state.meters[meter as usize].cells.get(index) {
+                        if cell.config().is_some() {
+                            return Err(Refusal("the pass is metered"));
+                        }
+                        self.set(dst, (0, Form::Fixed));
+                    }
+                }
+                Op::Random { .. } => return Err(Refusal("the pass takes a random number")),
+                Op::Hash { dst, calculation } => {
+                    let plan = &code.calculations[calculation as usize];
+                    let payload = wire.frame.get(wire.cursor..).unwrap_or(&[]);
+                    let value = self.hash(program, plan.algorithm, &plan.input, payload)?;
+                    self.set(dst, value);
+                }
+                Op::Truncate { .. } => return Err(Refusal("the pass cuts the frame")),
+                ref op => match self.branch(op)? {
+                    Some(Some(to)) => pc = to as usize,
+                    Some(None) => {}
+                    None => {
+                        if !self.narrow(op)? && !self.wide(op) {
+                            self.header(program, op)?;
+                        }
+                    }
+                },
+            }
+        }
+        Err(Refusal("the pass is long"))
+    }
+
+    /// Where a branch goes; the inner `None` is the next instruction, the outer one another kind
+    /// of instruction.
+    fn branch(&mut self, op: &Op) -> Probe<Option<Option<Pc>>> {
+        const ZERO: Value = (0, Form::Fixed);
+        let (taken, to) = match *op {
+            Op::BranchZero { a, to } => (self.limits.equal(self.value(a), ZERO)?, to),
+            Op::BranchNotZero { a, to } => (!self.limits.equal(self.value(a), ZERO)?, to),
+            Op::BranchEq { a, b, to } => (self.limits.equal(self.value(a), self.value(b))?, to),
+            Op::BranchNe { a, b, to } => (!self.limits.equal(self.value(a), self.value(b))?, to),
+            Op::BranchLessU { a, b, to } => (self.limits.less(self.value(a), self.value(b))?, to),
+            Op::BranchNotLessU { a, b, to } => (!self.limits.less(self.value(a), self.value(b))?, to),
+            Op::BranchLessS { a, b, to } => (self.limits.less_signed(self.value(a), self.value(b))?, to),
+            Op::BranchNotLessS { a, b, to } => (!self.limits.less_signed(self.value(a), self.value(b))?, to),
+            _ => return Ok(None),
+        };
+        Ok(Some(taken.then_some(to)))
+    }
+
+    /// Arithmetic on single words; false for another kind of instruction.
+    fn narrow(&mut self, op: &Op) -> Probe<bool> {
+        let (x, y): (Value, Value);
+        match *op {
+            Op::Move { dst, a } => self.set(dst, self.value(a)),
+            Op::MoveMany { dst, a, count } => {
+                let (from, to, count) = (a as usize, dst as usize, count as usize);
+                self.regs.copy_within(from..from + count, to);
+                self.forms.copy_within(from..from + count, to);
+            }
+            Op::Add { dst, a, b, mask } => {
+                let sum = self.limits.sum(self.value(a), self.value(b), false, mask);
+                self.set(dst, sum);
+            }
+            Op::Sub { dst, a, b, mask } => {
+                let sum = self.limits.sum(self.value(a), self.value(b), true, mask);
+                self.set(dst, sum);
+            }
+            Op::Not { dst, a, mask } => {
+                let value = self.limits.complement(self.value(a), mask);
+                self.set(dst, value);
+            }
+            Op::AndMask { dst, a, mask } => {
+                let value = self.limits.slice(self.value(a), 0, mask);
+                self.set(dst, value);
+            }
+            Op::Slice { dst, a, right, mask } => {
+                let value = self.limits.slice(self.value(a), u32::from(right & 63), mask);
+                self.set(dst, value);
+            }
+            Op::SignExtend { dst, a, bits } => {
+                let value = self.limits.sign_extended(self.value(a), u32::from(bits));
+                self.set(dst, value);
+            }
+            Op::And { dst, a, b } => {
+                (x, y) = (self.value(a), self.value(b));
+                let value = match (x.1, y.1) {
+                    (Form::Moving(_), Form::Fixed) => self.limits.slice(x, 0, y.0),
+                    (Form::Fixed, Form::Moving(_)) => self.limits.slice(y, 0, x.0),
+                    (Form::Fixed, Form::Fixed) => (x.0 & y.0, Form::Fixed),
+                    _ => (x.0 & y.0, Form::Unknown),
+                };
+                self.set(dst, value);
+            }
+            Op::ShiftRightU { dst, a, b } => {
+                (x, y) = (self.value(a), self.value(b));
+                let value = match y {
+                    (0..=63, Form::Fixed) => self.limits.slice(x, y.0 as u32, u64::MAX),
+                    (_, Form::Fixed) => (0, Form::Fixed),
+                    _ => (x.0.checked_shr(y.0.min(64) as u32).unwrap_or(0), Form::Unknown),
+                };
+                self.set(dst, value);
+            }
+            Op::Eq { dst, a, b } => {
+                let equal = self.limits.equal(self.value(a), self.value(b));
+                self.decided(dst, equal);
+            }
+            Op::Ne { dst, a, b } => {
+                let equal = self.limits.equal(self.value(a), self.value(b));
+                self.decided(dst, equal.map(|equal| !equal));
+            }
+            Op::IsZero { dst, a } => {
+                let zero = self.limits.equal(self.value(a), (0, Form::Fixed));
+                self.decided(dst, zero);
+            }
+            Op::LessU { dst, a, b } => {
+                let less = self.limits.less(self.value(a), self.value(b));
+                self.decided(dst, less);
+            }
+            Op::LessS { dst, a, b } => {
+                let less = self.limits.less_signed(self.value(a), self.value(b));
+                self.decided(dst, less);
+            }
+            Op::MinU { dst, a, b } => {
+                let first = self.limits.less(self.value(a), self.value(b));
+                self.choose(dst, a, b, first);
+            }
+            Op::MinS { dst, a, b } => {
+                let first = self.limits.less_signed(self.value(a), self.value(b));
+                self.choose(dst, a, b, first);
+            }
+            Op::MaxS { dst, a, b } => {
+                let first = self.limits.less_signed(self.value(a), self.value(b));
+                self.choose(dst, b, a, first);
+            }
+            Op::Mul { dst, a, b, mask } => {
+                let value = self.value(a).0.wrapping_mul(self.value(b).0) & mask;
+                self.opaque(dst, &[a, b], value);
+            }
+            Op::Or { dst, a, b, mask } => {
+                let value = (self.value(a).0 | self.value(b).0) & mask;
+                self.opaque(dst, &[a, b], value);
+            }
+            Op::Xor { dst, a, b, mask } => {
+                let value = (self.value(a).0 ^ self.value(b).0) & mask;
+                self.opaque(dst, &[a, b], value);
+            }
+            Op::ShiftLeft { dst, a, b, mask } => {
+                let amount = self.value(b).0;
+                let value = if amount < 64 { self.value(a).0 << amount } else { 0 };
+                self.opaque(dst, &[a, b], value & mask);
+            }
+            Op::ShiftRightS { dst, a, b } => {
+                let value = (self.value(a).0 as i64 >> self.value(b).0.min(63)) as u64;
+                self.opaque(dst, &[a, b], value);
+            }
+            Op::DivU { dst, a, b } => {
+                let value = self.value(a).0.checked_div(self.value(b).0).unwrap_or(0);
+                self.opaque(dst, &[a, b], value);
+            }
+            Op::ModU { dst, a, b } => {
+                let value = self.value(a).0.checked_rem(self.value(b).0).unwrap_or(0);
+                self.opaque(dst, &[a, b], value);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A truth value, unknown where it cannot be told.
+    fn decided(&mut self, dst: Slot, truth: Probe<bool>) {
+        let value = match truth {
+            Ok(truth) => (u64::from(truth), Form::Fixed),
+            Err(_) => (0, Form::Unknown),
+        };
+        self.set(dst, value);
+    }
+
+    fn choose(&mut self, dst: Slot, a: Slot, b: Slot, first: Probe<bool>) {
+        let value = match first {
+            Ok(true) => self.value(a),
+            Ok(false) => self.value(b),
+            Err(_) => (0, Form::Unknown),
+        };
+        self.set(dst, value);
+    }
+
+    /// Integers of several words: understood on fixed operands only.
+    fn wide(&mut self, op: &Op) -> bool {
+        let (dst, to, operands): (Slot, u16, [(Slot, u16); 2]) = match *op {
+            Op::WExtend { dst, a, from, to, .. } => (dst, to, [(a, from), (a, from)]),
+            Op::WAdd { dst, a, b, limbs }
+            | Op::WSub { dst, a, b, limbs }
+            | Op::WMul { dst, a, b, limbs }
+            | Op::WAnd { dst, a, b, limbs }
+            | Op::WOr { dst, a, b, limbs }
+            | Op::WXor { dst, a, b, limbs }
+            | Op::WDiv { dst, a, b, limbs }
+            | Op::WMod { dst, a, b, limbs } => (dst, limbs, [(a, limbs), (b, limbs)]),
+            Op::WNot { dst, a, limbs } => (dst, limbs, [(a, limbs), (a, limbs)]),
+            Op::WShiftLeft { dst, a, b, limbs } => (dst, limbs, [(a, limbs), (b, 1)]),
+            Op::WShiftRight { dst, a, b, limbs, .. } => (dst, limbs, [(a, limbs), (b, 1)]),
+            Op::WTruncate { dst, limbs, .. } => (dst, limbs, [(dst, limbs), (dst, limbs)]),
+            Op::WEq { dst, a, b, limbs } => (dst, 1, [(a, limbs), (b, limbs)]),
+            Op::WLess { dst, a, b, limbs, .. } => (dst, 1, [(a, limbs), (b, limbs)]),
+            _ => return false,
+        };
+        let fixed = operands.iter().all(|&(slot, limbs)| self.all_fixed(slot, limbs as usize));
+        wide_op(op, &mut self.regs);
+        self.mark(dst, to as usize, if fixed { Form::Fixed } else { Form::Unknown });
+        true
+    }
+
+    /// Extracts a header; the inner error is a parser error.
+    fn extract(
+        &mut self,
+        program: &Program,
+        wire: &mut Wire,
+        stamps: &[StampField],
+        header: u16,
+        variable_bits: u64,
+    ) -> Probe<Result<(), u64>> {
+        let first = wire.cursor * 8;
+        if let Err(error) = extract(program, &mut self.regs, wire, header, variable_bits) {
+            return Ok(Err(error));
+        }
+        let place = &program.layout.headers[header as usize];
+        let shape = program.layout.shape_of(header);
+        self.mark(place.base, shape.slots as usize, Form::Fixed);
+        if !touches(stamps, first, (wire.cursor * 8 - first) as u32) {
+            return Ok(Ok(()));
+        }
+        if shape.variable.is_some() {
+            return Err(Refusal("a header of variable length holds the time stamp"));
+        }
+        for piece in &shape.pieces {
+            let at = first + usize::from(piece.start) * 8 + usize::from(piece.lead);
+            let mut form = form_of_bits(stamps, at, u32::from(piece.bits));
+            if piece.signed && form != Form::Fixed {
+                form = Form::Unknown;
+            }
+            self.forms[(place.base + piece.offset) as usize] = form;
+        }
+        Ok(Ok(()))
+    }
+
+    fn select(&mut self, state: &State, select: &Select) -> Probe<Pc> {
+        for part in &select.parts {
+            if !self.all_fixed(part.slot, words::limbs_for(part.bits).max(1)) {
+                return Err(Refusal("the parser selects by the time"));
+            }
+        }
+        self.scratch.clear();
+        for part in &select.parts {
+            let slot = part.slot as usize;
+            let mut writer = BitWriter::new(&mut self.scratch);
+            writer.word(0, part.bits.div_ceil(8) * 8 - part.bits);
+            writer.wide(&self.regs[slot..slot + words::limbs_for(part.bits).max(1)], part.bits);
+        }
+        let key = &self.scratch;
+        if let Some(cases) = &select.narrow {
+            let key = key.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+            let case = cases.iter().find(|(mask, value, _)| key & mask == *value);
+            return Ok(case.map_or(select.default, |case| case.2));
+        }
+        for case in &select.cases {
+            let (matches, to) = match case {
+                SelectCase::Value { value, mask: None, to } => (value == key, *to),
+                SelectCase::Value { value, mask: Some(mask), to } => {
+                    let bytes = key.iter().zip(mask).zip(value);
+                    let mut equal = bytes.map(|((key, mask), value)| key & mask == value & mask);
+                    (equal.all(|equal| equal), *to)
+                }
+                SelectCase::ValueSet { set, mask, to } => {
+                    (state.value_sets[*set as usize].contains(key, mask.as_deref()), *to)
+                }
+            };
+            if matches {
+                return Ok(to);
+            }
+        }
+        Ok(select.default)
+    }
+
+    /// Looks up a table and prepares its action; gives where to go and where that returns to.
+    fn table(&mut self, program: &Program, state: &State, index: u16) -> Probe<(Pc, Pc)> {
+        let code = &program.code;
+        let plan = &code.tables[index as usize];
+        let table = &state.tables[index as usize];
+        for key in &plan.key {
+            if !self.all_fixed(key.slot, words::limbs_for(key.bits).max(1)) {
+                return Err(Refusal("a table is looked up by the time"));
+            }
+        }
+        let hit = table.lookup(&self.regs);
+        if let Some(entry) = hit {
+            let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
+            if plan.timeout {
+                self.effects.push(Effect::Hit { table: index, entry, egress: false });
+            }
+            if plan.counted {
+                self.effects.push(Effect::EntryCount { table: index, entry, bytes });
+            }
+            if let Some((_, field)) = plan.meter {
+                if table.meters.get(entry as usize).is_some_and(|cell| cell.config().is_some()) {
+                    return Err(Refusal("the pass is metered"));
+                }
+                if table.meters.get(entry as usize).is_some() {
+                    self.set(field.slot, (0, Form::Fixed));
+                }
+            }
+        }
+        let target = match hit {
+            Some(entry) => &table.targets[entry as usize],
+            None => match &table.default {
+                Some(target) => target,
+                None => return Ok((plan.miss, plan.miss)),
+            },
+        };
+        let profile = plan.profile.unwrap_or(0) as usize;
+        let member = match target {
+            Target::Direct(binding) => {
+                self.bind(code.param_base, &binding.words);
+                return Ok((binding.entry, binding.next));
+            }
+            Target::Member(member) => Some(*member),
+            Target::Group(group) => match &code.profiles[profile].selector {
+                Some((algorithm, input)) => match self.hash(program, *algorithm, input, &[])? {
+                    (hash, Form::Fixed) => state.profiles[profile].choose(*group, hash),
+                    _ => return Err(Refusal("a member is selected by the time")),
+                },
+                None => None,
+            },
+        };
+        match member.and_then(|member| state.profiles[profile].member(member)) {
+            Some(binding) => {
+                self.bind(code.param_base, &binding.words);
+                let next = next_of(plan, binding.action, hit.is_some());
+                Ok((code.actions[binding.action].entry, next))
+            }
+            None => Ok((plan.miss, plan.miss)),
+        }
+    }
+
+    fn bind(&mut self, base: Slot, words: &[u64]) {
+        self.regs[base as usize..][..words.len()].copy_from_slice(words);
+        self.mark(base, words.len(), Form::Fixed);
+    }
+
+    fn hash(
+        &mut self,
+        program: &Program,
+        algorithm: HashAlgorithm,
+        input: &[HashInput],
+        payload: &[u8],
+    ) -> Probe<Value> {
+        if algorithm == HashAlgorithm::Random {
+            return Err(Refusal("the pass takes a random number"));
+        }
+        let layout = &program.layout;
+        let fixed = input.iter().all(|item| match item {
+            HashInput::Field { slot, bits, variable, header } => {
+                let base = layout.headers[*header as usize].base;
+                let first = slot - u16::from(*variable);
+                self.all_fixed(base, 1) && self.all_fixed(first, words::limbs_for(*bits).max(1) + 1)
+                    || self.regs[base as usize] == 0 && self.all_fixed(base, 1)
+                    || !variable && *bits <= 64 && self.all_fixed(base, 1) && self.all_fixed(*slot, 1)
+            }
+            HashInput::Header { header } => {
+                let base = layout.headers[*header as usize].base;
+                self.all_fixed(base, layout.shape_of(*header).slots as usize)
+                    || self.regs[base as usize] == 0 && self.all_fixed(base, 1)
+            }
+            HashInput::Constant { .. } | HashInput::Payload => true,
+        });
+        hash_input(layout, input, &self.regs, payload, &mut self.scratch);
+        let value = hash::hash(algorithm, &self.scratch, &mut Rng::new(0));
+        Ok((value, if fixed { Form::Fixed } else { Form::Unknown }))
+    }
+}
+
+/// True if bits from `first` on belong to a time stamp.
+pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
+    stamps.iter().any(|stamp| {
+        let at = stamp.first_bit as usize;
+        at < first + bits as usize && first < at + usize::from(stamp.bits)
+    })
+}
+
+/// Form of a number that is read from the frame.
+fn form_of_bits(stamps: &[StampField], first: usize, bits: u32) -> Form {
+    if !touches(stamps, first, bits) {
+        return Form::Fixed;
+    }
+    let inside = stamps.iter().find(|stamp| {
+        // The low bits of a time stamp, or all of it.
+        let end = stamp.first_bit as usize + usize::from(stamp.bits);
+        first >= stamp.first_bit as usize && first + bits as usize == end
+    });
+    match inside {
+        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
+        None => Form::Unknown,
+    }
+}
