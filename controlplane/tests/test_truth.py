@@ -73,6 +73,7 @@ def test_wire_at_line_rate_loses_nothing_and_has_the_delay_of_the_link() -> None
         assert (result.latency.min_ns, result.latency.max_ns) == (DELAY_NS, DELAY_NS), size
         assert result.latency.sum_ns == 800 * DELAY_NS
         assert result.latency.jitter_max_ns == 0
+        assert {port.min_spacing_ns for port in result.ports} == {8 * (size + 20)}
 
 
 def test_latency_of_a_wire_is_exact_to_the_picosecond_with_a_picosecond_clock() -> None:

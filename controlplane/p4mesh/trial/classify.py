@@ -81,7 +81,7 @@ def classify(
         damaged_frames=readings.received("damaged"),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=tuple(_port_counts(port, tx_ports[port], readings, flows) for port in plan.ports),
+        ports=tuple(_port_counts(port, tx_ports[port], readings, flows, tick_ps) for port in plan.ports),
         latency=_with_percentiles(_latency(records[flows.cells[expected]], tick_ps), readings.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=max((_start_skew(stream, records) for stream in plan.streams), default=0) * tick_ps // 1000,
@@ -182,7 +182,8 @@ def _start_skew(stream: StreamPlan, records: np.ndarray[Any, Any]) -> int:
     return int(first.max()) - int(first.min())
 
 
-def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows) -> PortCounts:
+def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows, tick_ps: int) -> PortCounts:
+    spacing_inverted = int(readings.records["spacing_min_inverted"][port])
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
@@ -194,6 +195,8 @@ def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows) -
         foreign_frames=readings.counted(port, "foreign"),
         stale_frames=readings.counted(port, "stale"),
         damaged_frames=readings.counted(port, "damaged"),
+        pause_frames=readings.counted(port, "pause"),
+        min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
     )
 
 

@@ -12,7 +12,7 @@ from p4mesh.errors import TargetError
 from p4mesh.target.base import Target
 from p4mesh.target.contract import Contract
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.classify import Readings, classify
+from p4mesh.trial.classify import Readings, ReasonCounts, classify
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import learning_frame, seed_payload
 from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan, station
@@ -23,6 +23,7 @@ from p4mesh.trial.verification import verification_streams
 _LAST_RUN = 255
 _SETTLE_ATTEMPTS = 20
 _LEARNING_ATTEMPTS = 3
+_CATCH_UP_ATTEMPTS = 50
 
 
 @dataclass
@@ -108,6 +109,7 @@ class TrialEngine:
         self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.target.tick_ps)
         round_ns = self._round_ns(plan)
         self._wait(lead_ns + duration_ns + 2 * round_ns + self._longest_offset_ns(plan))
+        self._await_last_departure(plan, before)
         self._drain()
         self.dataplane.stop_streams()
         self._wait(2 * round_ns)
@@ -133,6 +135,18 @@ class TrialEngine:
             self.dataplane.clear_windows(self._cells_used, self._wait_for_pass)
             self._run = 0
         self._run += 1
+
+    def _await_last_departure(self, plan: Plan, before: ReasonCounts) -> None:
+        """Give a target on the wall clock, which may run late, time to catch up."""
+        if self.target.exact_clock:
+            return
+        intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
+        for _ in range(_CATCH_UP_ATTEMPTS):
+            now = self.dataplane.reason_counts(plan.ports)
+            sent = sum(now[port, "transmitted"] - before[port, "transmitted"] for port in plan.ports)
+            if sent >= intended:
+                return
+            self._wait(self.target.scheduling_jitter_ns)
 
     def _drain(self) -> None:
         """Wait until no frame is in flight, in steps that grow."""

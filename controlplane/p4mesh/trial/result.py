@@ -47,6 +47,10 @@ class PortCounts:
     foreign_frames: int = 0
     stale_frames: int = 0
     damaged_frames: int = 0
+    pause_frames: int = 0
+    """IEEE 802.3x PAUSE frames received from the device."""
+    min_spacing_ns: float | None = None
+    """Smallest distance of the starts of two frames received; None with fewer than two frames."""
 
 
 @dataclass(frozen=True)
