@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.derived import mixed
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial import open_measurer
@@ -167,3 +168,37 @@ def test_percentiles_are_within_the_stated_error() -> None:
     assert percentiles[99.99] == pytest.approx(result.latency.max_ns, rel=0.008)
     # Arrivals are four times the departures: the delay grows evenly, so the median is the mean.
     assert percentiles[50] == pytest.approx(result.latency.sum_ns / result.latency.count, rel=0.02)
+
+
+def test_multicast_is_expected_on_every_receiver_and_nowhere_else() -> None:
+    stream = Stream("group", 128, Fraction(10_000), 60, PatternKind.MULTICAST, (1,), (2, 3))
+    (result,) = measure(switch(4, ""), trial(stream))
+    assert result.status is Status.VALID, result.reason
+    assert (result.tx_frames, result.expected_rx_frames, result.rx_frames) == (60, 120, 120)
+    assert result.flooded_frames == 60, "the switch has no snooping: port 4 gets every frame too"
+    assert {(flow.rx_port, flow.rx_frames) for flow in result.flows} == {(2, 60), (3, 60)}
+
+
+def test_a_mix_of_sizes_is_measured_stream_by_stream() -> None:
+    whole = mesh(64, 4, Fraction(20), 240)
+    streams = mixed(whole)
+    spec = TrialSpec("mix", streams, 5_000_000, Learning(wait_ns=1_000_000), per_flow=True)
+    (result,) = measure(switch(4, ""), spec)
+    assert result.status is Status.VALID, result.reason
+    assert (result.tx_frames, result.rx_frames) == (960, 960)
+    sent = {name: sum(f.tx_frames for f in result.flows if f.stream == name) for name in ("mesh-64", "mesh-1518")}
+    assert sent == {"mesh-64": 4 * 140, "mesh-1518": 4 * 20}
+
+
+def test_sixty_four_streams_run_at_the_same_time() -> None:
+    ports = (1, 2, 3, 4)
+    streams = tuple(
+        Stream(f"s{n}", 64 + 8 * n, Fraction(500 + 10 * n), 5 + n, PatternKind.FULL_MESH, ports, ports)
+        for n in range(64)
+    )
+    spec = TrialSpec("many", streams, 80_000_000, Learning(wait_ns=1_000_000), per_flow=True)
+    (result,) = measure(switch(4, ""), spec)
+    assert result.status is Status.VALID, result.reason
+    assert result.tx_frames == result.rx_frames == 4 * sum(5 + n for n in range(64))
+    for n in range(64):
+        assert sum(f.rx_frames for f in result.flows if f.stream == f"s{n}") == 4 * (5 + n)

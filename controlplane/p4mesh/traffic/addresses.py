@@ -22,6 +22,15 @@ def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
     return bytes([random >> 56 & 0xFC]) + port.to_bytes(2, "big") + (random & 0xFFFFFF).to_bytes(3, "big")
 
 
+def group_mac(group: IPv4Address | IPv6Address) -> bytes:
+    """Return the MAC address of a multicast group (RFC 1112 6.4, RFC 2464 7)."""
+    if not group.is_multicast:
+        raise ValueError(f"{group} is not a multicast group")
+    if isinstance(group, IPv4Address):
+        return b"\x01\x00\x5e" + (int(group) & 0x7FFFFF).to_bytes(3, "big")
+    return b"\x33\x33" + (int(group) & 0xFFFFFFFF).to_bytes(4, "big")
+
+
 def station_ipv4(port: int, host: int = 2, *, output_half: bool = False) -> IPv4Address:
     """Return the host on the subnet of ``port``: 198.18.0.0/16 for inputs, 198.19.0.0/16 for outputs.
 

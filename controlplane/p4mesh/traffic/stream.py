@@ -134,3 +134,5 @@ class Stream:
     """Address instead of the station's; for streams with one transmit port."""
     destination_mac: bytes | None = None
     """Address instead of the station's; for streams with one receive port."""
+    multicast_group: str = "225.1.1.1"
+    """IPv4 or IPv6 group address of the pattern ``multicast``."""

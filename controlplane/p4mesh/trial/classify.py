@@ -157,7 +157,7 @@ def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, late
             if stream.stream.burst:
                 # The last burst may be cut short anywhere; only whole periods count.
                 wanted = span if abs(span - wanted) < ideal * stream.stream.burst.frames else wanted
-            tolerance = max(_RATE_TOLERANCE * wanted, lateness_ns * 1000 / tick_ps + 2)
+            tolerance = max(_RATE_TOLERANCE * wanted, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps + 2)
             if abs(span - wanted) > tolerance:
                 offered = 100 * wanted / span if span else 0.0
                 return (

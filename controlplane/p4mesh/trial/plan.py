@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.traffic.addresses import BROADCAST_MAC, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.traffic.stream import (
     MAX_MODIFIERS,
     ModifiedField,
@@ -27,6 +28,8 @@ from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed
 
 FULL_MASK = (1 << 48) - 1
 _FLOW_BITS = 24
+TO_MANY = (PatternKind.BROADCAST, PatternKind.MULTICAST)
+"""Patterns whose frames are expected on several ports."""
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
@@ -71,6 +74,8 @@ class Transmitter:
     frames: int
     lists: tuple[int, ...] = ()
     """First entry of the value list of each modifier; 0 for modifiers without a list."""
+    contention_ps: int = 0
+    """How long a frame may wait for one frame of each other stream on its port."""
 
 
 @dataclass(frozen=True)
@@ -195,13 +200,14 @@ def make_plan(
     receivers = _receivers(streams, shared_ports)
     _require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
+    plans = _with_contention(plans, rate_bps_of)
     seeds = seed_counts(slots, limits.loop, limits.target)
     return Plan(
-        tuple(_with_seeds(plan, count) for plan, count in zip(plans, seeds, strict=True)),
+        tuple(replace(plan, seeds=count) for plan, count in zip(plans, seeds, strict=True)),
         tuple(destinations),
         receivers,
         tuple(flows),
-        tuple(sorted({port for stream in streams for port in (*stream.tx_ports, *stream.rx_ports)})),
+        tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
         _histograms(plans, flows, limits) if histograms else (),
     )
@@ -239,7 +245,7 @@ def _places(stream: Stream, source: int) -> tuple[int, int, int]:
 
 def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]) -> list[Flow]:
     port = stream.tx_ports[source]
-    if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
+    if stream.pattern in TO_MANY:
         expected = set(stream.rx_ports) - {port}
         return [Flow(base + place, base, index, port, rx, rx in expected) for place, rx in enumerate(shared_ports)]
     first, positions, length = _places(stream, source)
@@ -251,35 +257,41 @@ def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: 
 
 def _shared_receivers(streams: Sequence[Stream]) -> tuple[int, ...]:
     """Return the ports that receive frames addressed to many, in one order for all streams."""
-    ports = {
-        port
-        for stream in streams
-        if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST)
-        for port in (*stream.rx_ports, *stream.tx_ports)
-    }
+    ports = {port for stream in streams if stream.pattern in TO_MANY for port in (*stream.rx_ports, *stream.tx_ports)}
     return tuple(sorted(ports))
 
 
 def _receivers(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
     receivers = {
-        _receiver(stream, port)
-        for stream in streams
-        if stream.pattern not in (PatternKind.BROADCAST, PatternKind.MULTICAST)
-        for port in stream.rx_ports
+        _receiver(stream, port) for stream in streams if stream.pattern not in TO_MANY for port in stream.rx_ports
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    return (*ordered, *(Receiver(port, BROADCAST_MAC, place) for place, port in enumerate(shared_ports)))
+    groups = {_group_receiver(stream) for stream in streams if stream.pattern in TO_MANY}
+    shared = [
+        Receiver(port, mac, place, mask) for mac, mask in sorted(groups) for place, port in enumerate(shared_ports)
+    ]
+    return (*ordered, *shared)
 
 
 def _receiver(stream: Stream, port: int) -> Receiver:
     """Return what ``port`` owns: its address, and all that modifiers of the stream make of it."""
-    first = int.from_bytes(stream.destination_mac or station(port).mac, "big")
+    mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
+    return Receiver(port, mac, 0, mask)
+
+
+def _group_receiver(stream: Stream) -> tuple[bytes, int]:
+    return _owned(stream, _group_station(stream).mac)
+
+
+def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
+    """Return (value, mask) of ``mac`` and of all addresses that the stream's modifiers make of it."""
+    first = int.from_bytes(mac, "big")
     changed = 0
     for modifier in stream.modifiers:
         if modifier.field is ModifiedField.ETHERNET_DST:
             changed |= _bits_changed(first, modifier.values)
     mask = FULL_MASK & ~changed
-    return Receiver(port, (first & mask).to_bytes(6, "big"), 0, mask)
+    return (first & mask).to_bytes(6, "big"), mask
 
 
 def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) -> int:
@@ -296,6 +308,27 @@ def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) ->
     return (1 << different.bit_length()) - 1
 
 
+def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -> list[StreamPlan]:
+    """Tell every transmitter how long frames of the other streams of its port may hold it up."""
+    wire_ps = {
+        (plan.index, port): int(frame_time_ns(plan.stream.frame_size_bytes, rate_bps_of[port]) * 1000) + 1
+        for plan in plans
+        for port in plan.stream.tx_ports
+    }
+    busy_ps: dict[int, int] = {}
+    for (_, port), duration_ps in wire_ps.items():
+        busy_ps[port] = busy_ps.get(port, 0) + duration_ps
+    return [
+        replace(
+            plan,
+            transmitters=tuple(
+                replace(t, contention_ps=busy_ps[t.port] - wire_ps[plan.index, t.port]) for t in plan.transmitters
+            ),
+        )
+        for plan in plans
+    ]
+
+
 def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int, ...]:
     """Append the value lists of a stream's modifiers; return where each begins."""
     bases = []
@@ -308,24 +341,36 @@ def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int,
 
 def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]) -> int:
     """Return where the stream's destination list begins; equal lists are kept once."""
-    if stream.pattern is PatternKind.MULTICAST:
-        raise UnsupportedError("multicast streams are not supported yet", hint="use broadcast")
-    broadcast = stream.pattern is PatternKind.BROADCAST
-    key = (stream.template.ip_version, broadcast, stream.destination_mac, () if broadcast else stream.rx_ports)
+    to_many = stream.pattern in TO_MANY
+    stations = [_group_station(stream)] if to_many else [_destination(stream, port) for port in stream.rx_ports]
+    key = (stream.template.ip_version, *stations)
     if key not in bases:
         bases[key] = len(destinations)
-        if broadcast:
-            everyone = Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
-            destinations.append((stream, everyone))
-        else:
-            destinations.extend((stream, _destination(stream, port)) for port in stream.rx_ports)
+        destinations.extend((stream, station) for station in stations)
     return bases[key]
 
 
+def _group_station(stream: Stream) -> Station:
+    """Return the address of a broadcast or of a multicast group."""
+    if stream.pattern is PatternKind.BROADCAST:
+        return Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
+    try:
+        group = ip_address(stream.multicast_group)
+        mac = group_mac(group)
+    except ValueError as error:
+        raise ParameterError(f"stream '{stream.name}': {error}", hint="use a group such as 225.1.1.1") from None
+    if group.version != (stream.template.ip_version or group.version):
+        raise ParameterError(
+            f"stream '{stream.name}': group {group} does not fit IPv{stream.template.ip_version} frames",
+            hint="give an address of the same IP version",
+        )
+    if isinstance(group, IPv4Address):
+        return Station(0, mac, group, IPv6Address("ff02::1"))
+    return Station(0, mac, IPv4Address("224.0.0.1"), group)
+
+
 def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
-    wire_slot = min(
-        Fraction(8 * (stream.frame_size_bytes + 20) * 10**12, rate_bps_of[port]) for port in stream.tx_ports
-    )
+    wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
     burst = stream.burst.frames if stream.burst else 1
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
@@ -346,10 +391,6 @@ def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock
     return DepartureClock(
         clock.interval_ticks, clock.interval_fraction_q32, clock.departures + extra, clock.last_slot, clock.burst_slots
     )
-
-
-def _with_seeds(plan: StreamPlan, seeds: int) -> StreamPlan:
-    return StreamPlan(plan.index, plan.stream, plan.clock, plan.start_offset_ticks, seeds, plan.transmitters)
 
 
 def _check(stream: Stream) -> None:

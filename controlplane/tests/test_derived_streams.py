@@ -1,0 +1,52 @@
+"""Mixes keep rate, count and shares; the mesh without phase only changes when ports begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from ipaddress import ip_address
+
+import pytest
+
+from p4mesh.traffic.addresses import group_mac
+from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart, mixed, without_phase
+from p4mesh.traffic.stream import PatternKind, Stream
+
+PORTS = (1, 2, 3, 4)
+MESH = Stream("mesh", 64, Fraction(12_000), 1_000, PatternKind.FULL_MESH, PORTS, PORTS)
+
+
+def test_imix_is_seven_to_four_to_one() -> None:
+    small, middle, large = mixed(MESH)
+    assert [s.frame_size_bytes for s in (small, middle, large)] == [64, 570, 1518]
+    assert [s.rate_fps for s in (small, middle, large)] == [7_000, 4_000, 1_000]
+    assert small.frame_count + middle.frame_count + large.frame_count == 1_000
+    assert (middle.frame_count, large.frame_count) == (333, 83)
+
+
+@pytest.mark.parametrize("parts", [SIMPLE_IMIX, (MixPart(64, 1),), (MixPart(90, 3), MixPart(9216, 5))])
+def test_a_mix_has_the_rate_of_its_stream(parts: tuple[MixPart, ...]) -> None:
+    assert sum(s.rate_fps for s in mixed(MESH, parts)) == MESH.rate_fps
+    assert sum(s.frame_count for s in mixed(MESH, parts)) == MESH.frame_count
+
+
+def test_offsets_without_phase_are_whole_departures_and_reproducible() -> None:
+    unphased = without_phase(MESH, seed=3)
+    interval_ns = Fraction(10**9) / MESH.rate_fps
+    assert all(round(offset / interval_ns) in range(3) for offset in unphased.start_offset_ns)
+    assert unphased == without_phase(MESH, seed=3)
+    assert len({without_phase(MESH, seed=seed).start_offset_ns for seed in range(20)}) > 5
+    assert replace(unphased, name=MESH.name, start_offset_ns=()) == MESH
+
+
+@pytest.mark.parametrize(
+    ("group", "mac"),
+    [("225.1.1.1", "01:00:5e:01:01:01"), ("239.129.2.3", "01:00:5e:01:02:03"), ("ff05::1:3", "33:33:00:01:00:03")],
+)
+def test_group_addresses_follow_the_standards(group: str, mac: str) -> None:
+    assert group_mac(ip_address(group)).hex(":") == mac
+
+
+def test_unicast_is_no_group() -> None:
+    with pytest.raises(ValueError, match="is not a multicast group"):
+        group_mac(ip_address("198.18.0.1"))
