@@ -13,6 +13,7 @@ import pytest
 
 from p4mesh.cli import run_command
 from p4mesh.cli.main import main
+from p4mesh.cli.preparation import RunOptions
 from p4mesh.errors import ProgramError
 
 GOLDEN = Path(__file__).parent / "golden" / "cli"
@@ -143,7 +144,7 @@ def test_an_output_that_is_a_file(workplace: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = run_command.RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_wire")
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_wire")
     assert run_command.run(arguments) == 0
     capsys.readouterr()
     expect("out_other_run", (*RUN, "--sizes", "128", "--out", "mine"), workplace, capsys)
@@ -152,7 +153,7 @@ def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.Ca
 def test_a_stale_program_stops_the_run_before_anything_is_written(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = run_command.RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_stale")
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_stale")
     with pytest.raises(ProgramError) as raised:
         run_command.run(arguments)
     assert raised.value.exit_code == 3

@@ -46,9 +46,9 @@ def lossy_input(spec: TrialSpec, sent: Counts) -> Counts:
     return {key: count - 1 for key, count in sent.items()}
 
 
-def run(carry: object, ports: int = 4, size: int = 64) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+def run(carry: object, ports: int = 4, size: int = 64, *settings: str) -> tuple[UnitResult, Outcome, FlowMeasurer]:
     measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
-    parameters = resolve(TEST.name, TEST.parameters, ("scaled_frames=6000",))
+    parameters = resolve(TEST.name, TEST.parameters, ("scaled_frames=6000", *settings))
     TEST.check(bed(ports), parameters)
     (unit,) = TEST.units(parameters, (size,))
     result = TEST.run_unit(unit, bed(ports), parameters, measurer)
@@ -89,14 +89,15 @@ def test_no_loss_under_overload_is_back_pressure() -> None:
     assert run(lossless)[0]["back_pressure"] == "yes"
 
 
-def test_blocks_of_four_and_unused_ports_are_named() -> None:
-    result, outcome, measurer = run(queue_at_c, ports=18)
+def test_several_blocks_run_at_once_and_unused_ports_are_named() -> None:
+    result, outcome, measurer = run(queue_at_c, 18, 64, "blocks=4")
     assert len(measurer.specs[1].streams) == 8
-    assert "4 blocks" in outcome.summary
-    assert any("2 ports do not fill a block" in text for text in outcome.deviations)
+    assert any("2 of 18 ports are unused" in text for text in outcome.deviations)
     assert result["head_of_line_blocking"] == "no"
 
 
-def test_three_ports_are_not_enough() -> None:
+def test_three_ports_are_not_enough_and_seven_not_for_two_blocks() -> None:
     with pytest.raises(TopologyError, match="needs at least 4"):
-        TEST.check(bed(3), resolve(TEST.name, TEST.parameters, ()))
+        run(queue_at_c, 3)
+    with pytest.raises(TopologyError, match="needs at least 8"):
+        run(queue_at_c, 7, 64, "blocks=2")

@@ -12,6 +12,7 @@ from fakes import FakeMeasurer
 
 from p4mesh.cli import run_command
 from p4mesh.cli.main import main
+from p4mesh.cli.preparation import RunOptions
 from p4mesh.errors import ProgramError
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
@@ -39,8 +40,8 @@ class CountingMeasurer(FakeMeasurer):
 
 def options(
     out: Path, *, workers: int = 1, opener: str = "fakes:open_fake_switch", **more: object
-) -> run_command.RunOptions:
-    return run_command.RunOptions(
+) -> RunOptions:
+    return RunOptions(
         "rfc2889.fully_meshed", WRS, "64,512", (), str(out), workers=workers, opener=opener, **more
     )  # type: ignore[arg-type]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from p4mesh import __version__
-from p4mesh.cli import run_command
+from p4mesh.cli import run_command, suite_command
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, P4MeshError, UsageError
 from p4mesh.methods.base import TestMethod
 from p4mesh.methods.parameters import show
-from p4mesh.methods.registry import TESTS
+from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.topology import load_topology
@@ -77,7 +77,7 @@ def _parser() -> _Parser:
 
     run = commands.add_parser("run", help="run a test and write a run directory", description=run_command.__doc__)
     run_command.add_arguments(run)
-    run.set_defaults(run=run_command.command)
+    run.set_defaults(run=_run)
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
@@ -95,6 +95,11 @@ def _parser() -> _Parser:
 
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    options = run_command.options_of(arguments)
+    return suite_command.run_suite(options) if options.test in suites() else run_command.run(options)
 
 
 def _tests(arguments: argparse.Namespace) -> int:

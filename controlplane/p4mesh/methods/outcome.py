@@ -39,6 +39,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[dict[str, Cell], ...]
     note: str = ""
+    detail: bool = False
+    """Too long for a terminal: shown in the report and written as CSV only."""
 
 
 @dataclass(frozen=True)

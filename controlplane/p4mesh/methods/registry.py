@@ -35,6 +35,15 @@ TESTS: tuple[TestMethod, ...] = (
 )
 
 
+def suites() -> dict[str, tuple[TestMethod, ...]]:
+    """Return the tests of each suite, in the order of the RFC; a suite is what a test name begins with."""
+    grouped: dict[str, tuple[TestMethod, ...]] = {}
+    for test in TESTS:
+        name = test.name.partition(".")[0]
+        grouped[name] = (*grouped.get(name, ()), test)
+    return grouped
+
+
 def find_test(name: str) -> TestMethod:
     """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
     for test in TESTS:
@@ -43,4 +52,7 @@ def find_test(name: str) -> TestMethod:
     names = [test.name for test in TESTS]
     close = difflib.get_close_matches(name, names, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
-    raise UnknownTestError(f"unknown test '{name}'", hint=f"{guess}valid tests: {', '.join(names)}")
+    whole = ", ".join(suites())
+    raise UnknownTestError(
+        f"unknown test '{name}'", hint=f"{guess}valid tests: {', '.join(names)}; whole suites: {whole}"
+    )

@@ -106,10 +106,10 @@ def _table_section(table: Table) -> str:
         for row in table.rows
     )
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    return (
-        f'<section><h2>{escape(table.title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>\n{rows}</tbody></table></div>{note}</section>"
-    )
+    grid = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>'
+    if table.detail:
+        grid = f"<details><summary>{len(table.rows)} rows</summary>{grid}</details>"
+    return f"<section><h2>{escape(table.title)}</h2>{grid}{note}</section>"
 
 
 def _configuration(config: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from p4mesh.report.numbers import cell_text, is_numeric
 
 def outcome_text(outcome: Outcome) -> str:
     """Return tables, findings, deviations and the verdict of a test."""
-    parts = [table_text(table) for table in outcome.tables]
+    parts = [_pointer(table) if table.detail else table_text(table) for table in outcome.tables]
     if outcome.findings:
         parts.append("\n".join(["Findings", *(f"  - {text}" for text in outcome.findings)]))
     if outcome.deviations:
@@ -36,3 +36,7 @@ def table_text(table: Table) -> str:
     if table.note:
         lines.append(table.note)
     return "\n".join(lines)
+
+
+def _pointer(table: Table) -> str:
+    return f"{table.title}: {len(table.rows)} rows in {table.name}.csv and in the report"

@@ -49,6 +49,21 @@ LATENCY_COLUMNS = (
 )
 
 
+SUMMARY_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("mode", "Mode"),
+    Column("ports", "Ports"),
+    Column("min_us_low", "Min, low", "us", 3),
+    Column("min_us_high", "Min, high", "us", 3),
+    Column("avg_us_low", "Avg, low", "us", 3),
+    Column("avg_us_high", "Avg, high", "us", 3),
+    Column("max_us_low", "Max, low", "us", 3),
+    Column("max_us_high", "Max, high", "us", 3),
+    Column("jitter_avg_us_high", "Jitter avg, high", "us", 3),
+    Column("jitter_max_us_high", "Jitter max, high", "us", 3),
+)
+
+
 class Broadcast(TestMethod):
     """Throughput of broadcast frames, and their latency to every receiving port."""
 
@@ -113,7 +128,12 @@ class Broadcast(TestMethod):
         latency = tuple(row for unit in units for row in unit["latency"])
         if latency:
             note = "First bit in to first bit out (FIFO), test leads included; the stream runs at the throughput."
-            tables.append(Table("broadcast_latency", "Broadcast latency per port", LATENCY_COLUMNS, latency, note))
+            summary = _latency_summary(latency)
+            tables.append(
+                Table("broadcast_latency", "Broadcast latency over the ports", SUMMARY_COLUMNS, summary, note)
+            )
+            detail = Table("broadcast_latency_ports", "Broadcast latency per port", LATENCY_COLUMNS, latency, "", True)
+            tables.append(detail)
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
         return Outcome(
@@ -218,6 +238,21 @@ def _latency_rows(size: int, mode: str, result: TrialResult) -> list[UnitResult]
             }
         )
     return rows
+
+
+def _latency_summary(rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
+    groups: dict[tuple[int, str], list[UnitResult]] = {}
+    for row in rows:
+        groups.setdefault((row["frame_size_bytes"], row["mode"]), []).append(row)
+    summary = []
+    for (size, mode), ports in groups.items():
+        shown: UnitResult = {"frame_size_bytes": size, "mode": mode, "ports": len(ports)}
+        for key in ("min_us", "avg_us", "max_us", "jitter_avg_us", "jitter_max_us"):
+            values = [port[key] for port in ports if port[key] is not None]
+            shown[f"{key}_low"] = min(values, default=None)
+            shown[f"{key}_high"] = max(values, default=None)
+        summary.append(shown)
+    return tuple(summary)
 
 
 def _figure(units: Sequence[UnitResult]) -> Figure:

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from p4mesh.errors import TopologyError
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.parameters import Parameter, ParameterSet, integer
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
@@ -44,11 +43,14 @@ class CongestionControl(TestMethod):
     name: ClassVar[str] = "rfc2889.congestion_control"
     title: ClassVar[str] = "Congestion control"
     section: ClassVar[str] = "RFC 2889 5.5"
-    parameters: ClassVar[tuple[Parameter, ...]] = shared.trial_parameters("RFC 2889 5.5.2")
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
+        *shared.trial_parameters("RFC 2889 5.5.2"),
+    )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds without a block of four ports of one rate."""
-        bed.require_ports(self.name, PORTS_PER_BLOCK)
+        """Refuse beds without enough ports of one rate for the blocks."""
+        bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
         bed.common_rate_bps(self.name)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -62,7 +64,7 @@ class CongestionControl(TestMethod):
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure the blocks without and with congestion; every block starts at once."""
         size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
-        blocks = _blocks(self.name, bed)
+        blocks = _blocks(bed, parameters.integer("blocks"))
         alone = session.measure(_spec(_ALONE, size, blocks, rate, parameters), TrialNote(_HUNDRED, 1))
         both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
         return _row(size, blocks, alone, both)
@@ -79,14 +81,14 @@ class CongestionControl(TestMethod):
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
             "C Tx is the load offered to the congested port: 150 % of its line rate. Sums over all blocks.",
         )
-        blocks = len(bed.ports) // PORTS_PER_BLOCK
+        blocks = parameters.integer("blocks")
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
-        unused = len(bed.ports) % PORTS_PER_BLOCK
-        noted = [duration, f"{unused} ports do not fill a block of four and are unused." if unused else ""]
+        unused = len(bed.ports) - blocks * PORTS_PER_BLOCK
+        noted = [duration, f"{unused} of {len(bed.ports)} ports are unused." if unused else ""]
         return Outcome(
             state,
-            f"{self.title}: {blocks} blocks of four ports, {state.value}",
+            f"{self.title}: {blocks * PORTS_PER_BLOCK} ports, {state.value}",
             (table,),
             (),
             tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
@@ -98,11 +100,9 @@ Block = tuple[int, int, int, int]
 """Source 1 (split), source 2, uncongested receiver, congested receiver."""
 
 
-def _blocks(test: str, bed: TestBed) -> tuple[Block, ...]:
+def _blocks(bed: TestBed, count: int) -> tuple[Block, ...]:
     numbers = bed.port_numbers
-    if len(numbers) < PORTS_PER_BLOCK:
-        raise TopologyError(f"{test} needs blocks of four ports", hint="add ports under tester.ports")
-    starts = range(0, len(numbers) - PORTS_PER_BLOCK + 1, PORTS_PER_BLOCK)
+    starts = range(0, count * PORTS_PER_BLOCK, PORTS_PER_BLOCK)
     return tuple((numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]) for i in starts)
 
 

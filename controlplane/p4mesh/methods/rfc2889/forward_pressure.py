@@ -29,6 +29,12 @@ IFG_BYTES = STANDARD_IFG_BYTES - 1
 DETECTED = "Forward Pressure detected"
 _CLAUSE = "RFC 2889 5.6.3"
 _HUNDRED = Fraction(100)
+_NOTES = {
+    True: "Rx util is the rate between the first and the last arrival: frames that leave the device's queue after the "
+    "transmission do not raise it.",
+    False: "Rx util is received frames per transmission time: frames that leave the device's queue after the "
+    "transmission raise it.",
+}
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -106,8 +112,7 @@ class ForwardPressure(TestMethod):
             "Forward pressure",
             COLUMNS,
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-            "Rx util is the rate between the first and the last arrival, so frames that leave the device's queue after "
-            "the transmission do not raise it.",
+            _NOTES[all(row["by_arrival"] for row in rows)],
         )
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
@@ -121,18 +126,18 @@ class ForwardPressure(TestMethod):
         )
 
 
-def received_fps(result: TrialResult, stream: Stream) -> Fraction:
-    """Return the rate between first and last arrival, else frames per second of transmission."""
+def received_fps(result: TrialResult, stream: Stream) -> tuple[Fraction, bool]:
+    """Return the rate between first and last arrival and True, else that of the transmission time and False."""
     received = result.rx_frames - result.duplicate_frames
     flow = result.flows[0] if result.flows else None
     if flow is not None and flow.last_rx_ns > flow.first_rx_ns and received > 1:
-        return Fraction((received - 1) * NS_PER_S, flow.last_rx_ns - flow.first_rx_ns)
-    return received * stream.rate_fps / stream.frame_count
+        return Fraction((received - 1) * NS_PER_S, flow.last_rx_ns - flow.first_rx_ns), True
+    return received * stream.rate_fps / stream.frame_count, False
 
 
 def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fraction) -> UnitResult:
     size = stream.frame_size_bytes
-    fps = received_fps(result, stream)
+    fps, by_arrival = received_fps(result, stream)
     rx_pct = utilisation_pct(fps, size, line_rate_bps)
     trusted = result.status is Status.VALID
     detected = trusted and rx_pct > limit_pct
@@ -147,5 +152,6 @@ def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fra
         "loss_pct": float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
         "finding": DETECTED if detected else "not detected" if trusted else result.status.value,
         "state": (State.FAIL if detected else State.PASS).value if trusted else result.status.value,
+        "by_arrival": by_arrival,
         "reason": result.reason,
     }
