@@ -16,6 +16,7 @@ use crate::info::*;
 use crate::ir::*;
 use crate::json::{Load, Node};
 use crate::layout::{packet_slot, FieldRef, Layout, Slot};
+use crate::native::NativeCode;
 use crate::program::{Code, DigestPlan, Errors, Intrinsics, Program};
 use crate::words::limbs_for;
 use crate::LoadError;
@@ -164,6 +165,7 @@ pub(crate) fn compile(text: &str) -> Load<Program> {
         header_types: layout.header_type_infos(),
         headers: layout.header_infos(),
         names: Default::default(),
+        native: NativeCode::compile(&code, &layout, declarations.register_bits.iter().copied()),
         layout,
         code,
         initial_entries: control.initial_entries,

@@ -20,6 +20,11 @@ mod layout;
 mod machine;
 mod matcher;
 mod meter;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod native;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "native_absent.rs"]
+mod native;
 mod packet;
 mod passes;
 mod profile;
@@ -43,4 +48,4 @@ pub use idle::{IdlePass, IdleProbe, LoopPass, Refusal};
 pub use info::*;
 pub use packet::*;
 pub use program::Program;
-pub use switch::{Switch, SwitchConfig};
+pub use switch::{Execution, Switch, SwitchConfig};

@@ -127,10 +127,6 @@ pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
                 }
             }
             Op::Move { dst, a } => regs[dst as usize] = regs[a as usize],
-            Op::MoveMany { dst, a, count } => {
-                let (dst, a) = (dst as usize, a as usize);
-                regs.copy_within(a..a + count as usize, dst);
-            }
             Op::Add { dst, a, b, mask } => {
                 regs[dst as usize] = regs[a as usize].wrapping_add(regs[b as usize]) & mask
             }
@@ -159,12 +155,6 @@ pub(crate) fn interpret(context: &mut Context, entry: Pc) -> Outcome {
                 regs[dst as usize] = (regs[a as usize] as i64 >> amount) as u64
             }
             Op::Slice { dst, a, right, mask } => regs[dst as usize] = regs[a as usize] >> (right & 63) & mask,
-            Op::DivU { dst, a, b } => {
-                regs[dst as usize] = regs[a as usize].checked_div(regs[b as usize]).unwrap_or(0)
-            }
-            Op::ModU { dst, a, b } => {
-                regs[dst as usize] = regs[a as usize].checked_rem(regs[b as usize]).unwrap_or(0)
-            }
             Op::SignExtend { dst, a, bits } => {
                 regs[dst as usize] = words::sign_extend(regs[a as usize], u32::from(bits))
             }

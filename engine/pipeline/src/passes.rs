@@ -7,12 +7,13 @@ use crate::control::Replica;
 use crate::ir::Pc;
 use crate::layout::{packet_slot, FieldRef, Slot};
 use crate::machine::{interpret, Outcome, State, Wire};
+use crate::native::Views;
 use crate::packet::*;
 use crate::program::{Code, Program};
 use crate::replication::Replication;
 use crate::snapshot::{PacketState, Snapshot, SnapshotPool};
 use crate::steps::Context;
-use crate::switch::SwitchConfig;
+use crate::switch::{Execution, SwitchConfig};
 use crate::wire::{self, Regs};
 use crate::words::{mask64, to_bytes};
 
@@ -22,6 +23,9 @@ pub(crate) struct Engine {
     /// Slots of the packet in work, constants included.
     pub regs: Box<Regs>,
     pub state: State,
+    /// The arrays of `state` for native code; they never move.
+    pub views: Views,
+    pub execution: Execution,
     pub replication: Replication,
     pub snapshots: SnapshotPool,
     /// Buffers for preserved metadata.
@@ -213,7 +217,12 @@ impl Engine {
     fn run(&mut self, program: &Program, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
         let mut context =
             Context { program, regs: &mut self.regs, state: &mut self.state, wire, now_ps, variable_bits: 0 };
-        let outcome = interpret(&mut context, entry);
+        let outcome = match &program.native {
+            Some(native) if self.execution == Execution::Native => {
+                native.run(&mut context, &self.views, entry)
+            }
+            _ => interpret(&mut context, entry),
+        };
         (outcome, context.wire.cursor)
     }
 

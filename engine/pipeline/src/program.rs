@@ -7,6 +7,7 @@ use crate::control::{ActionCall, KeyMatch};
 use crate::info::*;
 use crate::ir::{ActionCode, Calculation, HashAlgorithm, HashInput, NextNodes, Op, Pc, Select};
 use crate::layout::{FieldRef, Layout, Slot};
+use crate::native::NativeCode;
 use crate::LoadError;
 
 /// Codes of the core parser errors.
@@ -205,6 +206,8 @@ pub struct Program {
     pub(crate) names: NameIndex,
     pub(crate) layout: Layout,
     pub(crate) code: Code,
+    /// The same as machine code, where the machine and the system allow it.
+    pub(crate) native: Option<NativeCode>,
     pub(crate) initial_entries: Vec<InitialEntry>,
     pub(crate) defaults: Vec<DefaultAction>,
 }

@@ -61,6 +61,18 @@ impl Context<'_> {
                     }
                 };
             }
+            Op::MoveMany { dst, a, count } => {
+                let (dst, a) = (dst as usize, a as usize);
+                self.regs.copy_within(a..a + count as usize, dst);
+            }
+            Op::DivU { dst, a, b } => {
+                self.regs[dst as usize] =
+                    self.regs[a as usize].checked_div(self.regs[b as usize]).unwrap_or(0)
+            }
+            Op::ModU { dst, a, b } => {
+                self.regs[dst as usize] =
+                    self.regs[a as usize].checked_rem(self.regs[b as usize]).unwrap_or(0)
+            }
             Op::VariableBits { a } => self.variable_bits = self.regs[a as usize],
             Op::Lookahead { dst, offset, bits, check, signed } => {
                 let Wire { frame, cursor } = self.wire;

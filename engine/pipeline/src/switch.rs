@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::machine::{MeterState, RegisterState, State};
+use crate::native::Views;
 use crate::packet::*;
 use crate::passes::Engine;
 use crate::profile::ProfileState;
@@ -51,6 +52,14 @@ impl Default for SwitchConfig {
     }
 }
 
+/// How a switch executes its program. Both ways give the same packets and the same state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Execution {
+    /// Machine code, on x86-64 Unix systems that give executable memory.
+    Native,
+    Interpreted,
+}
+
 /// A program and its state.
 pub struct Switch {
     pub(crate) program: Arc<Program>,
@@ -71,7 +80,7 @@ impl Switch {
                 RegisterState { cells: vec![0; info.size * limbs], limbs }
             })
             .collect();
-        let state = State {
+        let mut state = State {
             registers,
             counters: program.counters.iter().map(|info| vec![CounterCell::default(); info.size]).collect(),
             meters: program
@@ -85,12 +94,15 @@ impl Switch {
             rng: Rng::new(config.seed),
             scratch: Vec::new(),
         };
+        let execution = if program.native.is_some() { Execution::Native } else { Execution::Interpreted };
         let mut switch = Switch {
             program,
             engine: Engine {
                 config,
                 regs,
+                views: Views::of(&mut state),
                 state,
+                execution,
                 replication: Replication::default(),
                 snapshots: SnapshotPool::default(),
                 preserved: Vec::new(),
@@ -149,6 +161,18 @@ impl Switch {
 
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    pub fn execution(&self) -> Execution {
+        self.engine.execution
+    }
+
+    /// Chooses the interpreter, or native code where there is any; gives what is in force.
+    pub fn set_execution(&mut self, wanted: Execution) -> Execution {
+        if wanted == Execution::Interpreted || self.program.native.is_some() {
+            self.engine.execution = wanted;
+        }
+        self.engine.execution
     }
 
     pub fn config(&self) -> &SwitchConfig {

@@ -1,0 +1,28 @@
+//! Stands in for native execution on machines that have none: programs are interpreted.
+
+use crate::ir::Pc;
+use crate::layout::Layout;
+use crate::machine::{Outcome, State};
+use crate::program::Code;
+use crate::steps::Context;
+
+pub(crate) struct Views;
+
+impl Views {
+    pub fn of(_: &mut State) -> Views {
+        Views
+    }
+}
+
+/// Never made.
+pub(crate) enum NativeCode {}
+
+impl NativeCode {
+    pub fn compile(_: &Code, _: &Layout, _: impl Iterator<Item = u32>) -> Option<NativeCode> {
+        None
+    }
+
+    pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Outcome {
+        match *self {}
+    }
+}
