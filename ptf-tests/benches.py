@@ -115,6 +115,13 @@ class EnginePorts(ptf.dataplane.DataPlane):
         for queue in self._queues.values():
             queue.clear()
 
+    def take(self, port: int) -> list[bytes]:
+        """Return all frames received from a tester port."""
+        self._collect()
+        frames = list(self._queues[port])
+        self._queues[port].clear()
+        return frames
+
     def _collect(self) -> None:
         for port, queue in self._queues.items():
             queue.extend(frame for _, _, frame in self._network.host_take(f"host{port}"))
@@ -153,6 +160,10 @@ class EngineBench(Bench):
     def wait(self, duration_ns: int) -> None:
         """Advance virtual time."""
         self.network.advance(duration_ns * 1000, self.client.packet_outs_sent)
+
+    def captured(self, port: int) -> list[bytes]:
+        """Return all frames that have left a port since the last look."""
+        return self.ports.take(port)
 
     def wait_passes(self, passes: int) -> None:
         """Advance by the time of ``passes`` rounds."""

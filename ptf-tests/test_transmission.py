@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 from base import TesterTest
 from scapy.layers.inet import IP, UDP
@@ -142,6 +143,28 @@ class BurstsLeaveBackToBack(StreamTest):
         wire_ns = 84 * 8 / 10
         self.assertTrue(all(gap <= wire_ns + 1000 for k, gap in enumerate(gaps) if k % 4 != 3), gaps)
         self.assertAlmostEqual(stamps[8] - stamps[0], 80_000_000, delta=2000)
+
+
+class DeparturesKeepTheirIdealTimes(StreamTest):
+    """Goal: the k-th departure is within one pass of its ideal time, without drift, at awkward rates.
+
+    Method: time stamps of all frames; the ideal times are fitted to them from below.
+    """
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        if not self.bench.exact:
+            self.skipTest("exact times need virtual time or hardware")
+        for rate in (Fraction(123_457), Fraction(10**9, 700_001), Fraction(1_000_003, 7)):
+            made = stream(PatternKind.PAIRS, 3000, tx_ports=(1,), rx_ports=(2,), rate_fps=rate)
+            plan = self.run_streams(made)
+            stamps = [signature_of(frame).transmit_time for frame in self.bench.captured(1)]
+            self.assertEqual(len(stamps), 3000)
+            interval = Fraction(10**9) / rate
+            offsets = [stamp - k * interval for k, stamp in enumerate(stamps)]
+            round_ns = 500 + 84 * 8 / 100
+            self.assertLess(max(offsets) - min(offsets), round_ns + plan.streams[0].seeds + 1, rate)
 
 
 class ExtensionHeadersAreChained(StreamTest):

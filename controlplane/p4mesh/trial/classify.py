@@ -10,7 +10,7 @@ import numpy as np
 
 from p4mesh.trial.histogram import PERCENTILES, percentile_ticks
 from p4mesh.trial.plan import Plan, StreamPlan
-from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, StreamPacing, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 ReasonCounts = Mapping[tuple[int, str], int]
@@ -42,7 +42,14 @@ class Readings:
 
 
 def classify(
-    spec: TrialSpec, plan: Plan, readings: Readings | None, tick_ps: int, *, lateness_ns: int = 0, invalid: str = ""
+    spec: TrialSpec,
+    plan: Plan,
+    readings: Readings | None,
+    tick_ps: int,
+    *,
+    lateness_ns: int = 0,
+    invalid: str = "",
+    pacing: tuple[StreamPacing, ...] = (),
 ) -> TrialResult:
     """Return the result of a trial; ``invalid`` is a reason known before anything was read.
 
@@ -85,6 +92,7 @@ def classify(
         latency=_with_percentiles(_latency(records[flows.cells[expected]], tick_ps), readings.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=max((_start_skew(stream, records) for stream in plan.streams), default=0) * tick_ps // 1000,
+        pacing=pacing,
     )
 
 

@@ -15,8 +15,9 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.classify import Readings, ReasonCounts, classify
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import learning_frame, seed_payload
+from p4mesh.trial.pacing import LoopUse, loop_use
 from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan, station
-from p4mesh.trial.result import TrialResult
+from p4mesh.trial.result import StreamPacing, TrialResult
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.verification import verification_streams
 
@@ -52,7 +53,7 @@ class TrialEngine:
         readings = self._run_streams(plan, spec.duration_ns, spec.settle_ns)
         self._wait(spec.restabilise_ns)
         lateness_ns = 2 * self._round_ns(plan) + self.target.scheduling_jitter_ns
-        return classify(spec, plan, readings, self.target.tick_ps, lateness_ns=lateness_ns)
+        return classify(spec, plan, readings, self.target.tick_ps, lateness_ns=lateness_ns, pacing=self._pacing(plan))
 
     def _plan(self, streams: tuple[Stream, ...], *, histograms: bool = False) -> Plan:
         limits = Limits(
@@ -174,14 +175,32 @@ class TrialEngine:
         """Size of a record on the recirculation port, an upper bound of a reading frame."""
         return sum(width for _, width in self.contract.record_fields)
 
+    def _loop_uses(self, plan: Plan) -> list[LoopUse]:
+        sizes = [stream.stream.frame_size_bytes for stream in plan.streams]
+        return loop_use([stream.seeds for stream in plan.streams], sizes, self.target.loop, self.target.tick_ps)
+
     def _round_ns(self, plan: Plan) -> int:
-        """Return an upper bound of the time that a seed needs for one round."""
-        loop = self.target.loop
-        queued = sum(plan.seeds * loop.pass_ps(plan.stream.frame_size_bytes) for plan in plan.streams)
-        return (
-            int(loop.latency_ps + queued + max(loop.pass_ps(p.stream.frame_size_bytes) for p in plan.streams)) // 1000
-            + 1
-        )
+        """Return the longest round of a seed, rounded up."""
+        return int(max(use.round_ps for use in self._loop_uses(plan))) // 1000 + 1
+
+    def _pacing(self, plan: Plan) -> tuple[StreamPacing, ...]:
+        tick_ns = Fraction(self.target.tick_ps, 1000)
+        paced = []
+        for stream, use in zip(plan.streams, self._loop_uses(plan), strict=True):
+            interval_ns = stream.clock.frame_interval_ticks * tick_ns
+            programmed_fps = 10**9 / interval_ns
+            paced.append(
+                StreamPacing(
+                    stream=stream.stream.name,
+                    seeds=stream.seeds,
+                    round_ns=float(use.round_ps / 1000),
+                    loop_share_pct=float(100 * use.port_share),
+                    interval_ns=float(interval_ns),
+                    rate_error_ppm=float((programmed_fps / stream.stream.rate_fps - 1) * 10**6),
+                    departure_error_ns=float(use.departure_error_ps / 1000),
+                )
+            )
+        return tuple(paced)
 
     def _start_lead_ns(self, plan: Plan) -> int:
         """All seeds have made their first round, and all streams are started, before it is over."""

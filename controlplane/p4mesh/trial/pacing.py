@@ -6,6 +6,7 @@ A stream sends in the first ``burst_slots`` of every ``last_slot + 1`` slots (do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -91,7 +92,7 @@ def slot_rate_fps(clock: DepartureClock, tick_ps: int) -> Fraction:
     return Fraction(_PS_PER_S, 1) / (clock.slot_ticks * tick_ps)
 
 
-def seed_counts(slots: list[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
+def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: str) -> list[int]:
     """Return the number of seeds of each stream, given (slot rate in 1/s, frame size) of each.
 
     A stream needs one pass per slot; a seed makes one pass per round. Raises UnsupportedError when
@@ -120,6 +121,27 @@ def seed_counts(slots: list[tuple[Fraction, int]], loop: LoopModel, target: str)
                 f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
                 hint="leave a few per cent free: lower the rates, or give the loop more bandwidth",
             )
+
+
+@dataclass(frozen=True)
+class LoopUse:
+    """What the seeds of one stream do in the loop."""
+
+    round_ps: Fraction
+    port_share: Fraction
+    """Of the time of the recirculation port."""
+    departure_error_ps: Fraction
+    """Distance of two passes of the stream's seeds, evenly spread, plus one tick."""
+
+
+def loop_use(seeds: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_ps: int) -> list[LoopUse]:
+    """Return how each stream uses the loop, given its number of seeds and its frame size."""
+    queued = sum((count * loop.pass_ps(size) for count, size in zip(seeds, sizes, strict=True)), Fraction(0))
+    uses = []
+    for count, size in zip(seeds, sizes, strict=True):
+        round_ps = max(loop.round_ps(size), queued)
+        uses.append(LoopUse(round_ps, count * loop.pass_ps(size) / round_ps, round_ps / count + tick_ps))
+    return uses
 
 
 def _ceil(value: Fraction) -> int:

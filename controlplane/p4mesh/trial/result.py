@@ -76,6 +76,24 @@ class FlowCounts:
 
 
 @dataclass(frozen=True)
+class StreamPacing:
+    """How exactly the tester can send one stream (docs/DATAPLANE.md)."""
+
+    stream: str
+    seeds: int
+    round_ns: float
+    """Time of one round of the loop; no departure is later than this."""
+    loop_share_pct: float
+    """Share of the recirculation port that the stream's seeds occupy."""
+    interval_ns: float
+    """Mean distance of departures as programmed."""
+    rate_error_ppm: float
+    """Programmed against intended rate."""
+    departure_error_ns: float
+    """Largest difference of a departure from its ideal time when the seeds are evenly spread."""
+
+
+@dataclass(frozen=True)
 class TrialResult:
     """Counts of one trial, in total, per port and optionally per flow."""
 
@@ -105,3 +123,4 @@ class TrialResult:
     flows: tuple[FlowCounts, ...] = field(default=())
     start_skew_ns: int = 0
     """Largest difference of first transmit time stamps between ports of one stream."""
+    pacing: tuple[StreamPacing, ...] = ()
