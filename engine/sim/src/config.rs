@@ -37,6 +37,10 @@ pub struct NetworkConfig {
     pub devices: Vec<DeviceConfig>,
     #[serde(default)]
     pub links: Vec<LinkConfig>,
+    /// Idle passes of the recirculation loop are computed instead of executed where that is proved
+    /// to give the same. Off, the results are the same and take longer: for comparisons.
+    #[serde(default = "yes")]
+    pub skip_idle_loops: bool,
 }
 
 /// The node that runs the P4 program.

@@ -110,6 +110,22 @@ impl EventQueue {
         Some(((key >> 64) as u64, ticket, Source::decode(key)))
     }
 
+    /// Takes the event of a source out, wherever it is; looks at all pending events.
+    pub(crate) fn take(&mut self, source: Source) -> Option<(u64, Ticket)> {
+        self.fill_root();
+        let code = source.encode();
+        let mask = (1 << SOURCE_BITS) - 1;
+        let at = self.heap.iter().position(|key| key & mask == code)?;
+        let key = self.heap[at];
+        let last = self.heap.pop().expect("the event is there");
+        if at < self.heap.len() {
+            // Upwards as if it were the least, then down from the root.
+            self.sift_up(at, 0);
+            self.sift_down(last);
+        }
+        Some(((key >> 64) as u64, Ticket(key as u64 >> SOURCE_BITS)))
+    }
+
     /// Pending events.
     pub fn len(&self) -> usize {
         self.heap.len() - usize::from(self.root_free)
@@ -185,6 +201,33 @@ mod tests {
             queue.schedule(time, Source::PortFree(index));
             expected.push((time, index));
         }
+        expected.sort();
+        for (time, index) in expected {
+            let (at, _, source) = queue.pop().unwrap();
+            assert_eq!((at, source), (time, Source::PortFree(index)));
+        }
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn an_event_is_taken_out_of_the_middle() {
+        let mut rng = Rng::new(9);
+        let mut queue = EventQueue::default();
+        let mut expected = Vec::new();
+        for index in 0..200u32 {
+            let time = rng.below(1_000);
+            queue.schedule(time, Source::PortFree(index));
+            expected.push((time, index));
+        }
+        for index in [7, 0, 199, 100] {
+            let time = expected[index as usize].0;
+            assert_eq!(
+                queue.take(Source::PortFree(index)).map(|it| it.0),
+                Some(time)
+            );
+            assert_eq!(queue.take(Source::PortFree(index)), None);
+        }
+        expected.retain(|&(_, index)| ![7, 0, 199, 100].contains(&index));
         expected.sort();
         for (time, index) in expected {
             let (at, _, source) = queue.pop().unwrap();

@@ -16,6 +16,7 @@
 //! ```json
 //! {
 //!   "seed": 1,                                    // *
+//!   "skip_idle_loops": true,                      // *
 //!   "tester": {
 //!     "name": "tester",                           // *
 //!     "ports": [{
@@ -66,6 +67,7 @@ pub mod device;
 mod drops;
 mod event;
 mod fabric;
+mod idle;
 mod line;
 mod network;
 mod recirculation;

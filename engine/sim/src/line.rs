@@ -96,6 +96,15 @@ impl Line {
         self.free.ps
     }
 
+    /// When the line is free for the next preamble, exactly.
+    pub(crate) fn free(&self) -> Span {
+        self.free
+    }
+
+    pub(crate) fn set_free(&mut self, free: Span) {
+        self.free = free;
+    }
+
     /// The first bit of a frame that is sent as early as possible from `from_ps` on.
     #[inline]
     pub fn next_first_bit_ps(&self, from_ps: u64) -> u64 {

@@ -11,6 +11,7 @@ use crate::config::{ConfigError, NetworkConfig};
 use crate::device::{self, Device, DevicePorts, Host, HostFrame};
 use crate::event::{Source, Ticket};
 use crate::fabric::{ArrivalRule, Fabric};
+use crate::idle::Patience;
 use crate::line::Line;
 use crate::tester::{Digest, Tester};
 
@@ -104,6 +105,7 @@ pub struct Network {
     tester_name: String,
     devices: Vec<DeviceNode>,
     events_done: u64,
+    patience: Patience,
 }
 
 /// Builds a network out of devices, without a tester; [`Network::from_json`] is the usual way.
@@ -172,6 +174,7 @@ impl Network {
         }
         let NetworkBuilder { fabric, devices } = builder;
         let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
+        network.patience = Patience::new(config.skip_idle_loops);
         for link in &config.links {
             let end = |end: &crate::config::EndConfig| {
                 network
@@ -197,6 +200,7 @@ impl Network {
             tester_name,
             devices,
             events_done: 0,
+            patience: Patience::new(true),
         };
         for index in 0..network.devices.len() {
             network.with_device(index, |device, ports| device.start(ports));
@@ -260,8 +264,9 @@ impl Network {
         Ok(())
     }
 
-    /// Like [`Network::run_until`], but stops after `max_events` events. Returns true when it is
-    /// done; otherwise the clock stands at the last event.
+    /// Like [`Network::run_until`], but stops after `max_events` events, idle passes of the loop
+    /// that are skipped not counted. Returns true when it is done; otherwise the clock stands at
+    /// the last event.
     pub fn run_some(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
         let now_ps = self.fabric.now_ps;
         if until_ps < now_ps {
@@ -273,12 +278,13 @@ impl Network {
         if until_ps > MAX_TIME_PS {
             return Err(NetworkError::TooLate { asked_ps: until_ps });
         }
-        let stop_at = self.events_done.saturating_add(max_events);
+        let mut events_left = max_events;
         while self.next_is_by(until_ps) {
-            if self.events_done == stop_at {
+            if events_left == 0 {
                 return Ok(false);
             }
-            self.step();
+            events_left -= 1;
+            self.step(until_ps);
         }
         self.fabric.now_ps = until_ps;
         Ok(true)
@@ -288,16 +294,17 @@ impl Network {
     /// `max_events` events. When the network is quiet the clock stands at the last event.
     pub fn settle_some(&mut self, limit_ps: u64, max_events: u64) -> Settling {
         let limit_ps = limit_ps.min(MAX_TIME_PS);
-        let stop_at = self.events_done.saturating_add(max_events);
+        let mut events_left = max_events;
         while self.in_flight() > 0 {
             if !self.next_is_by(limit_ps) {
                 self.fabric.now_ps = self.fabric.now_ps.max(limit_ps);
                 return Settling::Limit;
             }
-            if self.events_done == stop_at {
+            if events_left == 0 {
                 return Settling::Unfinished;
             }
-            self.step();
+            events_left -= 1;
+            self.step(limit_ps);
         }
         Settling::Quiet
     }
@@ -310,7 +317,28 @@ impl Network {
             .is_some_and(|time_ps| time_ps <= limit_ps)
     }
 
-    fn step(&mut self) {
+    /// Handles the next event, which is not after `until_ps`, or skips idle passes of the loop.
+    #[inline]
+    fn step(&mut self, until_ps: u64) {
+        if self.patience.is_over() && self.skip_idle(until_ps) {
+            return;
+        }
+        self.handle_next();
+    }
+
+    /// Skips idle passes of the loop; false if there are none.
+    #[cold]
+    fn skip_idle(&mut self, until_ps: u64) -> bool {
+        let Some(tester) = &mut self.tester else {
+            return false;
+        };
+        let (packets, passes, events) = tester.skip_idle(until_ps, &mut self.fabric);
+        self.patience.tried(passes, packets);
+        self.events_done += events;
+        passes > 0
+    }
+
+    fn handle_next(&mut self) {
         let Some((time_ps, ticket, source)) = self.fabric.events.pop() else {
             return;
         };
@@ -324,6 +352,7 @@ impl Network {
     fn handle(&mut self, source: Source, ticket: Ticket) {
         match source {
             Source::Flight(sender) => {
+                self.patience.stir();
                 let Some((receiver, arrival)) = self.fabric.arrive(sender as usize, ticket) else {
                     return;
                 };
@@ -339,15 +368,20 @@ impl Network {
             Source::PortFree(port) => {
                 if let Some(tester) = &mut self.tester {
                     let local = self.fabric.ports[port as usize].local as usize;
+                    if !tester.is_loop(local) {
+                        self.patience.stir();
+                    }
                     tester.port_free(local, &mut self.fabric);
                 }
             }
             Source::Loop => {
+                self.patience.calm();
                 if let Some(tester) = &mut self.tester {
                     tester.recirculated(ticket, &mut self.fabric);
                 }
             }
             Source::Timer(port) => {
+                self.patience.stir();
                 let entry = &self.fabric.ports[port as usize];
                 let (node, local) = (entry.node as usize, entry.local as usize);
                 self.with_device(node - 1, |device, ports| device.timer(local, ports));

@@ -17,6 +17,7 @@ use crate::config::{LoopConfig, TesterConfig};
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{Source, Ticket};
 use crate::fabric::{Arrival, ArrivalRule, Fabric};
+use crate::idle::Bounds;
 use crate::line::{wire_bytes, Line, FCS_BYTES, MIN_WIRE_BYTES, PREAMBLE_BITS, STANDARD_GAP_BITS};
 use crate::recirculation::Recirculation;
 use crate::time::BitClock;
@@ -103,6 +104,8 @@ pub struct Tester {
     /// Clones that egress made and that wait for their turn within the present event.
     deferred: VecDeque<EgressPacket>,
     passes_left: u32,
+    /// Time stamp of the egress pass in work.
+    egress_stamp_ps: u64,
     ingress_outputs: Vec<Output>,
     egress_outputs: Vec<Output>,
 }
@@ -167,6 +170,7 @@ impl Tester {
             queued: 0,
             deferred: VecDeque::new(),
             passes_left: 0,
+            egress_stamp_ps: 0,
             ingress_outputs: Vec::new(),
             egress_outputs: Vec::new(),
         }
@@ -287,6 +291,52 @@ impl Tester {
             self.passes_left = PASSES_PER_EVENT;
             self.ingress(packet, first_bit_ps, fabric);
         }
+    }
+
+    /// True for the port that packets recirculate through.
+    #[inline]
+    pub(crate) fn is_loop(&self, local: usize) -> bool {
+        local == self.loop_index
+    }
+
+    /// Skips idle passes of the loop up to `until_ps` at most, if there are any: packets in the
+    /// loop, passes and events that were skipped. Afterwards the clock stands at the last of them.
+    pub(crate) fn skip_idle(&mut self, until_ps: u64, fabric: &mut Fabric) -> (u64, u64, u64) {
+        let port = &self.ports[self.loop_index];
+        let count = self.recirculation.len();
+        let index = self.base + self.loop_index;
+        let Some(switch) = &mut self.switch else {
+            return (0, 0, 0);
+        };
+        if port.occupied != 0
+            || port.free_event_pending
+            || count == 0
+            || count > fabric.ports[index].queue_frames
+        {
+            return (count as u64, 0, 0);
+        }
+        let taken = fabric.events.take(Source::Loop);
+        debug_assert!(taken.is_some(), "packets in the delay line have an event");
+        let before_ps = fabric.events.next_time_ps().unwrap_or(u64::MAX);
+        let bounds = Bounds {
+            until_ps,
+            before_ps,
+        };
+        let line = &mut fabric.ports[index].line;
+        let skipped = self.recirculation.skip_idle(
+            switch,
+            line,
+            self.egress_latency_ps,
+            bounds,
+            &mut fabric.events,
+        );
+        if skipped.passes > 0 {
+            let counters = &mut fabric.ports[index].counters;
+            counters.tx_frames += skipped.passes;
+            counters.tx_bytes += self.recirculation.skipped_bytes();
+            fabric.now_ps = skipped.last_ps;
+        }
+        (count as u64, skipped.passes, skipped.events)
     }
 
     /// The wire of a port is free.
@@ -510,6 +560,7 @@ impl Tester {
             }
             None => now_ps,
         };
+        self.egress_stamp_ps = stamp_ps;
         let Some(switch) = &mut self.switch else {
             return;
         };
@@ -588,6 +639,7 @@ impl Tester {
             packet,
             slot.first_bit_ps,
             slot.last_bit_ps,
+            self.egress_stamp_ps,
             &mut fabric.events,
         );
     }

@@ -14,6 +14,14 @@ impl Span {
     pub fn whole(ps: u64) -> Span {
         Span { ps, frac: 0 }
     }
+
+    /// The same, `ps` later.
+    pub fn later(self, ps: u64) -> Span {
+        Span {
+            ps: self.ps + ps,
+            ..self
+        }
+    }
 }
 
 /// Periods of a rate: `num / den` picoseconds per unit (a bit of a line, a frame of a server).

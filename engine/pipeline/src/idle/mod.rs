@@ -63,18 +63,11 @@ pub struct IdleProbe {
     /// Where the packet before had its time stamps.
     hint: Vec<StampField>,
     frame: Frame,
-    effects: Vec<Effect>,
 }
 
 impl Default for IdleProbe {
     fn default() -> IdleProbe {
-        IdleProbe {
-            shadow: Shadow::new(),
-            program: None,
-            hint: Vec::new(),
-            frame: Frame::new(),
-            effects: Vec::new(),
-        }
+        IdleProbe { shadow: Shadow::new(), program: None, hint: Vec::new(), frame: Frame::new() }
     }
 }
 

@@ -265,7 +265,9 @@ mod tests {
         let value = if rng.uniform(0, 1) == 0 { near } else { u64::MAX - near } & mask64(width);
         match rng.uniform(0, 2) {
             0 => (value, Form::Fixed),
-            down => (value, Form::Moving(Moving { clock: Clock::Frame, width: width as u8, down: down == 2 })),
+            down => {
+                (value, Form::Moving(Moving { clock: Clock::Frame, width: width as u8, down: down == 2 }))
+            }
         }
     }
 

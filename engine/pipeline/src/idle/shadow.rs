@@ -24,10 +24,22 @@ const OP_LIMIT: u32 = 100_000;
 /// What a repetition of the pass adds to the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    Count { counter: u16, cell: u32, bytes: u64 },
-    EntryCount { table: u16, entry: u32, bytes: u64 },
+    Count {
+        counter: u16,
+        cell: u32,
+        bytes: u64,
+    },
+    EntryCount {
+        table: u16,
+        entry: u32,
+        bytes: u64,
+    },
     /// The time of the hit, in ingress or in egress.
-    Hit { table: u16, entry: u32, egress: bool },
+    Hit {
+        table: u16,
+        entry: u32,
+        egress: bool,
+    },
 }
 
 /// Slots with their forms, and what the pass has asked for so far.
