@@ -1,0 +1,5 @@
+"""The differential harness: the same program, entries and frames into two switches, and what comes out.
+
+Owns: the corpus of small programs, scenarios from seeds, running a scenario on simple_switch_grpc or
+on the embedded engine, and comparing. Refuses: knowing how either of them works inside.
+"""

@@ -1,0 +1,33 @@
+"""Programs that probe expressions and control flow."""
+
+from __future__ import annotations
+
+from harness.corpus.recipe import Recipe, frames_only
+from harness.generate import Generator
+
+
+def _invalid_header(generator: Generator) -> None:
+    generator.frames(60, "1{0-1} 3 4{0-9} 16 16 16 16 *0-6", cut=5)
+    generator.frames(50, "1{0-1} 3 4{0-9} 16{1,2} 16{7} 16{1,2} 16{7} *0-6", cut=0)
+
+
+def _control_flow(generator: Generator) -> None:
+    keys = [*generator.values(12, 8), 0xFF]
+    totals = [0, 1, 100, 200, 203, 300]
+    generator.fill("choose", 14, keys={"key": keys}, params={"amount": totals})
+    generator.fill("again", 8, keys={"total": totals}, params={"amount": totals})
+    for count in (50, 50):
+        generator.frames(count, "8{0-6} 8@keys 16 *0-6", keys=[*keys, 3, 4])
+        generator.churn(4, {"amount": totals})
+        generator.set_default("again", {"amount": totals})
+    generator.frames(20, "8{3} 8@keys 16{0,1,0xff00,0xff01,0xffff}", keys=keys)
+
+
+RECIPES = {
+    "control_flow": Recipe(_control_flow),
+    "expr_arithmetic": frames_only("8 8 32 32 64 64 128 128 *0-2"),
+    "expr_bits": frames_only("32 32 128 8{0,1,7,8,31,32,33,63,64,65,127,128,129,255} *0-2"),
+    "expr_invalid_header": Recipe(_invalid_header),
+    "expr_signed": frames_only("8 8 32 32 13 13 6 *0-2"),
+    "expr_widths": frames_only("3 3 13 13 57 57 65 65 129 129 2 *0-2"),
+}

@@ -1,0 +1,24 @@
+"""What the corpus says of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.generate import Generator
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How scenarios of one program are made."""
+
+    build: Callable[[Generator], None]
+    scenarios: int = 3
+    digest_counter: str | None = None
+    counters: list[str] | None = None
+    ordered: bool = True
+
+
+def frames_only(layout: str, count: int = 110, cut: int = 12) -> Recipe:
+    """Return the recipe of a program without tables."""
+    return Recipe(lambda generator: generator.frames(count, layout, cut=cut))

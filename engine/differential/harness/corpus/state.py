@@ -1,0 +1,95 @@
+"""Programs that probe counters, meters, registers, hashes, random numbers and checksums."""
+
+from __future__ import annotations
+
+import struct
+
+from harness.corpus.recipe import Recipe, frames_only
+from harness.generate import Generator
+from harness.scenario import Frame
+
+_OUT = (1, 2, 3)
+
+
+def _counters(generator: Generator) -> None:
+    keys = generator.values(12, 32)
+    generator.fill("exacts", 6, keys={"hdr.ops.key": keys})
+    generator.fill("routes", 10, keys={"hdr.ops.key": keys}, params={"port": _OUT})
+    generator.fill("rules", 6, keys={"hdr.ops.key": keys})
+    generator.frames(110, "8{0-4} 16{0,1,7,15,16,17,0xffff} 32@keys *0-30", keys=keys)
+
+
+def _meters(generator: Generator) -> None:
+    for name, scale in (("by_packets", 1), ("by_bytes", 40)):
+        for index in range(6):
+            committed = generator.rng.randint(1, 8) * scale
+            peak = committed + generator.rng.randint(0, 6) * scale
+            config = {"cir": 0, "cburst": committed, "pir": 0, "pburst": peak}
+            generator.write("MODIFY", "meter", name=name, index=index, config=config)
+    keys = generator.values(6, 16)
+    generator.fill("flows", 5, keys={"hdr.ops.key": keys}, params={"port": _OUT})
+    for entry in generator.entries[:3]:
+        config = {"cir": 0, "cburst": generator.rng.randint(1, 6), "pir": 0, "pburst": generator.rng.randint(6, 12)}
+        generator.write("MODIFY", "direct_meter", table="flows", match=entry["match"], config=config)
+    generator.frames(110, "8{0-1} 8{0-9,255} 16@keys *0-30", keys=keys)
+
+
+def _digests(generator: Generator) -> None:
+    generator.insert("digest", name="learned_t")
+    generator.insert("digest", name="other_t")
+    generator.frames(110, "8{0-5} 16 5 3 *0-6")
+
+
+def _checksum(generator: Generator) -> None:
+    ip = "4{4} 4{5,5,5,6} 8 16 16 3 13 8{0,1,64,255} 8 "
+    for _ in range(50):
+        generator.frames(1, "8{0-2} " + ip + "16 32 32 5 11 8 16 16 32 16 *0-6", cut=8)
+        last = generator.scenario.steps[-1]
+        if isinstance(last, Frame) and len(last.data) >= 21 and generator.rng.random() < 0.7:
+            generator.scenario.steps[-1] = Frame(last.port, with_checksum(last.data, 1, 20, 10))
+    for _ in range(60):
+        generator.frames(1, "8{3-6} 5 11 8 16 16 32 16 *0-6", cut=8)
+        last = generator.scenario.steps[-1]
+        if isinstance(last, Frame) and len(last.data) >= 6 and generator.rng.random() < 0.5:
+            generator.scenario.steps[-1] = Frame(
+                last.port, last.data[:4] + ones_complement_sum(last.data[1:4]) + last.data[6:]
+            )
+
+
+def with_checksum(data: bytes, start: int, length: int, offset: int) -> bytes:
+    header = bytearray(data[start : start + length])
+    header[offset : offset + 2] = b"\0\0"
+    header[offset : offset + 2] = ones_complement_sum(bytes(header))
+    return data[:start] + bytes(header) + data[start + length :]
+
+
+def ones_complement_sum(data: bytes) -> bytes:
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return struct.pack(">H", total ^ 0xFFFF)
+
+
+def _checksum_payload(generator: Generator) -> None:
+    for _ in range(110):
+        generator.frames(1, "8{0-5} 16 16 16 16{0,1,0xffff} *0-40", cut=6)
+        last = generator.scenario.steps[-1]
+        if isinstance(last, Frame) and len(last.data) >= 9 and generator.rng.random() < 0.6:
+            kind, udp, payload = last.data[:1], last.data[1:7], last.data[9:]
+            if kind == b"\x01":
+                payload = payload[2:]
+            total = ones_complement_sum(b"\x0a\0\0\x01\0" + kind + udp + payload)
+            generator.scenario.steps[-1] = Frame(last.port, kind + udp + total + last.data[9:])
+
+
+RECIPES = {
+    "checksum": Recipe(_checksum),
+    "checksum_payload": Recipe(_checksum_payload),
+    "counters": Recipe(_counters),
+    "digest": Recipe(_digests, digest_counter="requested"),
+    "hash": frames_only("32 16 8 5 11 *0-4"),
+    "meters": Recipe(_meters),
+    "random_range": frames_only("16 16{0,1,2,7,0xffff} *0-4"),
+    "registers": frames_only("8{0-3} 8{0-6,15,16,17,255} 64 *0-6"),
+}

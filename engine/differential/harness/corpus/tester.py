@@ -1,0 +1,83 @@
+"""The tester program: reception, and the read-out of its registers in band."""
+
+from __future__ import annotations
+
+from harness.corpus.recipe import Recipe
+from harness.corpus.state import ones_complement_sum
+from harness.generate import PORTS, Generator
+from harness.programs import TESTER
+from harness.scenario import Frame, PacketOut
+from p4mesh.target.contract import Contract, load_contract
+
+_RUN = 9
+_FLOWS = 12
+_BROADCAST = (1 << 48) - 1
+_STATIONS = tuple(0x020000000000 + number for number in range(1, 6))
+
+
+def _reception(generator: Generator) -> None:
+    contract = load_contract()
+    cpu, loop = contract["PORT_CPU"], contract["PORT_LOOP"]
+    generator.insert("multicast_group", group=contract["GROUP_READ"], replicas=[(cpu, 1), (loop, 0)])
+    generator.write("MODIFY", "default_entry", table="receive_run", action="set_receive_run", params={"run_id": _RUN})
+    for port, station in zip(PORTS, _STATIONS, strict=False):
+        for mac, offset in ((station, 0), (_BROADCAST, port)):
+            generator.insert(
+                "table_entry", table="receiver", match={"port": port, "destination_mac": (mac, _BROADCAST)},
+                action="expected", params={"flow_offset": offset}, priority=48,
+            )  # fmt: skip
+    punted = {"ether_type": (0x0806, 0xFFFF)}
+    generator.insert("table_entry", table="punt", match=punted, action="to_controller", params={}, priority=1)
+    for _ in range(3):
+        for _ in range(70):
+            _test_frame(generator, contract)
+        generator.frames(10, "48 48 16{0x0806,0x8808,0x0800,0xffff,0x86dd} *0-60", cut=2)
+        _sweep(generator, contract, 0)
+    _sweep(generator, contract, contract["FLAG_CLEAR"])
+    _sweep(generator, contract, contract["FLAG_CLEAR"] | contract["FLAG_SILENT"])
+    send = {"kind": contract["KIND_SEND"]}
+    for port in (*PORTS, 0, 7):
+        generator.scenario.steps.append(PacketOut(generator.rng.randbytes(60), send | {"port": port}))
+    generator.scenario.steps.append(PacketOut(b"", {"kind": 77}))
+
+
+def _sweep(generator: Generator, contract: Contract, flags: int) -> None:
+    fields = {"kind": contract["KIND_READ"], "flags": flags, "value": 0, "count": _FLOWS + len(PORTS) + 1}
+    generator.scenario.steps.append(PacketOut(b"", fields))
+
+
+def _test_frame(generator: Generator, contract: Contract) -> None:
+    """Add a test frame; some are of another run, unknown, damaged, cut short or on the wrong port."""
+    rng = generator.rng
+    number = rng.randrange(len(PORTS))
+    station = rng.choice([_STATIONS[number]] * 6 + [_BROADCAST, _STATIONS[4]])
+    run = rng.choice([_RUN] * 9 + [_RUN - 1])
+    flow = rng.choice([*range(_FLOWS)] * 3 + [contract["FLOWS"] - 1, contract["FLOWS"], (1 << 24) - 1])
+    sequence = rng.choice([rng.randrange(12), rng.randrange(12), 0x80000000, 0xFFFFFFFF])
+    signature = contract["SIGNATURE_MAGIC"].to_bytes(2, "big") + bytes([run]) + flow.to_bytes(3, "big")
+    signature += sequence.to_bytes(4, "big") + bytes(6)
+    signature += ones_complement_sum(signature)
+    if rng.randrange(12) == 0:
+        place = rng.randrange(len(signature))
+        signature = signature[:place] + bytes([signature[place] ^ 1 << rng.randrange(8)]) + signature[place + 1 :]
+    tags = rng.choice([b"", b"", b"\x81\x00\x00\x05", b"\x88\xa8\x00\x07\x81\x00\x00\x05"])
+    payload = signature + bytes(rng.randrange(60))
+    data = station.to_bytes(6, "big") + rng.randbytes(6) + tags + _network_layer(generator, payload)
+    if rng.randrange(15) == 0:
+        data = data[: rng.randint(1, len(data))]
+    generator.scenario.steps.append(Frame(PORTS[number], data))
+
+
+def _network_layer(generator: Generator, payload: bytes) -> bytes:
+    udp = b"\x4e\x21\x4e\x21" + (8 + len(payload)).to_bytes(2, "big") + b"\0\0"
+    choice = generator.rng.randrange(4)
+    if choice == 0:
+        return b"\xff\xff" + payload
+    if choice == 1:
+        head = b"\x60\0\0\0" + (8 + len(payload)).to_bytes(2, "big") + b"\x11\x40" + bytes(32)
+        return b"\x86\xdd" + head + udp + payload
+    head = b"\x45\0" + (28 + len(payload)).to_bytes(2, "big") + b"\0\0\0\0\x40\x11\0\0\xc6\x12\1\2\xc6\x12\2\2"
+    return b"\x08\x00" + head[:10] + ones_complement_sum(head) + head[12:] + udp + payload
+
+
+RECIPES = {TESTER: Recipe(_reception, scenarios=2, counters=["receive_reason", "transmit_reason"])}
