@@ -185,10 +185,6 @@ def unknown_register(info: p4i.P4Info) -> None:
     info.registers[0].preamble.name = "nothing"
 
 
-def unknown_digest(info: p4i.P4Info) -> None:
-    info.digests[0].preamble.name = "nothing"
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -200,8 +196,7 @@ def unknown_digest(info: p4i.P4Info) -> None:
         (change_param, "action 'EverythingIngress.forward_to': parameter 'port' has 10 bits, 9 in the program"),
         (same_id, "have the same id"),
         (swap_profile, "is implemented by no action profile, by EverythingIngress.ports in the program"),
-        (unknown_register, "the program has no register 'nothing'"),
-        (unknown_digest, "the program has no digest 'nothing'"),
+        (unknown_register, "the program has no register 'nothing', and P4Info has no register 'EverythingIngress."),
     ],
 )
 def test_p4info_that_does_not_fit_is_refused(
@@ -213,6 +208,16 @@ def test_p4info_that_does_not_fit_is_refused(
         client.set_pipeline_config(info, JSON.read_bytes(), action="VERIFY")
     assert "the switch refused the pipeline: P4Info does not fit the program: " in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_what_the_compiler_removed_is_known_and_refused(client: Client) -> None:
+    """p4c leaves out of the program what nothing uses; P4Info still has it."""
+    info = load_p4info(P4INFO)
+    info.counters.add(preamble=p4i.Preamble(id=0x12000001, name="EverythingIngress.unused"), size=4)
+    client.set_pipeline_config(info, JSON.read_bytes())
+    with pytest.raises(WriteError, match=r"nothing uses it, so the compiler removed it \(FAILED_PRECONDITION\)"):
+        client.modify([client.schema.counter("EverythingIngress.unused", 0, CounterData(1, 1))])
+    assert list(client.read(client.schema.counter("EverythingIngress.unused"))) == []
 
 
 @pytest.mark.parametrize(

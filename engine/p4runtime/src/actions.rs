@@ -92,6 +92,12 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
                 .find(|given| given.param_id == param.id),
         };
         let what = || format!("action '{}': parameter '{}'", described.name, param.name);
+        if param.text {
+            return Err(Refusal::unimplemented(format!(
+                "{}: translation to strings is not supported",
+                what()
+            )));
+        }
         let given = given.ok_or_else(|| Refusal::invalid(format!("{} is missing", what())))?;
         params.push(value::checked(&given.value, param.width_bits, what)?.to_vec());
     }

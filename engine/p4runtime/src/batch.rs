@@ -3,10 +3,10 @@
 use p4mesh_pipeline::Switch;
 use tonic::Code;
 
+use crate::ports;
 use crate::proto::entity::EntityKind;
 use crate::proto::service::{Atomicity, Update, UpdateType};
 use crate::refusal::{Outcome, Refusal};
-use crate::replication;
 use crate::state::{State, Undo, Writer};
 use crate::target::Target;
 
@@ -68,16 +68,12 @@ impl Place<'_> {
     }
 
     fn check(&self, update: &Update) -> Outcome<()> {
-        match (
-            self,
-            update
-                .entity
-                .as_ref()
-                .and_then(|entity| entity.entity.as_ref()),
-        ) {
-            (Place::Target(target), Some(EntityKind::PacketReplicationEngineEntry(entry))) => {
-                replication::check_ports(entry, *target)
-            }
+        let entity = update
+            .entity
+            .as_ref()
+            .and_then(|entity| entity.entity.as_ref());
+        match (self, entity) {
+            (Place::Target(target), Some(entity)) => ports::check(entity, *target),
             _ => Ok(()),
         }
     }

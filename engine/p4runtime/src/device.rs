@@ -1,7 +1,7 @@
 //! One device behind the server: its configs, controllers and the calls on them. Everything here
 //! is synchronous; [`crate::service`] brings it to gRPC.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -47,6 +47,7 @@ pub struct Device {
     saved: Option<Saved>,
     digests: Digests,
     idle: IdleTracker,
+    ports_down: BTreeSet<u16>,
 }
 
 /// What an event means for the controllers.
@@ -78,6 +79,7 @@ impl Device {
             saved: None,
             digests: Digests::default(),
             idle: IdleTracker::default(),
+            ports_down: BTreeSet::new(),
         }
     }
 
@@ -256,6 +258,7 @@ impl Device {
         updates: &[Update],
         replace: bool,
     ) -> Result<(), Status> {
+        config.state.ports_down = self.ports_down.clone();
         let mut target = lock(&self.target);
         target.install(config.program.clone()).map_err(|reason| {
             Status::internal(format!("the target refused the program: {reason}"))
@@ -385,7 +388,13 @@ impl Device {
         let mut result = Dispatch::default();
         let heard = !self.arbiter.primaries().is_empty();
         for event in events.drain(..limit.min(events.len())) {
-            let Some(config) = &self.committed else {
+            if let Event::PortStatus { port, up } = event {
+                match up {
+                    true => self.ports_down.remove(&port),
+                    false => self.ports_down.insert(port),
+                };
+            }
+            let Some(config) = &mut self.committed else {
                 result.dropped += u64::from(matches!(event, Event::PacketIn { .. }));
                 continue;
             };
@@ -414,6 +423,13 @@ impl Device {
                 } => {
                     let list = self.digests.add(&config.state, digest, fields, now_ps);
                     result.messages.extend(list.map(ResponseUpdate::Digest));
+                }
+                Event::PortStatus { port, up } => {
+                    let mut target = lock(&self.target);
+                    if let Some(switch) = target.switch() {
+                        // Groups are set to some of their own members, which cannot fail.
+                        let _ = config.state.set_port_status(switch, port, up);
+                    }
                 }
                 Event::Clock { now_ps } => {
                     let lists = self.digests.clock(&config.state, now_ps);

@@ -27,6 +27,9 @@ struct Buffer {
 /// Lists of one config without a size limit are sent at this length.
 const MAX_LIST: usize = 4096;
 
+/// Messages of one digest that are remembered while the controller does not acknowledge them.
+const MAX_KNOWN: usize = 1 << 18;
+
 /// Buffers of all digests of a config.
 #[derive(Default)]
 pub struct Digests {
@@ -51,6 +54,11 @@ impl Digests {
             .position(|digest| digest.program_id == program_id)?;
         let config = *state.digests.get(&index)?;
         let buffer = self.buffers.entry(index).or_default();
+        if buffer.known.len() >= MAX_KNOWN {
+            // A controller that never acknowledges: old messages may come again.
+            buffer.unacknowledged.clear();
+            buffer.known = buffer.waiting.iter().cloned().collect();
+        }
         if !buffer.known.insert(fields.clone()) {
             return None;
         }

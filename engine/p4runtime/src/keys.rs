@@ -98,6 +98,12 @@ fn to_match(
 ) -> Outcome<KeyMatch> {
     let what = || format!("{}: key field '{}'", owner(), field.name);
     let bad = |problem: &str| Err(Refusal::invalid(format!("{}: {problem}", what())));
+    if field.text {
+        return Err(Refusal::unimplemented(format!(
+            "{}: translation to strings is not supported",
+            what()
+        )));
+    }
     let width = field.width_bits;
     let number = |bytes| value::checked(bytes, width, what);
     let omit = "matches anything; leave the field out instead";

@@ -16,6 +16,7 @@ mod idle;
 mod keys;
 mod outbox;
 mod packet;
+mod ports;
 mod profiles;
 pub mod proto;
 mod reader;

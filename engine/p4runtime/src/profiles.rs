@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use p4mesh_pipeline::{ProfileGroup, ProfileMember};
+use p4mesh_pipeline::{ProfileGroup, ProfileMember, Switch};
 
 use crate::actions;
 use crate::proto::entity::{
-    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember,
+    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, WatchKind,
 };
 use crate::proto::info::SelectorSizeSemantics;
 use crate::proto::service::UpdateType;
@@ -211,13 +211,11 @@ impl Writer<'_> {
             .map(|member| (member.member_id, member.weight))
             .collect();
         check_weights(profile, &members, max_size, true)?;
+        let watches = entry.members.iter().map(|member| &member.watch_kind);
         let group = ProfileGroup {
             group: id,
             max_size: max_size.max(0) as usize,
-            members: members
-                .iter()
-                .map(|(member, weight)| (*member, *weight as u32))
-                .collect(),
+            members: self.state.live(&members, watches),
         };
         if kind == UpdateType::Insert {
             self.refuse_mixed_style(index, profile, false)?;
@@ -307,13 +305,12 @@ impl Writer<'_> {
             }
             members.push(*id);
         }
+        let actions = &set.action_profile_actions;
+        let watches = actions.iter().map(|action| &action.watch_kind);
         let group = ProfileGroup {
             group: first,
             max_size: 0,
-            members: weights
-                .iter()
-                .map(|(member, weight)| (*member, *weight as u32))
-                .collect(),
+            members: self.state.live(&weights, watches),
         };
         if let Err(error) = self.switch.group_insert(&profile.name, &group) {
             self.drop_members(&profile.name, &members);
@@ -350,11 +347,91 @@ impl Writer<'_> {
     }
 }
 
+impl State {
+    /// The members of a group whose watch port, if any, is not down (section 9.2.2).
+    fn live<'a>(
+        &self,
+        members: &[(u32, i32)],
+        watches: impl Iterator<Item = &'a Option<WatchKind>>,
+    ) -> Vec<(u32, u32)> {
+        let up = |watch: &Option<WatchKind>| match watch_port(watch).map(u16::try_from) {
+            Some(Ok(port)) => !self.ports_down.contains(&port),
+            _ => true,
+        };
+        members
+            .iter()
+            .zip(watches)
+            .filter(|(_, watch)| up(watch))
+            .map(|((member, weight), _)| (*member, *weight as u32))
+            .collect()
+    }
+
+    /// Notes that a port is up or down and sets every group with a member that watches it anew.
+    pub fn set_port_status(&mut self, switch: &mut Switch, port: u16, up: bool) -> Outcome<()> {
+        let changed = match up {
+            true => self.ports_down.remove(&port),
+            false => self.ports_down.insert(port),
+        };
+        if !changed {
+            return Ok(());
+        }
+        let watched = Some(u64::from(port));
+        let mut groups = Vec::new();
+        for ((profile, id), extra) in &self.groups {
+            let watches = || extra.members.iter().map(|member| &member.watch_kind);
+            if watches().any(|watch| watch_port(watch) == watched) {
+                let members = extra.members.iter();
+                let members: Vec<(u32, i32)> =
+                    members.map(|one| (one.member_id, one.weight)).collect();
+                groups.push((
+                    *profile,
+                    *id,
+                    extra.max_size,
+                    self.live(&members, watches()),
+                ));
+            }
+        }
+        for ((profile, id), one_shot) in &self.one_shots {
+            let actions = &one_shot.actions.action_profile_actions;
+            let watches = || actions.iter().map(|action| &action.watch_kind);
+            if watches().any(|watch| watch_port(watch) == watched) {
+                let weights = actions.iter().map(|action| action.weight);
+                let members: Vec<(u32, i32)> =
+                    one_shot.members.iter().copied().zip(weights).collect();
+                groups.push((*profile, *id, 0, self.live(&members, watches())));
+            }
+        }
+        for (profile, group, max_size, members) in groups {
+            let group = ProfileGroup {
+                group,
+                max_size: max_size.max(0) as usize,
+                members,
+            };
+            switch.group_modify(&self.schema.profiles[profile].name, &group)?;
+        }
+        Ok(())
+    }
+}
+
+/// The watch port of a member; `None` when it watches none.
+pub fn watch_port(watch: &Option<WatchKind>) -> Option<u64> {
+    match watch {
+        None => None,
+        Some(WatchKind::WatchPort(bytes)) if bytes.is_empty() => None,
+        Some(WatchKind::WatchPort(bytes)) => Some(crate::value::to_u64(bytes).unwrap_or(u64::MAX)),
+        Some(WatchKind::Watch(port)) => (*port > 0).then_some(*port as u64),
+    }
+}
+
 impl ActionProfileActionSet {
     fn actions_count(&self) -> usize {
         self.action_profile_actions.len()
     }
 }
+
+/// Sum of weights that one group may have where P4Info sets no limit: the engine repeats a member as
+/// often as its weight says.
+const MAX_WEIGHTS: i64 = 65_536;
 
 /// `max_size` of a new group (section 9.2.2).
 fn checked_max_size(profile: &ProfileSchema, max_size: i32) -> Outcome<i32> {
@@ -393,6 +470,12 @@ fn check_weights(
         (0, limit) => limit,
         (max_size, _) => max_size,
     };
+    let weights: i64 = members.iter().map(|(_, weight)| i64::from(*weight)).sum();
+    if weights > MAX_WEIGHTS {
+        return Err(Refusal::exhausted(format!(
+            "{owner}: a group with weights of {weights} in sum is above the limit of {MAX_WEIGHTS}"
+        )));
+    }
     let size = match &profile.semantics {
         Some(SelectorSizeSemantics::SumOfMembers(sum)) => {
             let greatest = sum.max_member_weight;
@@ -403,7 +486,7 @@ fn check_weights(
             }
             members.len() as i64
         }
-        _ => members.iter().map(|(_, weight)| i64::from(*weight)).sum(),
+        _ => weights,
     };
     if limit > 0 && size > i64::from(limit) {
         let message = format!("{owner}: a group of size {size} is above the limit of {limit}");
@@ -419,7 +502,7 @@ fn check_weights(
 /// that nothing passes, as on simple_switch_grpc.
 pub fn read_members(
     state: &State,
-    switch: &p4mesh_pipeline::Switch,
+    switch: &Switch,
     wanted: &ActionProfileMember,
     visit: &mut dyn FnMut(ActionProfileMember),
 ) -> Outcome<()> {

@@ -74,6 +74,9 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     /// Answers one entity of a request.
     pub fn read(&self, wanted: &Entity, answers: &mut dyn Sink) -> Outcome<()> {
+        if wanted_id(wanted).is_some_and(|id| self.state.schema.is_removed(id)) {
+            return Ok(());
+        }
         match wanted.entity.as_ref() {
             None => Err(Refusal::invalid("the entity is not set")),
             Some(EntityKind::TableEntry(wanted)) => self.tables(wanted, answers),
@@ -498,6 +501,24 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The P4Info id that a filter names.
+fn wanted_id(wanted: &Entity) -> Option<u32> {
+    let of_table = |entry: &Option<TableEntry>| entry.as_ref().map(|entry| entry.table_id);
+    match wanted.entity.as_ref()? {
+        EntityKind::TableEntry(entry) => Some(entry.table_id),
+        EntityKind::ActionProfileMember(entry) => Some(entry.action_profile_id),
+        EntityKind::ActionProfileGroup(entry) => Some(entry.action_profile_id),
+        EntityKind::CounterEntry(entry) => Some(entry.counter_id),
+        EntityKind::MeterEntry(entry) => Some(entry.meter_id),
+        EntityKind::DirectCounterEntry(entry) => of_table(&entry.table_entry),
+        EntityKind::DirectMeterEntry(entry) => of_table(&entry.table_entry),
+        EntityKind::RegisterEntry(entry) => Some(entry.register_id),
+        EntityKind::ValueSetEntry(entry) => Some(entry.value_set_id),
+        EntityKind::DigestEntry(entry) => Some(entry.digest_id),
+        EntityKind::PacketReplicationEngineEntry(_) | EntityKind::ExternEntry(_) => None,
     }
 }
 

@@ -11,7 +11,6 @@ use crate::proto::entity::{
 use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
 use crate::state::{MulticastExtra, State, Writer};
-use crate::target::Target;
 use crate::value;
 
 /// Group ids of simple_switch are below 32768.
@@ -88,28 +87,6 @@ fn from_replicas(replicas: &[PipelineReplica], numeric: bool) -> Vec<Replica> {
             backup_replicas: Vec::new(),
         })
         .collect()
-}
-
-/// Refuses replicas to ports that the target does not have.
-pub fn check_ports(entry: &PacketReplicationEngineEntry, target: &dyn Target) -> Outcome<()> {
-    let replicas = match &entry.r#type {
-        Some(PreType::MulticastGroupEntry(group)) => &group.replicas,
-        Some(PreType::CloneSessionEntry(session)) => &session.replicas,
-        None => return Ok(()),
-    };
-    for replica in replicas {
-        let port = match &replica.port_kind {
-            Some(PortKind::EgressPort(port)) => u64::from(*port),
-            Some(PortKind::Port(bytes)) => value::to_u64(bytes).unwrap_or(u64::MAX),
-            None => continue,
-        };
-        if u16::try_from(port).is_ok_and(|port| !target.has_port(port)) {
-            return Err(Refusal::invalid(format!(
-                "a replica's port {port} does not exist on this device"
-            )));
-        }
-    }
-    Ok(())
 }
 
 impl Writer<'_> {

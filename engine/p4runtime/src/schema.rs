@@ -19,6 +19,8 @@ pub struct FieldSchema {
     /// True where the program matches as ternary what P4Info calls exact, LPM or optional (p4c
     /// writes optional fields as ternary ones).
     pub as_ternary: bool,
+    /// Translated to strings (`sdn_string`), which is not supported: the field cannot be given.
+    pub text: bool,
     pub width_bits: u32,
 }
 
@@ -26,6 +28,8 @@ pub struct FieldSchema {
 pub struct ParamSchema {
     pub id: u32,
     pub name: String,
+    /// Translated to strings, which is not supported: the parameter cannot be given.
+    pub text: bool,
     pub width_bits: u32,
 }
 
@@ -154,6 +158,8 @@ pub enum ObjectRef {
     ValueSet(usize),
     Digest(usize),
     ControllerHeader,
+    /// In P4Info and not in the program, because nothing in the program uses it; with its kind.
+    Removed(&'static str),
 }
 
 impl ObjectRef {
@@ -170,6 +176,7 @@ impl ObjectRef {
             ObjectRef::ValueSet(_) => "value set",
             ObjectRef::Digest(_) => "digest",
             ObjectRef::ControllerHeader => "controller header",
+            ObjectRef::Removed(kind) => kind,
         }
     }
 }
@@ -206,10 +213,19 @@ impl Schema {
     fn wrong_id(&self, kind: &str, id: u32, found: Option<ObjectRef>) -> Refusal {
         match found {
             None => Refusal::invalid(format!("no {kind} with id {id:#010x} in P4Info")),
-            Some(other) => {
-                Refusal::invalid(format!("id {id:#010x} is a {}, not a {kind}", other.kind()))
-            }
+            Some(ObjectRef::Removed(found)) if found == kind => Refusal::precondition(format!(
+                "the {kind} with id {id:#010x} is not in the program: nothing uses it, so the compiler removed it"
+            )),
+            Some(other) => Refusal::invalid(format!(
+                "id {id:#010x} is of another kind: wanted {kind}, P4Info has {}",
+                other.kind()
+            )),
         }
+    }
+
+    /// True for an object that P4Info has and the program has not.
+    pub fn is_removed(&self, id: u32) -> bool {
+        matches!(self.ids.get(&id), Some(ObjectRef::Removed(_)))
     }
 
     /// The action with this name in the program.

@@ -42,7 +42,87 @@ fn misfit<T>(message: impl std::fmt::Display) -> Outcome<T> {
     )))
 }
 
+/// Names in the program of objects that P4Info can describe, by kind.
+fn program_names(program: &Program, kind: &str) -> Vec<String> {
+    let names = |items: &mut dyn Iterator<Item = &String>| items.cloned().collect();
+    match kind {
+        // Tables without a key and without a name of the programmer's are the compiler's own.
+        "table" => names(
+            &mut (program.tables().iter())
+                .filter(|table| !table.key.is_empty() || table.name.contains('.'))
+                .map(|table| &table.name),
+        ),
+        "action profile" => names(&mut program.action_profiles().iter().map(|item| &item.name)),
+        "counter" => names(
+            &mut (program.counters().iter())
+                .filter(|item| item.direct_table.is_none())
+                .map(|item| &item.name),
+        ),
+        "meter" => names(
+            &mut (program.meters().iter())
+                .filter(|item| item.direct_table.is_none())
+                .map(|item| &item.name),
+        ),
+        "register" => names(&mut program.registers().iter().map(|item| &item.name)),
+        "value set" => names(&mut program.value_sets().iter().map(|item| &item.name)),
+        _ => names(&mut program.digests().iter().map(|item| &item.name)),
+    }
+}
+
 impl Builder<'_> {
+    /// Decides about an object of P4Info that the program does not have. p4c leaves out what
+    /// nothing uses; but when the program has an object of the kind that P4Info does not have, the
+    /// two do not belong together.
+    fn removed(&mut self, kind: &'static str, id: u32, name: &str) -> Outcome<()> {
+        let described = |name: &str| {
+            let preambles: Vec<&Option<Preamble>> = match kind {
+                "table" => self.info.tables.iter().map(|item| &item.preamble).collect(),
+                "action profile" => (self.info.action_profiles.iter())
+                    .map(|item| &item.preamble)
+                    .collect(),
+                "counter" => self
+                    .info
+                    .counters
+                    .iter()
+                    .map(|item| &item.preamble)
+                    .collect(),
+                "meter" => self.info.meters.iter().map(|item| &item.preamble).collect(),
+                "register" => self
+                    .info
+                    .registers
+                    .iter()
+                    .map(|item| &item.preamble)
+                    .collect(),
+                "value set" => self
+                    .info
+                    .value_sets
+                    .iter()
+                    .map(|item| &item.preamble)
+                    .collect(),
+                _ => self
+                    .info
+                    .digests
+                    .iter()
+                    .map(|item| &item.preamble)
+                    .collect(),
+            };
+            let mut names = preambles.into_iter().flatten();
+            names.any(|preamble| preamble.name == name)
+        };
+        let other = program_names(self.program, kind)
+            .into_iter()
+            .find(|other| !described(other));
+        match other {
+            Some(other) => misfit(format_args!(
+                "the program has no {kind} '{name}', and P4Info has no {kind} '{other}'"
+            )),
+            None => {
+                self.schema.ids.insert(id, ObjectRef::Removed(kind));
+                Ok(())
+            }
+        }
+    }
+
     fn run(&mut self) -> Outcome<()> {
         self.platform()?;
         self.actions()?;
@@ -105,12 +185,10 @@ impl Builder<'_> {
             let (id, name) = self.named(&item.preamble, "action", ObjectRef::Action(index))?;
             let mut params = Vec::with_capacity(item.params.len());
             for param in &item.params {
-                self.refuse_string(&param.type_name, || {
-                    format!("action '{name}': parameter '{}'", param.name)
-                })?;
                 params.push(ParamSchema {
                     id: param.id,
                     name: param.name.clone(),
+                    text: self.text(&param.type_name),
                     width_bits: param.bitwidth.max(0) as u32,
                 });
             }
@@ -175,30 +253,23 @@ impl Builder<'_> {
         )
     }
 
-    fn refuse_string(
-        &self,
-        type_name: &Option<P4NamedType>,
-        what: impl FnOnce() -> String,
-    ) -> Outcome<()> {
+    /// True for a type with `@p4runtime_translation` to strings.
+    fn text(&self, type_name: &Option<P4NamedType>) -> bool {
         let Some(P4NamedType { name }) = type_name else {
-            return Ok(());
+            return false;
         };
         let spec = self.schema.types.new_types.get(name);
-        if let Some(Some(Representation::TranslatedType(translation))) =
+        let Some(Some(Representation::TranslatedType(translation))) =
             spec.map(|spec| &spec.representation)
-        {
-            if matches!(translation.sdn_type, Some(SdnType::SdnString(_))) {
-                return Err(Refusal::unimplemented(format!(
-                    "P4Info: {}: translation to strings is not supported",
-                    what()
-                )));
-            }
-        }
-        Ok(())
+        else {
+            return false;
+        };
+        matches!(translation.sdn_type, Some(SdnType::SdnString(_)))
     }
 
     fn profiles(&mut self) -> Outcome<()> {
-        for (index, item) in self.info.action_profiles.iter().enumerate() {
+        for item in &self.info.action_profiles {
+            let index = self.schema.profiles.len();
             let (id, name) =
                 self.named(&item.preamble, "action profile", ObjectRef::Profile(index))?;
             let Some(program) = self
@@ -207,7 +278,8 @@ impl Builder<'_> {
                 .iter()
                 .find(|profile| profile.name == name)
             else {
-                return misfit(format_args!("the program has no action profile '{name}'"));
+                self.removed("action profile", id, &name)?;
+                continue;
             };
             if program.has_selector != item.with_selector {
                 return misfit(format_args!(
@@ -237,10 +309,12 @@ impl Builder<'_> {
     }
 
     fn tables(&mut self) -> Outcome<()> {
-        for (index, item) in self.info.tables.iter().enumerate() {
+        for item in &self.info.tables {
+            let index = self.schema.tables.len();
             let (id, name) = self.named(&item.preamble, "table", ObjectRef::Table(index))?;
             let Some(program) = self.program.table(&name) else {
-                return misfit(format_args!("the program has no table '{name}'"));
+                self.removed("table", id, &name)?;
+                continue;
             };
             let fields = self.key(&name, &item.match_fields, &program.key)?;
             let mut actions = Vec::with_capacity(item.action_refs.len());
@@ -342,9 +416,6 @@ impl Builder<'_> {
                     .unwrap_or(&fields[index]),
                 false => &fields[index],
             };
-            self.refuse_string(&field.type_name, || {
-                format!("table '{table}': key field '{}'", field.name)
-            })?;
             let kind = match &field.r#match {
                 Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
                 _ => None,
@@ -375,7 +446,9 @@ impl Builder<'_> {
                 MatchKind::Valid => 1,
                 _ => part.width_bits,
             };
-            if field.bitwidth != width_bits as i32 && !self.translated(&field.type_name) {
+            // P4Info gives no width for keys of type error.
+            let same_width = field.bitwidth == width_bits as i32 || field.bitwidth == 0;
+            if !same_width && !self.translated(&field.type_name) {
                 return misfit(format_args!(
                     "table '{table}': key field '{}' has {} bits, {width_bits} in the program",
                     field.name, field.bitwidth
@@ -391,6 +464,7 @@ impl Builder<'_> {
                     _ => part.kind,
                 },
                 as_ternary,
+                text: self.text(&field.type_name),
                 width_bits,
             });
         }
@@ -398,7 +472,8 @@ impl Builder<'_> {
     }
 
     fn arrays(&mut self) -> Outcome<()> {
-        for (index, item) in self.info.counters.iter().enumerate() {
+        for item in &self.info.counters {
+            let index = self.schema.counters.len();
             let (id, name) = self.named(&item.preamble, "counter", ObjectRef::Counter(index))?;
             let size = self
                 .program
@@ -406,20 +481,29 @@ impl Builder<'_> {
                 .iter()
                 .find(|counter| counter.name == name && counter.direct_table.is_none())
                 .map(|counter| counter.size);
-            let size = same_size("counter", &name, item.size, size)?;
+            let Some(size) = size else {
+                self.removed("counter", id, &name)?;
+                continue;
+            };
+            same_size("counter", &name, item.size, size)?;
             self.schema.counters.push(ArraySchema { id, name, size });
         }
         for item in &self.info.direct_counters {
             self.named(&item.preamble, "direct counter", ObjectRef::DirectCounter)?;
         }
-        for (index, item) in self.info.meters.iter().enumerate() {
+        for item in &self.info.meters {
+            let index = self.schema.meters.len();
             let (id, name) = self.named(&item.preamble, "meter", ObjectRef::Meter(index))?;
             let program = self
                 .program
                 .meters()
                 .iter()
                 .find(|meter| meter.name == name && meter.direct_table.is_none());
-            let size = same_size("meter", &name, item.size, program.map(|meter| meter.size))?;
+            let Some(size) = program.map(|meter| meter.size) else {
+                self.removed("meter", id, &name)?;
+                continue;
+            };
+            same_size("meter", &name, item.size, size)?;
             self.schema.meters.push(MeterSchema {
                 array: ArraySchema { id, name, size },
                 meter_type: meter_type(&item.spec),
@@ -428,26 +512,27 @@ impl Builder<'_> {
         for item in &self.info.direct_meters {
             self.named(&item.preamble, "direct meter", ObjectRef::DirectMeter)?;
         }
-        for (index, item) in self.info.registers.iter().enumerate() {
+        for item in &self.info.registers {
+            let index = self.schema.registers.len();
             let (id, name) = self.named(&item.preamble, "register", ObjectRef::Register(index))?;
             let program = self
                 .program
                 .registers()
                 .iter()
                 .find(|register| register.name == name);
-            let size = same_size(
-                "register",
-                &name,
-                i64::from(item.size),
-                program.map(|register| register.size),
-            )?;
+            let Some(program) = program else {
+                self.removed("register", id, &name)?;
+                continue;
+            };
+            let size = program.size;
+            same_size("register", &name, i64::from(item.size), size)?;
             let kind = self.scalar_kind(&item.type_spec).ok_or_else(|| {
                 Refusal::unimplemented(format!(
                     "P4Info: register '{name}' does not hold a single value"
                 ))
             })?;
             self.schema.registers.push(RegisterSchema {
-                width_bits: program.map_or(0, |register| register.width_bits),
+                width_bits: program.width_bits,
                 array: ArraySchema { id, name, size },
                 kind,
             });
@@ -478,7 +563,8 @@ impl Builder<'_> {
     }
 
     fn value_sets(&mut self) -> Outcome<()> {
-        for (index, item) in self.info.value_sets.iter().enumerate() {
+        for item in &self.info.value_sets {
+            let index = self.schema.value_sets.len();
             let (id, name) = self.named(&item.preamble, "value set", ObjectRef::ValueSet(index))?;
             let Some(program) = self
                 .program
@@ -486,7 +572,8 @@ impl Builder<'_> {
                 .iter()
                 .find(|value_set| value_set.name == name)
             else {
-                return misfit(format_args!("the program has no value set '{name}'"));
+                self.removed("value set", id, &name)?;
+                continue;
             };
             let widths: Vec<u32> = item
                 .r#match
@@ -523,6 +610,7 @@ impl Builder<'_> {
                     name: field.name.clone(),
                     kind,
                     as_ternary: false,
+                    text: false,
                     width_bits: field.bitwidth.max(0) as u32,
                 });
             }
@@ -537,15 +625,19 @@ impl Builder<'_> {
     }
 
     fn digests(&mut self) -> Outcome<()> {
-        for (index, item) in self.info.digests.iter().enumerate() {
+        for (order, item) in self.info.digests.iter().enumerate() {
+            let index = self.schema.digests.len();
             let (id, name) = self.named(&item.preamble, "digest", ObjectRef::Digest(index))?;
-            let Some(program) = self
-                .program
-                .digests()
-                .iter()
-                .find(|digest| digest.name == name)
-            else {
-                return misfit(format_args!("the program has no digest '{name}'"));
+            let digests = self.program.digests();
+            // Digests of anonymous types have other names in the program; their order is the same.
+            let by_order = match digests.len() == self.info.digests.len() {
+                true => digests.get(order),
+                false => None,
+            };
+            let named = digests.iter().find(|digest| digest.name == name);
+            let Some(program) = named.or(by_order) else {
+                self.removed("digest", id, &name)?;
+                continue;
             };
             let type_spec = item.type_spec.clone().unwrap_or_default();
             crate::data::from_fields(
@@ -575,14 +667,13 @@ impl Builder<'_> {
                 "controller header",
                 ObjectRef::ControllerHeader,
             )?;
+            let widths = self.wire_widths(&name, &item.metadata)?;
             let header = PacketHeader {
-                fields: item
-                    .metadata
-                    .iter()
-                    .map(|field| PacketField {
+                fields: (item.metadata.iter().zip(widths))
+                    .map(|(field, width_bits)| PacketField {
                         id: field.id,
                         name: field.name.clone(),
-                        width_bits: field.bitwidth.max(0) as u32,
+                        width_bits,
                     })
                     .collect(),
             };
@@ -596,16 +687,39 @@ impl Builder<'_> {
     }
 }
 
+impl Builder<'_> {
+    /// Widths of a controller header on the wire. P4Info has them, except for fields of a
+    /// translated type: then they are those of the program's header with the same field names.
+    fn wire_widths(&self, name: &str, fields: &[MetadataInfo]) -> Outcome<Vec<u32>> {
+        let translated = |field: &MetadataInfo| self.translated(&field.type_name);
+        if !fields.iter().any(translated) {
+            return Ok(fields
+                .iter()
+                .map(|field| field.bitwidth.max(0) as u32)
+                .collect());
+        }
+        let same_fields = |header: &&p4mesh_pipeline::HeaderTypeInfo| {
+            header.fields.len() == fields.len()
+                && (header.fields.iter().zip(fields)).all(|(a, b)| a.name == b.name)
+        };
+        match self.program.header_types().iter().find(same_fields) {
+            Some(header) => Ok(header.fields.iter().map(|field| field.width_bits).collect()),
+            None => misfit(format_args!(
+                "the program has no header with the fields of {name}"
+            )),
+        }
+    }
+}
+
 fn meter_type(spec: &Option<MeterSpec>) -> MeterType {
     spec.and_then(|spec| MeterType::try_from(spec.r#type).ok())
         .unwrap_or(MeterType::TwoRateThreeColor)
 }
 
-fn same_size(kind: &str, name: &str, described: i64, program: Option<usize>) -> Outcome<usize> {
-    match program {
-        None => misfit(format_args!("the program has no {kind} '{name}'")),
-        Some(size) if size as i64 == described => Ok(size),
-        Some(size) => misfit(format_args!(
+fn same_size(kind: &str, name: &str, described: i64, size: usize) -> Outcome<()> {
+    match size as i64 == described {
+        true => Ok(()),
+        false => misfit(format_args!(
             "{kind} '{name}' has {described} cell(s), {size} in the program"
         )),
     }

@@ -1,7 +1,7 @@
 //! What P4Runtime remembers beside the switch: controller metadata, one-shot groups, group sizes.
 //! Everything that forwards frames is in the [`Switch`]; this is only what must be given back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -70,6 +70,8 @@ pub struct State {
     /// Members that controllers made, by profile.
     pub member_counts: Vec<usize>,
     pub next_hidden_id: u32,
+    /// Ports whose link is down, for members that watch one.
+    pub ports_down: BTreeSet<u16>,
     pub multicast: BTreeMap<u32, MulticastExtra>,
     /// Sessions written with the deprecated numeric port field.
     pub numeric_sessions: BTreeMap<u32, bool>,

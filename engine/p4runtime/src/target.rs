@@ -47,6 +47,9 @@ pub enum Event {
         fields: Vec<Vec<u8>>,
         now_ps: u64,
     },
+    /// The link of a port went up or down: members of groups that watch the port come and go.
+    /// Ports are up until a target says otherwise.
+    PortStatus { port: u16, up: bool },
     /// Pipeline time has reached `now_ps`. Flushes digests whose time is up and looks for idle
     /// entries. A target sends one after each advance; the live switch about 10 per second.
     Clock { now_ps: u64 },

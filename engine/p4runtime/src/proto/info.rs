@@ -317,6 +317,8 @@ pub struct MetadataInfo {
     pub annotations: Vec<String>,
     #[prost(int32, tag = "4")]
     pub bitwidth: i32,
+    #[prost(message, optional, tag = "5")]
+    pub type_name: Option<P4NamedType>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
