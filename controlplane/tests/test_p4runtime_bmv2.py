@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from p4runtime_support import CPU_PORT, DEVICE_ID, JSON, P4INFO
+from p4runtime_support import CPU_PORT, DEVICE_ID, JSON, P4INFO, Switch, ethernet
 from test_p4runtime_errors import GOLDEN, other_cases, read_cases, table_cases
 
-from p4mesh.p4runtime import Client, P4RuntimeError, ReadError, WriteError
+from p4mesh.p4runtime import Client, CounterData, MeterConfig, P4RuntimeError, ReadError, WriteError
+
+pytest_plugins = ["p4runtime_support"]
 
 SIMPLE_SWITCH = shutil.which("simple_switch_grpc")
 DIFFERENCES = Path(__file__).parent / "golden/p4runtime_bmv2.txt"
@@ -75,3 +77,45 @@ def test_codes_differ_only_where_we_say_so(bmv2: Client) -> None:
     if os.environ.get("P4MESH_UPDATE_GOLDEN"):
         DIFFERENCES.write_text(text)
     assert text == DIFFERENCES.read_text()
+
+
+def test_packet_io_is_alike(bmv2: Client, client: Client, switch: Switch) -> None:
+    """Unaligned controller headers: what goes in by packet-out comes out by packet-in, on both."""
+    for controller in (bmv2, client):
+        entries = [
+            controller.schema.table_entry("forward", {"destination": n}, "to_controller", {"tag": 0x8000 + n})
+            for n in range(3)
+        ]
+        controller.insert(entries)
+        for n in range(3):
+            controller.packet_out(ethernet(n), submit=1, egress_port=0x1FF, _pad=0x3F)
+    switch.run(packet_outs=client.packet_outs_sent)
+    assert bmv2.take_packet_ins(3) == client.take_packet_ins(3)
+
+
+def test_entries_read_back_alike(bmv2: Client, client: Client) -> None:
+    found = []
+    for controller in (bmv2, client):
+        s = controller.schema
+        one_shot = [("forward_to", {"port": 1}, 1), ("rewrite", {"destination": 7, "port": 2}, 3)]
+        controller.insert(
+            [
+                s.table_entry("forward", {"destination": 0x00FF}, "forward_to", {"port": 1}, idle_timeout_ns=10**9),
+                s.table_entry("route", {"destination": "10.0.0.0/8"}, "rewrite", {"destination": 0, "port": 1}),
+                s.table_entry("acl", {"port": (1, 3), "ttl": (2, 9), "ipv4_valid": 1}, "deny", priority=5),
+                s.table_entry("acl", {"protocol": 6, "ipv4_valid": 0}, "count_only", priority=6, metadata=b"m"),
+                s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, action_set=one_shot),
+                s.member("ports", 5, "forward_to", {"port": 1}),
+                s.multicast_group(4, [(1, 5)]),
+                s.clone_session(4, [(1, 1)]),
+            ]
+        )
+        controller.insert([s.table_entry("by_port", {"port": 3}, member=5)])
+        controller.modify(
+            [s.counter("port_counter", 2, CounterData(4, 5)), s.meter("rate", 1, MeterConfig(1, 2, 3, 4))]
+        )
+        wanted = [s.table(table) for table in ("forward", "route", "acl", "ecmp", "by_port")]
+        wanted += [s.table("forward", default=True), s.member("ports", 0), s.multicast_group(0), s.clone_session(0)]
+        wanted += [s.counter("port_counter", 2), s.meter("rate", 1)]
+        found.append([sorted(map(str, controller.read(entity))) for entity in wanted])
+    assert found[0] == found[1]
