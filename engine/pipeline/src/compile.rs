@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::asm::{Asm, Linked, Param};
+use crate::checksum::SumPlan;
 use crate::expr::Names;
 use crate::info::*;
 use crate::ir::*;
@@ -340,7 +341,8 @@ fn load_calculations(root: &Node, layout: &Layout) -> Load<(HashMap<String, u16>
             input.push(hash_input(&item, layout)?);
         }
         unique(&node, &mut names, node.text("name")?, plans.len() as u16)?;
-        plans.push(Calculation { algorithm, input });
+        let sum = SumPlan::of(algorithm, &input, layout);
+        plans.push(Calculation { algorithm, input, sum });
     }
     Ok((names, plans))
 }

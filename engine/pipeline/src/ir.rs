@@ -559,6 +559,8 @@ pub(crate) enum HashAlgorithm {
 pub(crate) struct Calculation {
     pub algorithm: HashAlgorithm,
     pub input: Vec<HashInput>,
+    /// An Internet checksum as a sum of words, where the input allows it.
+    pub sum: Option<crate::checksum::SumPlan>,
 }
 
 /// A compiled action.

@@ -6,6 +6,7 @@
 //! ports with rates, queues, and knowing what a tester is.
 
 mod asm;
+mod checksum;
 mod compile;
 mod control;
 mod error;

@@ -152,15 +152,15 @@ impl Context<'_> {
             }
             Op::Hash { dst, calculation } => {
                 let plan = &code.calculations[calculation as usize];
-                let State { scratch, rng, .. } = &mut *self.state;
-                hash_input(
-                    &self.program.layout,
-                    &plan.input,
-                    self.regs,
-                    &self.wire.frame[self.wire.cursor..],
-                    scratch,
-                );
-                self.regs[dst as usize] = hash::hash(plan.algorithm, scratch, rng);
+                let payload = &self.wire.frame[self.wire.cursor..];
+                self.regs[dst as usize] = match &plan.sum {
+                    Some(sum) => sum.compute(self.regs, payload),
+                    None => {
+                        let State { scratch, rng, .. } = &mut *self.state;
+                        hash_input(&self.program.layout, &plan.input, self.regs, payload, scratch);
+                        hash::hash(plan.algorithm, scratch, rng)
+                    }
+                };
             }
             Op::Truncate { a } => {
                 let limit = self.regs[a as usize].saturating_add(1);

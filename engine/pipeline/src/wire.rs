@@ -107,12 +107,20 @@ pub(crate) fn write(shape: &HeaderShape, base: Slot, regs: &Regs, out: &mut Vec<
         }
         return;
     }
+    // Whole words are stored, each over the end of the one before it.
+    let mut at = out.len();
+    let end = at + shape.fixed_bytes();
+    out.resize(end + 8, 0);
     for chunk in &shape.chunks {
         let mut word = 0;
         for part in &shape.parts[chunk.from as usize..chunk.to as usize] {
             word |= (regs[(base + part.offset) as usize] >> part.right & part.mask) << part.left;
         }
         let bytes = usize::from(chunk.bytes);
-        out.extend_from_slice(&word.to_be_bytes()[8 - bytes..]);
+        if let Some(place) = out.get_mut(at..at + 8) {
+            place.copy_from_slice(&(word << (64 - 8 * bytes as u32)).to_be_bytes());
+        }
+        at += bytes;
     }
+    out.truncate(end);
 }

@@ -4,6 +4,7 @@
 
 use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
 use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
+use crate::checksum::SumPlan;
 use crate::ir::{Op, Pc, Select};
 use crate::layout::Layout;
 use crate::layout::{packet_slot, Slot};
@@ -315,12 +316,16 @@ impl Translator<'_> {
                 self.asm.add_at(Reg::Rdx, 8, Reg::Rax);
                 self.asm.bind(skip);
             }
+            Op::Hash { dst, calculation } => match &self.code.calculations[calculation as usize].sum {
+                Some(plan) if !plan.payload => self.checksum(dst, plan),
+                _ => self.host(pc),
+            },
+            Op::Lookahead { dst, offset, bits, check, signed } => {
+                self.lookahead(pc, dst, offset, u32::from(bits), check, signed);
+            }
             Op::AddHeader { header } => self.add_header(pc, header),
             Op::RemoveHeader { header } => self.remove_header(pc, header),
-            Op::ExtractNext { .. }
-            | Op::ExtractUnionNext { .. }
-            | Op::Lookahead { check: true, .. }
-            | Op::Advance { .. } => self.host_jump(pc),
+            Op::ExtractNext { .. } | Op::ExtractUnionNext { .. } | Op::Advance { .. } => self.host_jump(pc),
             _ => self.host(pc),
         }
     }
@@ -410,6 +415,68 @@ impl Translator<'_> {
         asm.jump(next);
         asm.bind(near_end);
         self.host_jump(pc);
+        self.asm.bind(next);
+    }
+
+    /// Sums the fields of an Internet checksum in rdx and folds the sum.
+    fn checksum(&mut self, dst: Slot, plan: &SumPlan) {
+        self.asm.imm(Reg::Rdx, plan.constant);
+        for group in &plan.groups {
+            let skip = self.asm.label();
+            self.asm.alu_slot_imm(Alu::Cmp, group.valid, 0);
+            self.asm.jump_if(Cond::Equal, skip);
+            for term in &group.terms {
+                self.asm.load(Reg::Rax, term.slot);
+                if term.right > 0 {
+                    self.asm.shift(Shift::Right, Reg::Rax, term.right);
+                }
+                self.asm.mask(Reg::Rax, term.mask, Reg::Rcx);
+                if term.left > 0 {
+                    self.asm.shift(Shift::Left, Reg::Rax, term.left);
+                }
+                self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+            }
+            self.asm.bind(skip);
+        }
+        // 64 to 33, 18, 17, 16 bits.
+        for (mask, shift) in [(0xffff_ffff, 32), (0xffff, 16), (0xffff, 16), (0xffff, 16)] {
+            self.asm.move_reg(Reg::Rax, Reg::Rdx);
+            self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+            self.asm.shift(Shift::Right, Reg::Rdx, shift);
+            self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+        }
+        self.asm.alu_imm(Alu::Xor, Reg::Rdx, 0xffff);
+        self.asm.store(dst, Reg::Rdx);
+    }
+
+    /// Looks ahead where eight bytes can be loaded; the host does the rest.
+    fn lookahead(&mut self, pc: usize, dst: Slot, offset: u32, bits: u32, check: bool, signed: bool) {
+        let lead = offset % 8;
+        let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
+        if lead + bits > 64 || bits == 0 {
+            return fallback(self);
+        }
+        let (near_end, next) = (self.asm.label(), self.asm.label());
+        let asm = &mut self.asm;
+        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, (offset / 8 + 8) as i32);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, near_end);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        asm.load_at(Reg::Rax, Reg::Rcx, (offset / 8) as i32);
+        asm.byte_swap(Reg::Rax);
+        if lead > 0 {
+            asm.shift(Shift::Left, Reg::Rax, lead as u8);
+        }
+        if bits < 64 {
+            let shift = if signed { Shift::RightSigned } else { Shift::Right };
+            asm.shift(shift, Reg::Rax, 64 - bits as u8);
+        }
+        asm.store(dst, Reg::Rax);
+        asm.jump(next);
+        asm.bind(near_end);
+        fallback(self);
         self.asm.bind(next);
     }
 
