@@ -42,7 +42,7 @@ struct Saved {
 pub struct Device {
     device_id: u64,
     target: SharedTarget,
-    pub arbiter: Arbiter,
+    pub(crate) arbiter: Arbiter,
     committed: Option<Config>,
     saved: Option<Saved>,
     digests: Digests,

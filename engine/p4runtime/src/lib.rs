@@ -32,6 +32,7 @@ mod tables;
 mod target;
 mod value;
 
+pub use device::{verify, Device, Dispatch, Verified};
 pub use server::{Server, ServerError};
 pub use service::API_VERSION;
 pub use target::{Event, Notifier, PacketIoCounters, PacketIoCounts, SharedTarget, Target};
