@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+import describe_dataplane
+
 from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
 COMPILED = P4SRC / "compiled"
@@ -51,6 +53,7 @@ def main() -> int:
     COMPILED.mkdir(exist_ok=True)
     manifest = {name: compile_program(name, source, compiler) for name, source in PROGRAMS.items()}
     (COMPILED / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    describe_dataplane.main()
     print(f"compiled {', '.join(PROGRAMS)} with {compiler}")
     return 0
 
