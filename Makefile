@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 TEST ?= rfc2889.fully_meshed
 TOPOLOGY ?= topologies/wrs-18x1g.yaml
 ARGS ?=
+TARGET ?= engine
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
 BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-rust test-python lint format p4 ptf bench clean prerequisites
+.PHONY: help setup run test test-rust test-python test-ptf lint format p4 ptf bench clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -37,14 +38,23 @@ $(BUILT): $(INSTALLED) $(ENGINE_SOURCES) | prerequisites
 run: setup ## run the main job: RFC 2889 fully meshed on a simulated 18-port switch (TEST=, TOPOLOGY=, ARGS=)
 	$(BIN)/p4mesh run $(TEST) --topology $(TOPOLOGY) $(ARGS)
 
-test: test-rust test-python ## run all tests
-	@echo "all tests passed: Rust (engine) and Python (control plane, data plane in simulation)"
+test: test-rust test-python test-ptf ## run all tests
+	@echo "all tests passed: Rust (engine), Python (control plane, simulation) and PTF (data plane)"
 
 test-rust: prerequisites ## run the tests of the engine
 	cd engine && cargo test --locked --workspace --quiet
 
 test-python: setup ## run the tests of the control plane and of the data plane in simulation
 	$(BIN)/python -m pytest -q $(ARGS)
+
+ptf: setup ## run the PTF tests of the data plane (TARGET=engine, or bmv2 as root)
+	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
+
+test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed
+	$(BIN)/python -m pytest -q ptf-tests --target engine
+	@if ! command -v simple_switch_grpc > /dev/null; then echo "PTF on bmv2: not run, simple_switch_grpc is not installed"; \
+	elif [ "$$(id -u)" != 0 ]; then echo "PTF on bmv2: not run, network namespaces need root"; \
+	else $(BIN)/python -m pytest -q ptf-tests --target bmv2; fi
 
 lint: setup ## check style and types (Python), formatting and lints (Rust)
 	$(BIN)/ruff check controlplane scripts ptf-tests
