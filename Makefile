@@ -33,6 +33,8 @@ $(INSTALLED): controlplane/constraints.txt pyproject.toml | prerequisites
 $(BUILT): $(INSTALLED) $(ENGINE_SOURCES) | prerequisites
 	PIP_CONSTRAINT=controlplane/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) \
 		$(BIN)/maturin develop --release --locked --extras dev
+	@# Without its dependencies: one of them needs Python's C headers, and the tests need none of them.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint controlplane/constraints.txt --no-deps ptf
 	@touch $@
 
 run: setup ## run the main job: RFC 2889 fully meshed on a simulated 18-port switch (TEST=, TOPOLOGY=, ARGS=)
