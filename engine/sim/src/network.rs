@@ -106,6 +106,7 @@ pub struct Network {
     devices: Vec<DeviceNode>,
     events_done: u64,
     patience: Patience,
+    skipped_passes: u64,
 }
 
 /// Builds a network out of devices, without a tester; [`Network::from_json`] is the usual way.
@@ -201,6 +202,7 @@ impl Network {
             devices,
             events_done: 0,
             patience: Patience::new(true),
+            skipped_passes: 0,
         };
         for index in 0..network.devices.len() {
             network.with_device(index, |device, ports| device.start(ports));
@@ -256,6 +258,11 @@ impl Network {
     /// Events handled since the beginning.
     pub fn events_done(&self) -> u64 {
         self.events_done
+    }
+
+    /// Idle passes of the loop that were computed instead of executed.
+    pub fn skipped_passes(&self) -> u64 {
+        self.skipped_passes
     }
 
     /// Handles everything up to and including `until_ps`, and sets the clock to it.
@@ -332,9 +339,13 @@ impl Network {
         let Some(tester) = &mut self.tester else {
             return false;
         };
+        if !tester.loop_port_is_idle() {
+            return false;
+        }
         let (packets, passes, events) = tester.skip_idle(until_ps, &mut self.fabric);
         self.patience.tried(passes, packets);
         self.events_done += events;
+        self.skipped_passes += passes;
         passes > 0
     }
 

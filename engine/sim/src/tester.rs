@@ -299,20 +299,22 @@ impl Tester {
         local == self.loop_index
     }
 
-    /// Skips idle passes of the loop up to `until_ps` at most, if there are any: packets in the
+    /// True if no packet waits for the loop port: those of the loop are all in the delay line.
+    #[inline]
+    pub(crate) fn loop_port_is_idle(&self) -> bool {
+        let port = &self.ports[self.loop_index];
+        port.occupied == 0 && !port.free_event_pending
+    }
+
+    /// Skips idle passes of the loop, whose port must be idle, up to `until_ps` at most, if there are any: packets in the
     /// loop, passes and events that were skipped. Afterwards the clock stands at the last of them.
     pub(crate) fn skip_idle(&mut self, until_ps: u64, fabric: &mut Fabric) -> (u64, u64, u64) {
-        let port = &self.ports[self.loop_index];
         let count = self.recirculation.len();
         let index = self.base + self.loop_index;
         let Some(switch) = &mut self.switch else {
             return (0, 0, 0);
         };
-        if port.occupied != 0
-            || port.free_event_pending
-            || count == 0
-            || count > fabric.ports[index].queue_frames
-        {
+        if count == 0 || count > fabric.ports[index].queue_frames {
             return (count as u64, 0, 0);
         }
         let taken = fabric.events.take(Source::Loop);

@@ -1,0 +1,308 @@
+//! Idle passes that are computed instead of executed leave no trace: everything that can be seen
+//! is the same, to the picosecond and the bit. Each test runs one network twice, with jumps and
+//! without, and compares the two.
+
+mod common;
+#[path = "common/tester_program.rs"]
+mod tester_program;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use common::SECOND_PS;
+use p4mesh_pipeline::Program;
+use p4mesh_sim::{Network, Rng};
+use tester_program::{install, learning_frame, program, seed, send, start, StreamPlan};
+
+/// Everything about one run.
+#[derive(Clone, Debug)]
+struct Scenario {
+    tick_ps: u64,
+    loop_rate_bps: u64,
+    loop_latency_ps: u64,
+    egress_latency_ps: u64,
+    ports: u16,
+    streams: Vec<StreamPlan>,
+    lead_ticks: u32,
+    /// (time, port) of frames that the controller sends.
+    sends: Vec<(u64, u16)>,
+    /// Times at which the run pauses and is looked at.
+    stops_ps: Vec<u64>,
+}
+
+struct Run {
+    /// Everything that can be seen, at each stop.
+    seen: Vec<String>,
+    wall_s: f64,
+    events: u64,
+    skipped_passes: u64,
+}
+
+impl Scenario {
+    /// Ports 1 to n - 2 on a switch, the last two on a wire.
+    fn document(&self, skip: bool) -> String {
+        let mut ports = String::new();
+        let mut links = String::new();
+        let mut device = String::new();
+        for port in 1..=self.ports {
+            let comma = if port == 1 { "" } else { "," };
+            let rate = if port == 3 && port <= self.ports - 2 {
+                10
+            } else {
+                1
+            };
+            write!(
+                ports,
+                r#"{comma}{{"id": {port}, "rate_bps": {rate}000000000, "clock_ppb": {}}}"#,
+                i64::from(port) * 700
+            )
+            .unwrap();
+            if port <= self.ports - 2 {
+                let rate = format!(r#""rate_bps": {rate}000000000"#);
+                write!(
+                    device,
+                    r#"{comma}{{"id": {port}, {rate}, "clock_ppb": -900}}"#
+                )
+                .unwrap();
+                write!(
+                    links,
+                    r#"{{"a": {{"node": "tester", "port": {port}}}, "b": {{"node": "dut", "port": {port}}}, "delay_ps": {port}017}},"#
+                )
+                .unwrap();
+            }
+        }
+        let (x, y) = (self.ports - 1, self.ports);
+        write!(
+            links,
+            r#"{{"a": {{"node": "tester", "port": {x}}}, "b": {{"node": "tester", "port": {y}}}, "delay_ps": 4321}}"#
+        )
+        .unwrap();
+        format!(
+            r#"{{"skip_idle_loops": {skip},
+                "tester": {{"ports": [{ports}], "timestamp_tick_ps": {},
+                    "egress_latency_ps": {},
+                    "loop": {{"port": 509, "rate_bps": {}, "latency_ps": {}}}}},
+                "devices": [{{"name": "dut", "device": "ethernet_switch", "ports": [{device}],
+                    "model": {{"latency_ps": 1720000}}}}],
+                "links": [{links}]}}"#,
+            self.tick_ps, self.egress_latency_ps, self.loop_rate_bps, self.loop_latency_ps
+        )
+    }
+
+    fn run(&self, program: &Arc<Program>, skip: bool) -> Run {
+        let began = Instant::now();
+        let mut network = Network::from_json(&self.document(skip)).unwrap();
+        let ports: Vec<u16> = (1..=self.ports).collect();
+        install(&mut network, program, &ports, &self.streams);
+        for &port in &ports {
+            network.packet_out(send(port, &learning_frame(port)));
+        }
+        network.run_until(200_000_000).unwrap();
+        for stream in &self.streams {
+            for place in 0..stream.seeds {
+                network.packet_out(seed(stream, place));
+                let now_ps = network.now_ps();
+                network
+                    .run_until(now_ps + 37_000 * u64::from(stream.index + 1))
+                    .unwrap();
+            }
+        }
+        network.packet_out(start(self.streams.len() as u32, self.lead_ticks));
+        let mut seen = Vec::new();
+        let mut sends = self.sends.iter().peekable();
+        for &stop_ps in &self.stops_ps {
+            while let Some((at_ps, port)) = sends.next_if(|send| send.0 <= stop_ps) {
+                network.run_until(network.now_ps().max(*at_ps)).unwrap();
+                network.packet_out(send(*port, &learning_frame(*port)));
+            }
+            network.run_until(network.now_ps().max(stop_ps)).unwrap();
+            seen.push(observe(&mut network));
+        }
+        Run {
+            seen,
+            wall_s: began.elapsed().as_secs_f64(),
+            events: network.events_done(),
+            skipped_passes: network.skipped_passes(),
+        }
+    }
+}
+
+/// Truth, counters and registers as text.
+fn observe(network: &mut Network) -> String {
+    let mut text = serde_json::to_string(&network.truth()).unwrap();
+    let switch = network.switch().unwrap();
+    let program = Arc::clone(switch.program());
+    for register in program.registers() {
+        let cells = switch.register_read_u64(&register.name, 0, register.size);
+        for (index, value) in cells.unwrap().iter().enumerate().filter(|it| *it.1 != 0) {
+            write!(text, "\n{}[{index}] = {value}", register.name).unwrap();
+        }
+    }
+    for counter in program.counters() {
+        let Ok(cells) = switch.counter_cells(&counter.name) else {
+            continue;
+        };
+        for (index, cell) in cells.iter().enumerate().filter(|it| it.1.packets != 0) {
+            write!(text, "\n{}[{index}] = {cell:?}", counter.name).unwrap();
+        }
+    }
+    while let Some(frame) = network.take_packet_in() {
+        write!(text, "\n{frame:02x?}").unwrap();
+    }
+    text
+}
+
+fn assert_same(scenario: &Scenario, with: &Run, without: &Run) {
+    assert_eq!(without.skipped_passes, 0);
+    let stops = with.seen.iter().zip(&without.seen);
+    for (stop, (with, without)) in stops.enumerate() {
+        if with != without {
+            let lines = with.lines().zip(without.lines());
+            let differing: Vec<_> = lines.filter(|(a, b)| a != b).take(5).collect();
+            panic!("stop {stop} differs: {differing:#?}\n{scenario:#?}");
+        }
+    }
+}
+
+fn stream(
+    index: u8,
+    ports: &[u16],
+    wire_bytes: usize,
+    interval_ticks: u32,
+    seeds: u32,
+) -> StreamPlan {
+    StreamPlan {
+        index,
+        ports: ports.to_vec(),
+        mesh: ports.len() > 2,
+        wire_bytes,
+        interval_ticks,
+        fraction_q32: 0x4000_0001,
+        departures: u32::MAX,
+        last_slot: 0,
+        burst_slots: 1,
+        start_offset_ticks: 0,
+        seeds,
+        priority: index % 3,
+        first_transmitter: 1 + 100 * u32::from(index),
+        first_destination: 100 * u32::from(index),
+        first_flow: 1_000 * u32::from(index),
+    }
+}
+
+#[test]
+fn twenty_frames_a_second_for_a_hundred_seconds_take_under_two_seconds() {
+    let program = program();
+    let scenario = Scenario {
+        tick_ps: 1_000,
+        loop_rate_bps: 100_000_000_000,
+        loop_latency_ps: 500_000,
+        egress_latency_ps: 0,
+        ports: 4,
+        // 50 ms.
+        streams: vec![stream(0, &[1, 2], 64, 50_000_000, 1)],
+        lead_ticks: 10_000,
+        sends: Vec::new(),
+        stops_ps: vec![100 * SECOND_PS],
+    };
+    let Run { seen, wall_s, .. } = scenario.run(&program, true);
+    assert!(wall_s < 2.0 * debug_factor(), "{wall_s} s");
+    println!("100 s of virtual time: {wall_s:.3} s");
+    let sent = "TesterEgress.transmission.departures.cells[1] = 2000";
+    assert!(seen[0].contains(sent), "{}", seen[0]);
+    // The same to the bit, over the first 0.15 s: the rest is 200 million passes.
+    let short = Scenario {
+        stops_ps: vec![100_000_000_000, 150_000_000_000],
+        ..scenario
+    };
+    let with = short.run(&program, true);
+    let without = short.run(&program, false);
+    assert_same(&short, &with, &without);
+}
+
+/// Debug builds are slower; the limits are those of release builds.
+fn debug_factor() -> f64 {
+    if cfg!(debug_assertions) {
+        30.0
+    } else {
+        1.0
+    }
+}
+
+#[test]
+fn streams_of_all_sizes_and_rates_are_the_same_with_and_without_jumps() {
+    let program = program();
+    let mut skipped_cases = 0;
+    let cases = if cfg!(debug_assertions) { 6 } else { 60 };
+    for case in 0..cases {
+        let scenario = random(case);
+        let with = scenario.run(&program, true);
+        let without = scenario.run(&program, false);
+        assert_same(&scenario, &with, &without);
+        println!(
+            "case {case}: {} events, {} passes skipped, {:.3} s, {:.3} s without",
+            with.events, with.skipped_passes, with.wall_s, without.wall_s
+        );
+        skipped_cases += u64::from(with.skipped_passes > with.events / 2);
+    }
+    assert!(
+        2 * skipped_cases > cases,
+        "jumps in {skipped_cases} of {cases} cases"
+    );
+}
+
+fn random(seed: u64) -> Scenario {
+    let mut rng = Rng::new(1_000 + seed);
+    let mut pick = |values: &[u64]| values[rng.below(values.len() as u64) as usize];
+    let tick_ps = pick(&[1, 1, 1_000, 1_000, 7, 3_000]);
+    let ports = pick(&[4, 5, 7]) as u16;
+    let end_ps = 200_000_000 + pick(&[2_000_000_000, 6_000_000_000]);
+    let count = pick(&[1, 2, 3, 4]) as u8;
+    let streams = (0..count)
+        .map(|index| {
+            let members = match pick(&[0, 1, 2]) {
+                0 => vec![1, 2],
+                1 => vec![ports - 1, ports],
+                _ => (1..=ports).collect(),
+            };
+            let interval_ps = pick(&[
+                1_700_000,
+                30_000_001,
+                400_000_000,
+                999_999_999,
+                2_100_000_000,
+            ]);
+            let interval_ticks = (interval_ps / tick_ps).clamp(1, 1 << 30) as u32;
+            let bytes = pick(&[64, 64, 65, 128, 1_518]) as usize;
+            let seeds = pick(&[1, 1, 2, 3, 5]) as u32;
+            let mut plan = stream(index, &members, bytes, interval_ticks, seeds);
+            plan.fraction_q32 = pick(&[0, 1, 0x8000_0000, 0xffff_ffff]) as u32;
+            plan.departures = pick(&[0, 3, 40, 1 << 31]) as u32;
+            plan.last_slot = pick(&[0, 0, 4]) as u32;
+            plan.burst_slots = pick(&[1, 2]) as u32;
+            plan
+        })
+        .collect();
+    let sends = (0..pick(&[0, 0, 3, 20]))
+        .map(|_| (pick(&[250_000_000, 777_777_777, 1_500_000_000]), 1))
+        .collect::<Vec<_>>();
+    let mut sends = sends;
+    sends.sort_unstable();
+    Scenario {
+        tick_ps,
+        loop_rate_bps: pick(&[
+            100_000_000_000,
+            100_000_000_000,
+            30_000_000_000,
+            3_000_000_000,
+        ]),
+        loop_latency_ps: pick(&[500_000, 500_001, 1_000]),
+        egress_latency_ps: pick(&[0, 0, 250_000]),
+        ports,
+        streams,
+        lead_ticks: pick(&[1, 100_000, 1 << 24]) as u32,
+        sends,
+        stops_ps: vec![300_000_000, 300_000_001, 1_000_000_000, end_ps],
+    }
+}
