@@ -253,6 +253,8 @@ def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_
             duplicate_frames=int(flows.duplicates[row]),
             reordered_frames=int(flows.reordered[row]),
             latency=_latency(records[flow.cell : flow.cell + 1], tick_ps),
+            first_rx_ns=int(records["first_arrival"][flow.cell]) * tick_ps // 1000,
+            last_rx_ns=int(records["last_arrival"][flow.cell]) * tick_ps // 1000,
         )
         for row, flow in enumerate(plan.flows)
         if flow.expected
