@@ -9,6 +9,7 @@ from p4runtime_support import DEVICE_ID, JSON, P4INFO, Switch, ethernet
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, PipelineError, WriteError, load_p4info
 from p4mesh.p4runtime.stubs import Entity, p4i, p4r
+from p4mesh.p4runtime.wire import delimited
 
 pytest_plugins = ["p4runtime_support"]
 
@@ -226,6 +227,14 @@ def test_what_the_compiler_removed_is_known_and_refused(client: Client) -> None:
 def test_programs_that_are_none_are_refused(client: Client, program: bytes, message: str) -> None:
     with pytest.raises(PipelineError, match=message):
         client.set_pipeline_config(load_p4info(P4INFO), program)
+
+
+def test_the_wrapper_of_older_controllers_is_accepted(client: Client) -> None:
+    """``p4.tmp.P4DeviceConfig``: reassign = 1, device_data = 3."""
+    wrapped = b"\x08\x01" + delimited(3, JSON.read_bytes())
+    client.set_pipeline_config(load_p4info(P4INFO), wrapped)
+    client.insert([client.schema.table_entry("forward", {"destination": 1}, "drop")])
+    assert client.get_pipeline().p4_device_config == wrapped
 
 
 def test_a_refused_pipeline_leaves_the_old_one(client: Client) -> None:

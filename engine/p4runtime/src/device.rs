@@ -516,7 +516,8 @@ pub fn verify(
         .ok_or_else(|| Status::invalid_argument("the config has no p4info"))?;
     let info = P4Info::decode(p4info)
         .map_err(|error| Status::invalid_argument(format!("p4info cannot be decoded: {error}")))?;
-    let text = std::str::from_utf8(&raw.p4_device_config).map_err(|_| {
+    let json = unwrapped(&raw.p4_device_config);
+    let text = std::str::from_utf8(&json).map_err(|_| {
         Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON")
     })?;
     let program = Program::from_json(text)
@@ -534,6 +535,24 @@ pub fn verify(
         state: State::new(Arc::new(schema)),
     };
     Ok((action, Some(verified)))
+}
+
+/// `p4.tmp.P4DeviceConfig`, which controllers written for older versions of simple_switch_grpc put
+/// around the program.
+#[derive(Clone, PartialEq, prost::Message)]
+struct LegacyDeviceConfig {
+    #[prost(bool, tag = "1")]
+    reassign: bool,
+    #[prost(bytes = "bytes", tag = "3")]
+    device_data: Bytes,
+}
+
+/// The program without the wrapper that some controllers put around it.
+fn unwrapped(config: &Bytes) -> Bytes {
+    match LegacyDeviceConfig::decode(config.clone()) {
+        Ok(legacy) if !legacy.device_data.is_empty() => legacy.device_data,
+        _ => config.clone(),
+    }
 }
 
 /// The status that ends a stream after a message that is no P4Runtime.
