@@ -21,6 +21,13 @@ def _actions(generator: Generator) -> None:
         generator.churn(3, {"port": _OUT})
 
 
+def _nested_types(generator: Generator) -> None:
+    subjects = generator.values(12, 16)
+    generator.fill("first.entries_of", 8, keys={"key": subjects})
+    generator.fill("second.entries_of", 8, keys={"key": subjects})
+    generator.frames(110, "16@subjects 16 4 12 *0-4", subjects=subjects)
+
+
 def _router(generator: Generator) -> None:
     macs, vids = generator.values(6, 48), generator.values(4, 12)
     addresses = [0x0A000000 | generator.rng.getrandbits(generator.rng.choice([8, 16, 24])) for _ in range(16)]
@@ -28,8 +35,11 @@ def _router(generator: Generator) -> None:
     generator.insert("multicast_group", group=2, replicas=[(1, 1), (3, 1)])
     params = {"port": _OUT, "index": range(8), "group": (1, 2, 3), "reason": range(4), "vid": vids}
     generator.fill("routes", 20, keys={"hdr.ipv4.destination": addresses}, params=params)
-    generator.fill("hops", 7, keys={"meta.next_hop": range(8)}, params=params)
-    generator.fill("bridge", 12, keys={"meta.vid": [*vids, 0], "hdr.ethernet.destination": macs}, params=params)
+    generator.fill("hops", 16, keys={"meta.next_hop": range(8)}, params=params, actions=("forward",))
+    generator.fill("hops", 4, keys={"meta.next_hop": range(8)}, params=params)
+    for actions in (("forward", "flood"), ()):
+        keys = {"meta.vid": [*vids, 0], "hdr.ethernet.destination": macs}
+        generator.fill("bridge", 16, keys=keys, params=params, actions=actions)
     generator.fill("port_tags", 4, keys={"port": PORTS, "tagged": (0,)}, params=params, actions=("tag", "NoAction"))
     generator.fill("port_tags", 4, keys={"port": PORTS, "tagged": (1,)}, params=params, actions=("untag", "NoAction"))
     generator.fill(
@@ -63,5 +73,6 @@ def _repair_checksum(generator: Generator, start: int) -> None:
 
 RECIPES = {
     "actions": Recipe(_actions),
+    "nested_types": Recipe(_nested_types),
     "router": Recipe(_router),
 }

@@ -28,6 +28,7 @@ RECIPES = {
     "expr_arithmetic": frames_only("8 8 32 32 64 64 128 128 *0-2"),
     "expr_bits": frames_only("32 32 128 8{0,1,7,8,31,32,33,63,64,65,127,128,129,255} *0-2"),
     "expr_invalid_header": Recipe(_invalid_header),
+    "expr_mixed": frames_only("16 16 32 8 *0-4"),
     "expr_signed": frames_only("8 8 32 32 13 13 6 *0-2"),
     "expr_widths": frames_only("3 3 13 13 57 57 65 65 129 129 2 *0-2"),
 }

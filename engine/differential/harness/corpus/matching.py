@@ -85,7 +85,23 @@ def _const_entries(generator: Generator) -> None:
     generator.frames(110, layout)
 
 
+def _key_types(generator: Generator) -> None:
+    numbers, words, labels = generator.values(8, 16), [*generator.values(8, 32), 0], [*generator.values(6, 15), 0]
+    colours = (1, 2, 9, 4)
+    generator.fill("flags", 6, keys={"colour": colours})
+    generator.fill("numbers", 6, keys={"number": numbers})
+    middles = [word >> 12 & 0xFFFF for word in words]
+    generator.fill("slices", 10, keys={"middle": middles, "masked": range(0, 0x1000, 0x100)})
+    generator.fill("labels", 8, keys={"first": labels})
+    generator.fill("invalids", 20, keys={"word": words, "change": range(5), "second": labels})
+    generator.frames(
+        110, "1 3{0-1} 4@colours 16@numbers 32@words 8{0-4} 15@labels 1{0} 15@labels 1 *0-4",
+        colours=colours, numbers=numbers, words=words, labels=labels, cut=5,
+    )  # fmt: skip
+
+
 RECIPES = {
+    "key_types": Recipe(_key_types),
     "match_exact": Recipe(_exact),
     "match_lpm": Recipe(_lpm),
     "match_range": Recipe(_range),

@@ -40,15 +40,25 @@ def _header_union_stack(generator: Generator) -> None:
             generator.frames(1, layout + " *0-6", cut=8)
 
 
+def _stack_operations(generator: Generator) -> None:
+    label = "20 3{0-1} 1{%s} 8 "
+    for _ in range(110):
+        labels = [label % "0"] * generator.rng.randint(0, 2) + [label % "1"]
+        labels += [label % "0"] * generator.rng.randint(0, 2) + [label % "1"]
+        generator.frames(1, "8{0-8} 8{0-2} " + "".join(labels) + "*0-8", cut=6)
+
+
 RECIPES = {
     "deparser": frames_only("8{0-7} 4 12 24 8 *0-20", cut=5),
     "header_union": frames_only("8{0-3} 8{0-5} 8 *0-8", cut=6),
     "header_union_stack": Recipe(_header_union_stack),
     "parse_lookahead": Recipe(_lookahead),
     "parse_select": Recipe(_select),
+    "parse_skip": frames_only("8{0-9} 8{0-7,0x83,0x85,255} 8 8 8 8 *0-16", cut=4),
     "parse_short": frames_only("8{0-4} 16 4{0-2} 12 32 64 *0-6", cut=2),
     "parse_stack": Recipe(_stack),
     "parse_state": frames_only("8{0-9,255} 8 *0-12", cut=6),
     "parse_value_set": frames_only("16{0,1,0x0800,0xffff} 8 *0-6", cut=6),
     "parse_varbit": Recipe(_varbit),
+    "stack_operations": Recipe(_stack_operations),
 }
