@@ -5,7 +5,7 @@ The phases are those of methodology 0.3. A trial that cannot be trusted is INVAL
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import TargetError
@@ -43,7 +43,6 @@ class TrialEngine:
     def measure(self, spec: TrialSpec) -> TrialResult:
         """Run one trial and return its counts."""
         plan = self._plan(spec.streams, histograms=spec.histograms)
-        plan = replace(plan, ports=tuple(sorted({*plan.ports, *spec.monitor_ports})))
         self._learn(spec)
         if spec.learning.enabled and spec.learning.verify:
             flooded = self._verify_learning(spec)

@@ -38,7 +38,5 @@ class TrialSpec:
     """Silence after the trial (RFC 2544 23e)."""
     per_flow: bool = False
     """Keep one row per flow in the result, not only per port and in total."""
-    monitor_ports: tuple[int, ...] = ()
-    """Ports without a stream whose flooded and foreign frames are counted too."""
     histograms: bool = False
     """Count every frame in the latency histogram of its stream, for percentiles."""
