@@ -13,15 +13,13 @@ import numpy as np
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.target.contract import Contract
-from p4mesh.traffic.stream import Progression, Stream, ValueList
-from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter
-from p4mesh.trial.plan import station as station_of
+from p4mesh.trial.entries import EntryKey, PlanEntries
+from p4mesh.trial.plan import Plan, StreamPlan
 
 WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
 
 _RECORD_REPLICA = 1
-_MODIFIERS = ("a", "b")
 _READ_ATTEMPTS = 3
 _RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted")
 _LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
@@ -34,7 +32,7 @@ class DataPlane:
     def __init__(self, client: Client, contract: Contract) -> None:
         self._client = client
         self._contract = contract
-        self._entries: dict[object, Entity] = {}
+        self._entries: dict[EntryKey, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
         self._bins: dict[int, list[int]] = {}
         self._dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
@@ -59,42 +57,7 @@ class DataPlane:
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
         )
-        wanted: dict[object, Entity] = {}
-        for place, (stream, station) in enumerate(plan.destinations):
-            wanted["destination", place] = self._destination(place, stream, station)
-        for receiver in plan.receivers:
-            wanted["receiver", receiver.port, receiver.mac, receiver.mask] = self._client.schema.table_entry(
-                "receiver",
-                match={"port": receiver.port, "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask)},
-                action="expected",
-                params={"flow_offset": receiver.flow_offset},
-                priority=receiver.mask.bit_count(),
-            )
-        for rule in plan.histograms:
-            wanted["histogram", rule] = self._client.schema.table_entry(
-                "histogram",
-                match={"port": rule.port, "flow": (rule.flow, rule.mask)},
-                action="use_histogram",
-                params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
-                priority=1,
-            )
-        for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
-            for entry, value in enumerate(values):
-                wanted["value", letter, entry] = self._client.schema.table_entry(
-                    f"modifier_{letter}.list_value",
-                    match={"entry": entry},
-                    action=f"modifier_{letter}.set_value",
-                    params={"addend": value},
-                )
-        for stream in plan.streams:
-            wanted["stream", stream.index] = self._stream(stream)
-            for transmitter in stream.transmitters:
-                wanted["transmitter", transmitter.id] = self._transmitter(stream.stream, transmitter)
-                for number, letter in zip(range(len(stream.stream.modifiers)), _MODIFIERS, strict=False):
-                    wanted["modifier", letter, transmitter.id] = self._modifier(
-                        stream.stream, transmitter, number, letter
-                    )
-        self._set_entries(wanted)
+        self._set_entries(PlanEntries(self._client.schema, self._contract).of(plan))
         self._client.modify(
             [
                 self._client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run}),
@@ -104,7 +67,7 @@ class DataPlane:
 
     def stop_streams(self) -> None:
         """Remove the stream entries; every seed ends at its next pass."""
-        self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})  # type: ignore[index]
+        self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})
 
     def send(self, port: int, frame: bytes) -> None:
         """Send one frame of the controller out of a port."""
@@ -202,75 +165,7 @@ class DataPlane:
     def _replicas(self, stream: StreamPlan) -> tuple[tuple[int, int], ...]:
         return ((self._contract["PORT_LOOP"], 0), *((t.port, t.id) for t in stream.transmitters))
 
-    def _stream(self, plan: StreamPlan) -> Entity:
-        return self._client.schema.table_entry(
-            "stream",
-            match={"stream": plan.index},
-            action="set_stream",
-            params={
-                "interval_ticks": plan.clock.interval_ticks,
-                "interval_fraction_q32": plan.clock.interval_fraction_q32,
-                "departure_count": plan.clock.departures,
-                "start_offset_ticks": plan.start_offset_ticks,
-                "last_slot": plan.clock.last_slot,
-                "burst_slots": plan.clock.burst_slots,
-                "multicast_group": plan.group,
-                "queue": plan.stream.priority,
-            },
-        )
-
-    def _modifier(self, stream: Stream, transmitter: Transmitter, number: int, letter: str) -> Entity:
-        modifier = stream.modifiers[number]
-        params = {"field_code": self._contract[f"FIELD_{modifier.field.name}"]}
-        if isinstance(modifier.values, Progression):
-            action = "progression_of"
-            params |= {"last_step": modifier.values.count - 1, "step_size": modifier.values.step % (1 << 32)}
-        elif isinstance(modifier.values, ValueList):
-            action = "list_of"
-            params |= {"last_step": len(modifier.values.values) - 1, "first_entry": transmitter.lists[number]}
-        else:
-            action = "random_of"
-            params |= {
-                "last_step": modifier.values.count - 1,
-                "seed": modifier.values.seed,
-                "mask": modifier.values.mask,
-            }
-        return self._client.schema.table_entry(
-            f"modifier_{letter}.modifier",
-            match={"transmitter": transmitter.id},
-            action=f"modifier_{letter}.{action}",
-            params=params,
-        )
-
-    def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
-        source = station_of(transmitter.port)
-        family, address = _addresses(stream, source)
-        params = {
-            "first": transmitter.first_place,
-            "last": transmitter.positions - 1,
-            "length_entries": transmitter.list_length,
-            "base_entry": transmitter.list_base,
-            "flow": transmitter.flow_base,
-            "skipped": transmitter.skipped,
-            "frames": transmitter.frames,
-            "modified": (1 << len(stream.modifiers)) - 1,
-            "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
-            **address,
-        }
-        return self._client.schema.table_entry(
-            "transmitter", match={"transmitter": transmitter.id}, action=f"source_{family}", params=params
-        )
-
-    def _destination(self, place: int, stream: Stream, station: Station) -> Entity:
-        family, address = _addresses(stream, station)
-        return self._client.schema.table_entry(
-            "destination",
-            match={"entry": place},
-            action=f"station_{family}",
-            params={"mac": int.from_bytes(station.mac, "big"), **address},
-        )
-
-    def _set_entries(self, wanted: dict[object, Entity]) -> None:
+    def _set_entries(self, wanted: dict[EntryKey, Entity]) -> None:
         """Write the difference between what is installed and what is wanted."""
         self._client.delete([entry for key, entry in self._entries.items() if key not in wanted])
         self._client.modify(
@@ -287,15 +182,6 @@ class DataPlane:
         )
         self._client.insert([group(n, replicas) for n, replicas in wanted.items() if n not in self._groups])
         self._groups = dict(wanted)
-
-
-def _addresses(stream: Stream, station: Station) -> tuple[str, dict[str, int]]:
-    if stream.template.ip_version is None:
-        return "ethernet", {}
-    if stream.template.ip_version == 4:
-        return "ipv4", {"address": int(station.ipv4)}
-    prefix, low = divmod(int(station.ipv6), 1 << 32)
-    return "ipv6", {"prefix": prefix, "low": low}
 
 
 def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:

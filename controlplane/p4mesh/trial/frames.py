@@ -17,9 +17,9 @@ _LEARNING_FRAME_BYTES = 60
 _UDP = 17
 _NEXT_HEADER = {"destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
 _EXTENSIONS = {
-    "destination": IPv6ExtHdrDestOpt(),
-    "routing": IPv6ExtHdrRouting(addresses=["::1"], segleft=0),
-    "fragment": IPv6ExtHdrFragment(id=1),
+    "destination": bytes(IPv6ExtHdrDestOpt()),
+    "routing": bytes(IPv6ExtHdrRouting(addresses=["::1"], segleft=0)),
+    "fragment": bytes(IPv6ExtHdrFragment(id=1)),
     # Binding refresh request (RFC 6275 6.1.2): no payload, length 0, checksum 0.
     "mobility": bytes([59, 0, 0, 0, 0, 0, 0, 0]),
 }
@@ -35,22 +35,22 @@ def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
         layers.lastlayer().type = ETHERTYPE_TEST
         return bytes(layers)
     udp = UDP(sport=template.udp_source, dport=template.udp_destination, chksum=0)
-    l2_bytes = len(layers) + FCS_BYTES
+    l3_bytes = frame_size_bytes - len(layers) - FCS_BYTES
+    extensions = b""
     if template.ip_version == 4:
-        ip = IP(src="0.0.0.0", dst="0.0.0.0", ttl=template.ttl, tos=template.dscp << 2, id=0)
-        ip.len = frame_size_bytes - l2_bytes
-        udp.len = ip.len - len(IP())
+        layers /= IP(
+            src="0.0.0.0", dst="0.0.0.0", ttl=template.ttl, tos=template.dscp << 2, id=0, len=l3_bytes, proto=_UDP
+        )
+        udp.len = l3_bytes - len(IP())
     else:
-        ip = IPv6(src="::", dst="::", hlim=template.ttl, tc=template.dscp << 2)
-        ip.plen = frame_size_bytes - l2_bytes - len(IPv6())
         extensions = _extension_headers(template.ipv6_extensions)
-        ip.nh = _NEXT_HEADER[template.ipv6_extensions[0]] if extensions else _UDP
-        udp.len = ip.plen - len(extensions)
-        if udp.len >= len(UDP()):
-            return bytes(layers / ip) + extensions + bytes(udp)
+        first = _NEXT_HEADER[template.ipv6_extensions[0]] if extensions else _UDP
+        payload_bytes = l3_bytes - len(IPv6())
+        layers /= IPv6(src="::", dst="::", hlim=template.ttl, tc=template.dscp << 2, nh=first, plen=payload_bytes)
+        udp.len = payload_bytes - len(extensions)
     if udp.len < len(UDP()):
         raise _too_short(template, frame_size_bytes)
-    return bytes(layers / ip / udp)
+    return bytes(layers) + extensions + bytes(udp)
 
 
 def _extension_headers(names: tuple[str, ...]) -> bytes:
@@ -58,7 +58,7 @@ def _extension_headers(names: tuple[str, ...]) -> bytes:
     chain = b""
     following = [_NEXT_HEADER[name] for name in names[1:]] + [_UDP]
     for name, number in zip(names, following, strict=False):
-        chain += bytes([number]) + bytes(_EXTENSIONS[name])[1:]
+        chain += bytes([number]) + _EXTENSIONS[name][1:]
     return chain
 
 

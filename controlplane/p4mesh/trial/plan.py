@@ -296,6 +296,7 @@ def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
 
 def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) -> int:
     """Return a mask of the low bits in which ``first`` plus any of the values may differ from it."""
+    added: tuple[int, ...]
     if isinstance(values, Progression):
         added = (0, values.step * (values.count - 1))
     elif isinstance(values, ValueList):
