@@ -38,6 +38,17 @@ class Mesh:
     load_limit_pct: Fraction = Fraction(100)
     """Load above which the pattern itself over-subscribes an output."""
 
+    uplink_lines: Fraction | None = None
+    """Rate of the link between two devices that one leg must cross, in lines; None without one."""
+
+    @property
+    def forwarding_limit_lines(self) -> Fraction:
+        """What the outputs can carry, in lines: the highest forwarding rate of the pattern at any load."""
+        widths = (Fraction(min(len(leg.tx_ports), len(leg.rx_ports))) for leg in self.legs)
+        return sum(
+            (width if self.uplink_lines is None else min(width, self.uplink_lines) for width in widths), Fraction(0)
+        )
+
     @property
     def tx_ports(self) -> tuple[int, ...]:
         """All transmitting ports."""
@@ -126,9 +137,8 @@ PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
 
 def theory(mesh: Mesh, size: int) -> UnitResult:
     """Return the theoretical maximum of the pattern, as plain data."""
-    full = len(mesh.tx_ports) * max_rate_fps(size, mesh.line_rate_bps)
     return {
-        "theoretical_fps": float(full * mesh.load_limit_pct / 100),
+        "theoretical_fps": float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)),
         "load_limit_pct": float(mesh.load_limit_pct),
     }
 

@@ -10,6 +10,8 @@ from p4mesh.methods.rfc2544.back_to_back import BackToBack
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc2889.address_caching import AddressCaching
+from p4mesh.methods.rfc2889.address_learning import AddressLearning
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
@@ -27,6 +29,8 @@ TESTS: tuple[TestMethod, ...] = (
     CongestionControl(),
     ForwardPressure(),
     MaximumForwardingRate(),
+    AddressCaching(),
+    AddressLearning(),
     Broadcast(),
     Throughput(),
     Latency(),

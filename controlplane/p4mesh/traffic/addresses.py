@@ -31,6 +31,16 @@ def group_mac(group: IPv4Address | IPv6Address) -> bytes:
     return b"\x33\x33" + (int(group) & 0xFFFFFFFF).to_bytes(4, "big")
 
 
+def random_offsets(count: int, seed: int = 0) -> tuple[int, ...]:
+    """Return ``count`` different numbers below 2^24, to be added to an address; the same for equal seeds."""
+    offsets: dict[int, None] = {}
+    step = 0
+    while len(offsets) < count:
+        offsets.setdefault(_splitmix64((seed << 40) ^ step) & 0xFFFFFF)
+        step += 1
+    return tuple(offsets)
+
+
 def station_ipv4(port: int, host: int = 2, *, output_half: bool = False) -> IPv4Address:
     """Return the host on the subnet of ``port``: 198.18.0.0/16 for inputs, 198.19.0.0/16 for outputs.
 

@@ -80,8 +80,8 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
     noted = [shared.duration_deviation(parameters, sizes, mesh.line_rate_bps)]
     if mesh.load_limit_pct < 100:
         noted.append(
-            f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port; "
-            "the theoretical maximum is that of this load."
+            f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
+            "no device has a higher throughput."
         )
     noted.append("One address per port; duplex mode full.")
     return tuple(text for text in noted if text)

@@ -36,9 +36,9 @@ class MultipleDevices(MeshTest):
                 f"{self.name} needs a link between the two devices, topology '{bed.topology}' has none",
                 hint="add a link from a port of one device to a port of the other",
             )
-        limit = min(Fraction(100), Fraction(100 * bed.uplink_rate_bps, len(first) * rate))
+        uplink = Fraction(bed.uplink_rate_bps, rate)
         legs = (Leg(PatternKind.ROTATE, first, second), Leg(PatternKind.ROTATE, second, first))
-        return Mesh(legs, rate, limit)
+        return Mesh(legs, rate, min(Fraction(100), 100 * uplink / len(first)), uplink)
 
 
 def _groups(test: str, bed: TestBed) -> tuple[tuple[int, ...], tuple[int, ...]]:
