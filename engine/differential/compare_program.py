@@ -33,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--p4v", choices=("14", "16"), default="16", help="version of the language")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--simple-switch", metavar="PATH")
     options = parser.parse_args()
@@ -43,7 +44,7 @@ def main() -> int:
     failed = 0
     with tempfile.TemporaryDirectory(prefix="p4mesh-compare-") as directory:
         for source in options.programs:
-            outcome, details = compare(source, Path(directory), executable, options.seed, options.frames)
+            outcome, details = compare(source, Path(directory), executable, options)
             failed += outcome in ("DIFFERENT", "engine")
             print(f"{outcome:12} {source.stem}", flush=True)
             if details:
@@ -51,16 +52,16 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def compare(source: Path, directory: Path, executable: str, seed: int, frames: int) -> tuple[str, str]:
+def compare(source: Path, directory: Path, executable: str, options: argparse.Namespace) -> tuple[str, str]:
     """Return the outcome of one program, and details of a failure."""
     program = CompiledProgram(source.stem, directory / f"{source.stem}.json", directory / f"{source.stem}.txtpb")
     done = subprocess.run(
-        [COMPILER, "--p4v", "16", "-o", program.json_path, "--p4runtime-files", program.p4info_path, source],
+        [COMPILER, "--p4v", options.p4v, "-o", program.json_path, "--p4runtime-files", program.p4info_path, source],
         capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode or not program.json_path.exists():
         return "no-compile", ""
-    scenario = any_scenario(program, seed, frames)
+    scenario = any_scenario(program, options.seed, options.frames)
     try:
         expected = run_scenario(scenario, program, Bmv2Switch(executable))
         again = run_scenario(scenario, program, Bmv2Switch(executable))

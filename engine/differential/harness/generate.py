@@ -39,11 +39,19 @@ class Generator:
     # Frames
 
     def frames(
-        self, count: int, layout: str, *, ports: Sequence[int] = PORTS, cut: int = _CUT, **pools: Sequence[int]
+        self,
+        count: int,
+        layout: str,
+        pools: Pools | None = None,
+        *,
+        ports: Sequence[int] = PORTS,
+        cut: int = _CUT,
+        **named: Sequence[int],
     ) -> None:
-        """Add frames of a layout; one in ``cut`` is cut short (0: none)."""
+        """Add frames of a layout; one in ``cut`` is cut short (0: none). Pools come by name or together."""
+        known = {**(pools or {}), **named}
         for _ in range(count):
-            self.scenario.steps.append(Frame(self.rng.choice(ports), self._data(layout, pools, cut)))
+            self.scenario.steps.append(Frame(self.rng.choice(ports), self._data(layout, known, cut)))
 
     def packet_outs(
         self, count: int, layout: str, metadata: Mapping[str, Sequence[int]], **pools: Sequence[int]

@@ -59,10 +59,10 @@ def _router(generator: Generator) -> None:
         tags = generator.rng.choice([0, 0, 1, 1, 2, 3])
         layout = "48@macs 48 " + "".join(f"16{{0x8100}} {vlan}" for _ in range(tags))
         if generator.rng.random() < 0.7:
-            generator.frames(1, layout + "16{0x0800} " + ipv4, **pools)
+            generator.frames(1, layout + "16{0x0800} " + ipv4, pools)
             _repair_checksum(generator, 14 + 4 * tags)
         else:
-            generator.frames(1, layout + "16{0x0806,0x86dd} *0-40", **pools)
+            generator.frames(1, layout + "16{0x0806,0x86dd} *0-40", pools)
 
 
 def _repair_checksum(generator: Generator, start: int) -> None:

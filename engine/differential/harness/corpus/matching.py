@@ -20,7 +20,7 @@ def _exact(generator: Generator) -> None:
     )
     pools = {"a": a, "b": b, "c": c, "macs": macs, "extra": extra}
     for _ in range(2):
-        generator.frames(55, "8{0-5} 16@a 5@b 3@c 48@macs 16@extra *0-6", **pools)
+        generator.frames(55, "8{0-5} 16@a 5@b 3@c 48@macs 16@extra *0-6", pools)
         generator.churn(10, {"port": _OUT})
         generator.set_default("one")
         generator.set_default("maybe")
