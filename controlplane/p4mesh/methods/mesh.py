@@ -44,10 +44,10 @@ class Mesh:
     @property
     def forwarding_limit_lines(self) -> Fraction:
         """What the outputs can carry, in lines: the highest forwarding rate of the pattern at any load."""
-        widths = (Fraction(min(len(leg.tx_ports), len(leg.rx_ports))) for leg in self.legs)
-        return sum(
-            (width if self.uplink_lines is None else min(width, self.uplink_lines) for width in widths), Fraction(0)
-        )
+        widths = [Fraction(min(len(leg.tx_ports), len(leg.rx_ports))) for leg in self.legs]
+        if self.uplink_lines is not None:
+            widths = [min(width, self.uplink_lines) for width in widths]
+        return sum(widths, Fraction(0))
 
     @property
     def tx_ports(self) -> tuple[int, ...]:

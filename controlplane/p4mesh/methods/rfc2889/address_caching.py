@@ -100,9 +100,7 @@ class AddressCaching(TestMethod):
             ),
             (),
             tuple(f"{row['frame_size_bytes']} B, {row['addresses']} addresses: {row['reason']}" for row in untrusted),
-            (
-                "The device's own addresses and those of the tester take entries too: capacity is that of test addresses.",
-            ),
+            ("Addresses of the device and of the tester's ports take entries too; they are not counted.",),
         )
 
 
