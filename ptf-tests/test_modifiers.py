@@ -9,7 +9,7 @@ from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
 
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Progression, PseudoRandom, ValueList
-from p4mesh.trial.plan import station
+from p4mesh.trial.stations import station
 
 
 class ModifierTest(StreamTest):

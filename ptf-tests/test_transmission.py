@@ -14,7 +14,7 @@ from streams import PORTS, StreamTest, signature_of, stream
 
 from p4mesh.traffic.stream import Burst, FrameTemplate, PatternKind
 from p4mesh.trial.frames import seed_payload
-from p4mesh.trial.plan import station
+from p4mesh.trial.stations import station
 
 
 class WithoutStreamEntrySeedsEnd(TesterTest):

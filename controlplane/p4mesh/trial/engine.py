@@ -16,9 +16,10 @@ from p4mesh.trial.classify import Readings, ReasonCounts, classify
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import learning_frame, seed_payload
 from p4mesh.trial.pacing import LoopUse, loop_use
-from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan, station
+from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan
 from p4mesh.trial.result import StreamPacing, TrialResult
 from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.stations import station
 from p4mesh.trial.verification import verification_streams
 
 _LAST_RUN = 255

@@ -5,8 +5,9 @@ from __future__ import annotations
 from p4mesh.p4runtime import Entity, Schema
 from p4mesh.target.contract import Contract
 from p4mesh.traffic.stream import Progression, Stream, ValueList
-from p4mesh.trial.plan import Plan, Station, StreamPlan, Transmitter
-from p4mesh.trial.plan import station as station_of
+from p4mesh.trial.plan import Plan, StreamPlan, Transmitter
+from p4mesh.trial.stations import Station
+from p4mesh.trial.stations import station as station_of
 
 EntryKey = tuple[object, ...]
 """What an entry is for, beginning with a word such as ``stream``; equal keys mean the same match."""

@@ -9,39 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.traffic.stream import (
-    MAX_MODIFIERS,
-    ModifiedField,
-    PatternKind,
-    Progression,
-    PseudoRandom,
-    Stream,
-    ValueList,
-)
+from p4mesh.traffic.stream import MAX_MODIFIERS, PatternKind, Stream, ValueList
 from p4mesh.trial.histogram import HistogramRule, prefixes
 from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed_counts, slot_rate_fps
+from p4mesh.trial.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
 
-FULL_MASK = (1 << 48) - 1
 _FLOW_BITS = 24
-TO_MANY = (PatternKind.BROADCAST, PatternKind.MULTICAST)
-"""Patterns whose frames are expected on several ports."""
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
-
-
-@dataclass(frozen=True)
-class Station:
-    """A test address: its owner port and its addresses of every layer."""
-
-    port: int
-    mac: bytes
-    ipv4: IPv4Address
-    ipv6: IPv6Address
 
 
 @dataclass(frozen=True)
@@ -96,16 +74,6 @@ class StreamPlan:
 
 
 @dataclass(frozen=True)
-class Receiver:
-    """Destinations that a port owns: all addresses that agree with ``mac`` under ``mask``."""
-
-    port: int
-    mac: bytes
-    flow_offset: int
-    mask: int = FULL_MASK
-
-
-@dataclass(frozen=True)
 class Plan:
     """Everything that the streams of a trial need in the data plane."""
 
@@ -142,22 +110,12 @@ class Limits:
     target: str
 
 
-def station(port: int) -> Station:
-    """Return the one test address of a port."""
-    return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
-
-
-def _destination(stream: Stream, port: int) -> Station:
-    usual = station(port)
-    return replace(usual, mac=stream.destination_mac) if stream.destination_mac else usual
-
-
 def make_plan(
     streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, histograms: bool = False
 ) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them."""
     _require(len(streams), limits.streams, "streams", limits)
-    shared_ports = _shared_receivers(streams)
+    shared_ports = shared_ports_of(streams)
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
     flows: list[Flow] = []
@@ -197,7 +155,7 @@ def make_plan(
     _require(len(flows), limits.flows, "flows", limits)
     _require(len(destinations), limits.destinations, "destination places", limits)
     _require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
-    receivers = _receivers(streams, shared_ports)
+    receivers = receivers_of(streams, shared_ports)
     _require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
@@ -255,60 +213,6 @@ def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: 
     ]
 
 
-def _shared_receivers(streams: Sequence[Stream]) -> tuple[int, ...]:
-    """Return the ports that receive frames addressed to many, in one order for all streams."""
-    ports = {port for stream in streams if stream.pattern in TO_MANY for port in (*stream.rx_ports, *stream.tx_ports)}
-    return tuple(sorted(ports))
-
-
-def _receivers(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
-    receivers = {
-        _receiver(stream, port) for stream in streams if stream.pattern not in TO_MANY for port in stream.rx_ports
-    }
-    ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    groups = {_group_receiver(stream) for stream in streams if stream.pattern in TO_MANY}
-    shared = [
-        Receiver(port, mac, place, mask) for mac, mask in sorted(groups) for place, port in enumerate(shared_ports)
-    ]
-    return (*ordered, *shared)
-
-
-def _receiver(stream: Stream, port: int) -> Receiver:
-    """Return what ``port`` owns: its address, and all that modifiers of the stream make of it."""
-    mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
-    return Receiver(port, mac, 0, mask)
-
-
-def _group_receiver(stream: Stream) -> tuple[bytes, int]:
-    return _owned(stream, _group_station(stream).mac)
-
-
-def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
-    """Return (value, mask) of ``mac`` and of all addresses that the stream's modifiers make of it."""
-    first = int.from_bytes(mac, "big")
-    changed = 0
-    for modifier in stream.modifiers:
-        if modifier.field is ModifiedField.ETHERNET_DST:
-            changed |= _bits_changed(first, modifier.values)
-    mask = FULL_MASK & ~changed
-    return (first & mask).to_bytes(6, "big"), mask
-
-
-def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) -> int:
-    """Return a mask of the low bits in which ``first`` plus any of the values may differ from it."""
-    added: tuple[int, ...]
-    if isinstance(values, Progression):
-        added = (0, values.step * (values.count - 1))
-    elif isinstance(values, ValueList):
-        added = values.values
-    else:
-        added = (0, values.mask)
-    different = 0
-    for value in added:
-        different |= first ^ ((first + value) & FULL_MASK)
-    return (1 << different.bit_length()) - 1
-
-
 def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -> list[StreamPlan]:
     """Tell every transmitter how long frames of the other streams of its port may hold it up."""
     wire_ps = {
@@ -342,32 +246,12 @@ def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int,
 
 def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]) -> int:
     """Return where the stream's destination list begins; equal lists are kept once."""
-    to_many = stream.pattern in TO_MANY
-    stations = [_group_station(stream)] if to_many else [_destination(stream, port) for port in stream.rx_ports]
+    stations = destinations_of(stream)
     key = (stream.template.ip_version, *stations)
     if key not in bases:
         bases[key] = len(destinations)
         destinations.extend((stream, station) for station in stations)
     return bases[key]
-
-
-def _group_station(stream: Stream) -> Station:
-    """Return the address of a broadcast or of a multicast group."""
-    if stream.pattern is PatternKind.BROADCAST:
-        return Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
-    try:
-        group = ip_address(stream.multicast_group)
-        mac = group_mac(group)
-    except ValueError as error:
-        raise ParameterError(f"stream '{stream.name}': {error}", hint="use a group such as 225.1.1.1") from None
-    if group.version != (stream.template.ip_version or group.version):
-        raise ParameterError(
-            f"stream '{stream.name}': group {group} does not fit IPv{stream.template.ip_version} frames",
-            hint="give an address of the same IP version",
-        )
-    if isinstance(group, IPv4Address):
-        return Station(0, mac, group, IPv6Address("ff02::1"))
-    return Station(0, mac, IPv4Address("224.0.0.1"), group)
 
 
 def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
@@ -430,9 +314,3 @@ def _require(wanted: int, available: int, what: str, limits: Limits) -> None:
             f"not supported on {limits.target}: the trial needs {wanted} {what}, the program has {available}",
             hint="use fewer streams or ports (p4src/include/sizes.p4)",
         )
-
-
-def _ipv4(port: int) -> IPv4Address:
-    if port <= 255:
-        return station_ipv4(port)
-    return IPv4Address(int(IPv4Address("198.19.0.0")) + (port << 2) + 2)
