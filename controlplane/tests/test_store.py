@@ -11,12 +11,26 @@ from fakes import FakeMeasurer
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory, StoredTrial, Timing, read_run
-from p4mesh.traffic.stream import Burst, PatternKind, Stream
+from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, PatternKind, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 CONFIG = {"test": "t", "sizes": [64]}
-STREAM = Stream("s", 64, Fraction(10, 3), 7, PatternKind.FULL_MESH, (1, 2), (1, 2), burst=Burst(3))
+STREAM = Stream(
+    "s",
+    64,
+    Fraction(10, 3),
+    7,
+    PatternKind.FULL_MESH,
+    (1, 2),
+    (1, 2),
+    burst=Burst(3),
+    modifiers=(
+        FieldModifier(ModifiedField.ETHERNET_SRC, Progression(9, -2)),
+        FieldModifier(ModifiedField.UDP_DST, ValueList((3, 1))),
+    ),
+    source_mac=bytes.fromhex("02f4bc010001"),
+)
 SPEC = TrialSpec("one", (STREAM,), 10**6)
 
 

@@ -1,4 +1,4 @@
-"""Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values."""
+"""Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values, bytes in hex."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def encode(value: Any) -> Any:
         return {item.name: encode(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, dict):
@@ -45,14 +47,15 @@ def _decode(kind: Any, data: Any) -> Any:
     if origin in (Union, types.UnionType):
         if data is None:
             return None
-        (inner,) = [item for item in get_args(kind) if item is not type(None)]
-        return _decode(inner, data)
+        return _decode(_member(kind, data), data)
     if origin is tuple:
         return tuple(_decode(get_args(kind)[0], item) for item in data)
     if origin is dict:
         return dict(data)
     if kind is Fraction:
         return Fraction(data)
+    if kind is bytes:
+        return bytes.fromhex(data)
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
         unknown = set(data) - set(hints)
@@ -66,6 +69,17 @@ def _decode(kind: Any, data: Any) -> Any:
     if isinstance(kind, type) and not isinstance(data, kind):
         raise ValueError(f"{data!r} is not {kind.__name__}")
     return data
+
+
+def _member(union: Any, data: Any) -> Any:
+    """Return the type of a union that ``data`` was made from: the only one, or the one with these fields."""
+    members = [item for item in get_args(union) if item is not type(None)]
+    if len(members) == 1:
+        return members[0]
+    for member in members:
+        if is_dataclass(member) and isinstance(data, dict) and set(_hints(cast(type, member))) == set(data):
+            return member
+    raise ValueError(f"{data!r} is none of {', '.join(member.__name__ for member in members)}")
 
 
 @cache
