@@ -24,5 +24,6 @@ def header_text(column: Column) -> str:
 
 
 def is_numeric(column: Column, values: list[Cell]) -> bool:
-    """Whether the column holds a number, so that it is aligned to the right."""
-    return any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    """Whether the column holds a number or nothing, so that it is aligned to the right."""
+    present = [value for value in values if value is not None]
+    return not present or any(isinstance(value, int | float) and not isinstance(value, bool) for value in present)

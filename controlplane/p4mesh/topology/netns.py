@@ -6,8 +6,13 @@ queues, line rates) is left out; the numbers of such a run belong to the Linux b
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 
 from p4mesh.errors import TargetError, UnsupportedError
@@ -15,6 +20,7 @@ from p4mesh.topology.model import TESTER, PortRef, Topology
 
 _BRIDGED = "ethernet_switch"
 _MTU_BYTES = 9500
+_CLONE_NEWNET = 0x40000000
 
 
 class NetnsNetwork:
@@ -49,6 +55,24 @@ class NetnsNetwork:
     def command(self, *arguments: str) -> list[str]:
         """Return the command line that runs ``arguments`` inside the namespace."""
         return ["ip", "netns", "exec", self.namespace, *arguments]
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Let the calling thread be in the namespace, so that sockets made meanwhile belong to it."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with Path("/proc/thread-self/ns/net").open() as home, Path(f"/run/netns/{self.namespace}").open() as away:
+            self._set_namespace(libc, away.fileno())
+            try:
+                yield
+            finally:
+                self._set_namespace(libc, home.fileno())
+
+    def _set_namespace(self, libc: ctypes.CDLL, descriptor: int) -> None:
+        if libc.setns(descriptor, _CLONE_NEWNET) != 0:
+            raise TargetError(
+                f"cannot enter network namespace {self.namespace}: {os.strerror(ctypes.get_errno())}",
+                hint="network namespaces need root",
+            )
 
     def interface(self, port: int) -> str:
         """Return the name of a tester port's interface."""
