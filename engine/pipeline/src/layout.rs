@@ -111,6 +111,15 @@ impl HeaderShape {
         (self.fixed_bits / 8) as usize
     }
 
+    /// True if nothing lies above the bits of a part, so that it needs no mask.
+    pub fn is_clean(&self, part: &Part) -> bool {
+        self.pieces.iter().any(|piece| {
+            piece.offset == part.offset
+                && !piece.signed
+                && u32::from(part.right) + part.mask.count_ones() == u32::from(piece.bits)
+        })
+    }
+
     pub fn field(&self, name: &str) -> Option<&FieldShape> {
         self.fields.iter().find(|field| field.name == name)
     }

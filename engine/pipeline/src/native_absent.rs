@@ -3,8 +3,9 @@
 use crate::ir::Pc;
 use crate::layout::Layout;
 use crate::machine::{Outcome, State};
-use crate::program::Code;
+use crate::program::{Code, Program};
 use crate::steps::Context;
+use crate::wire::Regs;
 
 pub(crate) struct Views;
 
@@ -20,6 +21,10 @@ pub(crate) enum NativeCode {}
 impl NativeCode {
     pub fn compile(_: &Code, _: &Layout, _: impl Iterator<Item = u32>) -> Option<NativeCode> {
         None
+    }
+
+    pub fn emit(&self, _: &Program, _: &mut Regs, _: &mut Vec<u8>) -> Option<usize> {
+        match *self {}
     }
 
     pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Outcome {

@@ -450,21 +450,31 @@ impl Engine {
         }
     }
 
-    /// Writes the valid headers in front of the payload.
-    fn deparse(&mut self, program: &Program, shared: Arc<Snapshot>, out: &mut Outputs) -> Frame {
-        let (layout, code) = (&program.layout, &program.code);
-        let regs = &self.regs;
-        let headers = &mut self.headers;
-        headers.clear();
-        for &header in &code.deparse_order {
-            let place = &layout.headers[header as usize];
-            if regs[place.base as usize] != 0 {
-                wire::write(&layout.shapes[place.shape], place.base, regs, headers);
+    /// Writes the valid headers to the start of `self.headers`; gives their length.
+    fn write_headers(&mut self, program: &Program) -> usize {
+        let native = program.native.as_ref().filter(|_| self.execution == Execution::Native);
+        if let Some(length) =
+            native.and_then(|native| native.emit(program, &mut self.regs, &mut self.headers))
+        {
+            return length;
+        }
+        self.headers.clear();
+        for &header in &program.code.deparse_order {
+            let place = &program.layout.headers[header as usize];
+            if self.regs[place.base as usize] != 0 {
+                wire::write(&program.layout.shapes[place.shape], place.base, &self.regs, &mut self.headers);
             }
         }
+        self.headers.len()
+    }
+
+    /// Writes the valid headers in front of the payload.
+    fn deparse(&mut self, program: &Program, shared: Arc<Snapshot>, out: &mut Outputs) -> Frame {
+        let length = self.write_headers(program);
+        let headers = &self.headers[..length];
         let payload = shared.payload;
         let mut shared = shared;
-        if headers.len() == payload {
+        if length == payload {
             // The last holder of the packet changes its headers in place.
             if let Some(snapshot) = Arc::get_mut(&mut shared) {
                 let mut frame = std::mem::take(&mut snapshot.frame);

@@ -254,7 +254,7 @@ impl Context<'_> {
     }
 
     /// Looks up a table and prepares its action; gives where to go and where that returns to.
-    fn apply(&mut self, index: u16) -> Flow {
+    pub fn apply(&mut self, index: u16) -> Flow {
         let Context { program, regs, state, now_ps, .. } = self;
         let code = &program.code;
         let plan = &code.tables[index as usize];

@@ -46,6 +46,8 @@ struct Frame {
     packet: *const u8,
     length: usize,
     cursor: usize,
+    /// Where the next byte of a header goes.
+    out: *mut u8,
     // Beyond this point only the host reads.
     program: *const Program,
     base: usize,
@@ -66,6 +68,7 @@ impl Offsets {
     const PACKET: u8 = std::mem::offset_of!(Frame, packet) as u8;
     const LENGTH: u8 = std::mem::offset_of!(Frame, length) as u8;
     const CURSOR: u8 = std::mem::offset_of!(Frame, cursor) as u8;
+    const OUT: u8 = std::mem::offset_of!(Frame, out) as u8;
 }
 
 /// Arrays of a switch as the code sees them.
@@ -89,6 +92,10 @@ pub(crate) struct NativeCode {
     memory: Mmap,
     /// Offset of every instruction.
     offsets: Vec<u32>,
+    /// Offset of the code that writes headers.
+    emit: Option<u32>,
+    /// Room that it needs, 8 bytes more than all headers together.
+    emit_bytes: usize,
 }
 
 impl NativeCode {
@@ -99,11 +106,19 @@ impl NativeCode {
         register_bits: impl Iterator<Item = u32>,
     ) -> Option<NativeCode> {
         let limbs: Vec<usize> = register_bits.map(limbs_for).collect();
-        let step = step as extern "sysv64" fn(*mut Frame, u32) -> usize;
-        let translation = translate::translate(code, layout, &limbs, step as usize as u64)?;
+        type HostFunction = extern "sysv64" fn(*mut Frame, u32) -> usize;
+        let address = |function: HostFunction| function as usize as u64;
+        let host = translate::Host { step: address(step), table: address(table) };
+        let translation = translate::translate(code, layout, &limbs, host)?;
         let mut memory = MmapMut::map_anon(translation.bytes.len()).ok()?;
         memory.copy_from_slice(&translation.bytes);
-        Some(NativeCode { memory: memory.make_exec().ok()?, offsets: translation.offsets })
+        let header_bytes = code.deparse_order.iter().map(|&header| layout.shape_of(header).fixed_bytes());
+        Some(NativeCode {
+            memory: memory.make_exec().ok()?,
+            offsets: translation.offsets,
+            emit: translation.emit,
+            emit_bytes: header_bytes.sum::<usize>() + 8,
+        })
     }
 
     /// Runs from `entry` to the end of that part of the program.
@@ -117,6 +132,7 @@ impl NativeCode {
             packet: packet.as_ptr(),
             length: packet.len(),
             cursor,
+            out: std::ptr::null_mut(),
             program: context.program,
             base,
             offsets: &self.offsets[..],
@@ -125,12 +141,8 @@ impl NativeCode {
             now_ps: context.now_ps,
             variable_bits: context.variable_bits,
         };
-        let target = base + self.offsets.get(entry as usize).copied().unwrap_or(0) as usize;
-        // SAFETY: the memory holds code that `translate` made for this signature; it was made
-        // executable and lives as long as `self`.
-        let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =
-            unsafe { std::mem::transmute(self.memory.as_ptr()) };
-        let status = code(frame.regs, &mut frame, target);
+        let target = self.offsets.get(entry as usize).copied().unwrap_or(0);
+        let status = self.enter(&mut frame, target);
         context.wire.cursor = frame.cursor;
         context.variable_bits = frame.variable_bits;
         if status == STATUS_RUNAWAY {
@@ -141,34 +153,88 @@ impl NativeCode {
     }
 }
 
+impl NativeCode {
+    /// Writes the valid headers to the start of `out`, which grows as needed, and gives their
+    /// length; `None` where this is left to the host.
+    pub fn emit(&self, program: &Program, regs: &mut Regs, out: &mut Vec<u8>) -> Option<usize> {
+        let target = self.emit?;
+        if out.len() < self.emit_bytes {
+            out.resize(self.emit_bytes, 0);
+        }
+        let start = out.as_mut_ptr();
+        let mut frame = Frame {
+            registers: std::ptr::null(),
+            counters: std::ptr::null(),
+            return_to: 0,
+            packet: std::ptr::null(),
+            length: 0,
+            cursor: 0,
+            out: start,
+            program,
+            base: 0,
+            offsets: &[],
+            regs,
+            state: std::ptr::null_mut(),
+            now_ps: 0,
+            variable_bits: 0,
+        };
+        self.enter(&mut frame, target);
+        Some(frame.out as usize - start as usize)
+    }
+
+    /// Runs the code at `target` until it ends.
+    fn enter(&self, frame: &mut Frame, target: u32) -> u32 {
+        // SAFETY: the memory holds code that `translate` made for this signature; it was made
+        // executable and lives as long as `self`.
+        let code: extern "sysv64" fn(*mut Regs, *mut Frame, usize) -> u32 =
+            unsafe { std::mem::transmute(self.memory.as_ptr()) };
+        code(frame.regs, frame, self.memory.as_ptr() as usize + target as usize)
+    }
+}
+
 /// Executes instruction `pc` for the code. The result is the address where to go on, 0 for the
 /// next instruction; the return address of a call is left in the frame.
 extern "sysv64" fn step(frame: *mut Frame, pc: u32) -> usize {
-    // SAFETY: `NativeCode::run` passes a frame whose pointers it derived from exclusive references
-    // that it does not use while the code runs; the code calls this function only from there.
-    let frame = unsafe { &mut *frame };
-    // SAFETY: as above.
-    let (program, regs, state, packet, offsets) = unsafe {
-        (
-            &*frame.program,
-            &mut *frame.regs,
-            &mut *frame.state,
-            std::slice::from_raw_parts(frame.packet, frame.length),
-            &*frame.offsets,
-        )
+    // SAFETY: only the code calls this, with the frame that `NativeCode::run` gave it.
+    unsafe {
+        with_context(frame, |context| context.program.code.ops.get(pc as usize).map(|op| context.step(op)))
+    }
+}
+
+/// Looks up table `index` for the code, as `step` does for the instruction.
+extern "sysv64" fn table(frame: *mut Frame, index: u32) -> usize {
+    // SAFETY: as in `step`.
+    unsafe { with_context(frame, |context| Some(context.apply(index as u16))) }
+}
+
+/// Makes a context of the frame, and addresses of what `execute` answers.
+///
+/// # Safety
+///
+/// The pointers of the frame come from exclusive references that `NativeCode::run` holds and does
+/// not use while the code runs.
+unsafe fn with_context(frame: *mut Frame, execute: impl FnOnce(&mut Context) -> Option<Flow>) -> usize {
+    // SAFETY: see above.
+    let (frame, mut context) = unsafe {
+        let frame = &mut *frame;
+        let context = Context {
+            program: &*frame.program,
+            regs: &mut *frame.regs,
+            state: &mut *frame.state,
+            wire: Wire {
+                frame: std::slice::from_raw_parts(frame.packet, frame.length),
+                cursor: frame.cursor,
+            },
+            now_ps: frame.now_ps,
+            variable_bits: frame.variable_bits,
+        };
+        (frame, context)
     };
-    let mut context = Context {
-        program,
-        regs,
-        state,
-        wire: Wire { frame: packet, cursor: frame.cursor },
-        now_ps: frame.now_ps,
-        variable_bits: frame.variable_bits,
-    };
-    let Some(op) = program.code.ops.get(pc as usize) else { return 0 };
-    let flow = context.step(op);
+    let flow = execute(&mut context).unwrap_or(Flow::Next);
     frame.cursor = context.wire.cursor;
     frame.variable_bits = context.variable_bits;
+    // SAFETY: see above.
+    let offsets = unsafe { &*frame.offsets };
     let address = |pc: Pc| {
         let end = offsets.last().copied().unwrap_or(0);
         frame.base + offsets.get(pc as usize).copied().unwrap_or(end) as usize

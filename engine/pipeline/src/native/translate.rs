@@ -21,6 +21,8 @@ pub(super) struct Translation {
     pub bytes: Vec<u8>,
     /// Offset of each instruction, and of the end.
     pub offsets: Vec<u32>,
+    /// Offset of the code that writes headers, where it could be made.
+    pub emit: Option<u32>,
 }
 
 struct Translator<'c> {
@@ -30,26 +32,35 @@ struct Translator<'c> {
     labels: Vec<Label>,
     done: Label,
     runaway: Label,
-    step: u64,
+    host: Host,
     register_limbs: &'c [usize],
 }
 
-/// `step` is the address of the host function that executes one instruction.
+/// Addresses of host functions.
+#[derive(Clone, Copy)]
+pub(super) struct Host {
+    /// Executes one instruction.
+    pub step: u64,
+    /// Looks up a table and prepares its action.
+    pub table: u64,
+}
+
 pub(super) fn translate(
     code: &Code,
     layout: &Layout,
     register_limbs: &[usize],
-    step: u64,
+    host: Host,
 ) -> Option<Translation> {
     let mut asm = Assembler::default();
     let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
     let (done, runaway) = (asm.label(), asm.label());
     asm.prologue();
-    let mut translator = Translator { code, layout, asm, labels, done, runaway, step, register_limbs };
+    let mut translator = Translator { code, layout, asm, labels, done, runaway, host, register_limbs };
     for (pc, op) in code.ops.iter().enumerate() {
         translator.asm.bind(translator.labels[pc]);
         translator.op(pc, op);
     }
+    let emit = translator.emit_headers();
     let Translator { mut asm, labels, .. } = translator;
     asm.bind(labels[code.ops.len()]);
     asm.bind(done);
@@ -61,7 +72,8 @@ pub(super) fn translate(
         .map(|&label| asm.offset_of(label).map(|offset| offset as u32))
         .collect::<Option<_>>()?;
     asm.finish()?;
-    Some(Translation { bytes: asm.bytes, offsets })
+    let emit = emit.and_then(|label| asm.offset_of(label)).map(|offset| offset as u32);
+    Some(Translation { bytes: asm.bytes, offsets, emit })
 }
 
 impl Translator<'_> {
@@ -162,7 +174,7 @@ impl Translator<'_> {
 
     /// Lets the host execute instruction `pc`, which may only go on with the next one.
     fn host(&mut self, pc: usize) {
-        self.asm.call(self.step, pc as u32);
+        self.asm.call(self.host.step, pc as u32);
     }
 
     /// Lets the host execute instruction `pc`, which may go elsewhere.
@@ -289,8 +301,8 @@ impl Translator<'_> {
                     _ => self.host_jump(pc),
                 }
             }
-            Op::Table { .. } => {
-                self.host(pc);
+            Op::Table { table } => {
+                self.asm.call(self.host.table, u32::from(table));
                 self.asm.load_return(Offsets::RETURN);
                 self.asm.jump_rax();
             }
@@ -478,6 +490,69 @@ impl Translator<'_> {
         asm.bind(near_end);
         fallback(self);
         self.asm.bind(next);
+    }
+
+    /// Code that writes the valid headers one after the other; rcx is where the next byte goes.
+    fn emit_headers(&mut self) -> Option<Label> {
+        let order = &self.code.deparse_order;
+        let shape_of = |header: u16| self.layout.shape_of(header);
+        let odd = |header: u16| shape_of(header).variable.is_some() || shape_of(header).fixed_bits % 8 != 0;
+        if order.iter().any(|&header| odd(header)) {
+            return None;
+        }
+        let entry = self.asm.label();
+        self.asm.bind(entry);
+        self.asm.load_frame(Reg::Rcx, Offsets::OUT);
+        for &header in order {
+            let base = self.layout.headers[header as usize].base;
+            let shape = self.layout.shape_of(header);
+            let skip = self.asm.label();
+            self.asm.alu_slot_imm(Alu::Cmp, base, 0);
+            self.asm.jump_if(Cond::Equal, skip);
+            let mut at = 0;
+            for chunk in &shape.chunks {
+                for (index, part) in shape.parts[chunk.from as usize..chunk.to as usize].iter().enumerate() {
+                    let reg = if index == 0 { Reg::Rdx } else { Reg::Rax };
+                    self.asm.load(reg, base + part.offset);
+                    if part.right > 0 {
+                        self.asm.shift(Shift::Right, reg, part.right);
+                    }
+                    if !shape.is_clean(part) {
+                        self.emit_mask(reg, part.mask);
+                    }
+                    if part.left > 0 {
+                        self.asm.shift(Shift::Left, reg, part.left);
+                    }
+                    if index > 0 {
+                        self.asm.alu_reg(Alu::Or, Reg::Rdx, Reg::Rax);
+                    }
+                }
+                if chunk.bytes < 8 {
+                    self.asm.shift(Shift::Left, Reg::Rdx, 64 - 8 * chunk.bytes);
+                }
+                self.asm.byte_swap(Reg::Rdx);
+                self.asm.store_at(Reg::Rcx, at, Reg::Rdx);
+                at += i32::from(chunk.bytes);
+            }
+            self.asm.alu_imm(Alu::Add, Reg::Rcx, at);
+            self.asm.bind(skip);
+        }
+        self.asm.store_frame(Offsets::OUT, Reg::Rcx);
+        self.asm.jump(self.done);
+        Some(entry)
+    }
+
+    /// Masks without a scratch register: rcx is in use.
+    fn emit_mask(&mut self, reg: Reg, mask: u64) {
+        let unused = mask.leading_zeros() as u8;
+        match i32::try_from(mask) {
+            Ok(value) => self.asm.alu_imm(Alu::And, reg, value),
+            Err(_) if unused > 0 => {
+                self.asm.shift(Shift::Left, reg, unused);
+                self.asm.shift(Shift::Right, reg, unused);
+            }
+            Err(_) => {}
+        }
     }
 
     /// The header that a constant operand names, if it is a plain one.

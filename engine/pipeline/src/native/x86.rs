@@ -121,6 +121,17 @@ impl Assembler {
         self.frame(reg as u8, offset);
     }
 
+    pub fn store_frame(&mut self, offset: u8, reg: Reg) {
+        self.emit(&[0x48, 0x89]);
+        self.frame(reg as u8, offset);
+    }
+
+    /// `[base + displacement] = reg`
+    pub fn store_at(&mut self, base: Reg, displacement: i32, reg: Reg) {
+        self.emit(&[0x48, 0x89, 0x80 | (reg as u8) << 3 | base as u8]);
+        self.imm32(displacement);
+    }
+
     pub fn alu_frame(&mut self, op: Alu, reg: Reg, offset: u8) {
         self.emit(&[0x48, op as u8]);
         self.frame(reg as u8, offset);
