@@ -30,10 +30,14 @@ def _profile(generator: Generator) -> None:
         generator.churn(4)
 
 
+def _weighted(generator: Generator, members: list[int]) -> dict[int, int]:
+    return {member: generator.rng.choice((1, 1, 2, 3)) for member in members}
+
+
 def _groups(generator: Generator, profile: str, count: int) -> None:
     for group in range(1, count + 1):
         members = generator.rng.sample(range(1, 9), generator.rng.randint(1, 7))
-        generator.insert("group", profile=profile, group=group, members=dict.fromkeys(members, 1), max_size=8)
+        generator.insert("group", profile=profile, group=group, members=_weighted(generator, members), max_size=32)
 
 
 def _selector(generator: Generator) -> None:
@@ -47,11 +51,33 @@ def _selector(generator: Generator) -> None:
     generator.frames(60, layout, keys=keys, cut=0)
     for profile in ("selector16", "selector32"):
         members = generator.rng.sample(range(1, 9), 5)
-        generator.write("MODIFY", "group", profile=profile, group=1, members=dict.fromkeys(members, 1), max_size=8)
+        generator.write("MODIFY", "group", profile=profile, group=1, members=_weighted(generator, members), max_size=32)
     generator.frames(60, layout, keys=keys)
+
+
+def _one_shot(generator: Generator) -> None:
+    """Program the first selector in one shot, with weights; p4runtime allows only one way per selector."""
+    keys = generator.values(6, 16)
+    for key in keys:
+        generator.insert("table_entry", table="ways16", match={"hdr.ops.key": key}, action_set=_action_set(generator))
+    generator.frames(60, "16@keys 32 32 13 3 *0-4", keys=keys)
+    for key in keys[:2]:
+        match = {"hdr.ops.key": key}
+        generator.write("MODIFY", "table_entry", table="ways16", match=match, action_set=_action_set(generator))
+    generator.write("DELETE", "table_entry", table="ways16", match={"hdr.ops.key": keys[2]}, action_set=[])
+    generator.frames(60, "16@keys 32 32 13 3 *0-4", keys=keys)
+
+
+def _action_set(generator: Generator) -> list[list[object]]:
+    actions = [generator.action("ways16", {"port": _OUT}) for _ in range(generator.rng.randint(1, 5))]
+    return [[action["action"], action["params"], generator.rng.randint(1, 3)] for action in actions]
+
+
+def _either(generator: Generator) -> None:
+    (_selector if generator.scenario.name in ("random-0", "random-1") else _one_shot)(generator)
 
 
 RECIPES = {
     "action_profile": Recipe(_profile),
-    "action_selector": Recipe(_selector, scenarios=4),
+    "action_selector": Recipe(_either, scenarios=4),
 }
