@@ -75,7 +75,9 @@ class Bmv2Target(Target):
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""
         if self._process.poll() is not None:
-            raise TargetError(f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}")
+            raise TargetError(
+                f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}"
+            )
         time.sleep(float(duration_ns) / 1e9)
 
     def in_flight(self) -> int:

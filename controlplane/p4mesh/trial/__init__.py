@@ -40,6 +40,17 @@ def open_on_bmv2(topology: Topology) -> Iterator[TrialEngine]:
 
 
 @contextmanager
+def open_live(topology: Topology) -> Iterator[TrialEngine]:
+    """Start the engine on veth interfaces; yields what can measure trials on it."""
+    from p4mesh.target.contract import load_contract
+    from p4mesh.target.live import LiveTarget
+
+    contract = load_contract()
+    with _engine(LiveTarget(topology, contract), contract) as engine:
+        yield engine
+
+
+@contextmanager
 def _engine(target: Target, contract: Contract) -> Iterator[TrialEngine]:
     from p4mesh.p4runtime import Client
     from p4mesh.trial.dataplane import DataPlane

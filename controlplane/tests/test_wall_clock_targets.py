@@ -1,38 +1,42 @@
-"""Target bmv2: an RFC 2889 full-mesh trial of four ports through the same controller code as sim.
+"""Targets live and bmv2: an RFC 2889 full-mesh trial of four ports through the same code as sim.
 
-Runs where simple_switch_grpc is installed and network namespaces can be made; says so otherwise.
+Needs root for network namespaces; bmv2 needs simple_switch_grpc. What is missing is said.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from p4mesh.target.bmv2 import PROGRAM
-from p4mesh.topology import load_topology
+from p4mesh.topology import Topology, load_topology
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_on_bmv2
+from p4mesh.trial import open_live, open_on_bmv2
+from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
 TOPOLOGY = Path(__file__).parents[2] / "topologies" / "bridge-4x10m.yaml"
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+without_bmv2 = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
 
 
-def test_full_mesh_of_four_ports_is_measured_on_simple_switch() -> None:
+@pytest.mark.parametrize("opener", [open_live, pytest.param(open_on_bmv2, marks=without_bmv2)])
+def test_full_mesh_of_four_ports_over_a_linux_bridge(
+    opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
+) -> None:
     ports = (1, 2, 3, 4)
     stream = Stream("mesh", 128, Fraction(500), 500, PatternKind.FULL_MESH, ports, ports)
     learning = Learning(wait_ns=100_000_000)
-    spec = TrialSpec("bmv2", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
-    with open_on_bmv2(load_topology(TOPOLOGY)) as measurer:
+    spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
+    with opener(load_topology(TOPOLOGY)) as measurer:
         # A busy machine makes the switch late; such a trial says so and is measured again.
         results = (measurer.measure(spec) for _ in range(3))
         result = next((found for found in results if found.status is Status.VALID), None)
