@@ -6,7 +6,7 @@ from harness.programs import TESTER, CompiledProgram
 from harness.scenario import Frame, Observation, PacketOut, Scenario, Write
 from harness.switch import Switch
 from harness.tester_times import mask_times
-from p4mesh.p4runtime import MeterConfig, WriteError
+from p4mesh.p4runtime import CounterData, MeterConfig, WriteError
 from p4mesh.p4runtime.stubs import p4r
 
 
@@ -39,6 +39,8 @@ def _write(switch: Switch, step: Write, number: int, seen: Observation) -> None:
     arguments = dict(step.arguments)
     if "config" in arguments:
         arguments["config"] = MeterConfig(**arguments["config"])
+    if "data" in arguments:
+        arguments["data"] = CounterData(**arguments["data"])
     entity = getattr(switch.client.schema, step.method)(**arguments)
     try:
         switch.client.write([(step.kind, entity)])

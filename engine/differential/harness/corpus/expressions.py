@@ -23,6 +23,13 @@ def _control_flow(generator: Generator) -> None:
     generator.frames(20, "8{3} 8@keys 16{0,1,0xff00,0xff01,0xffff}", keys=keys)
 
 
+def _wide(generator: Generator) -> None:
+    numbers = generator.values(6, 256)
+    generator.fill("wide_exact", 4, keys={"hdr.ops.a": numbers})
+    generator.fill("wide_ternary", 8, keys={"hdr.ops.b": numbers})
+    generator.frames(110, "256@numbers 256@numbers 512 8{0-2,63-65,128,129,192,254,255} *0-2", numbers=numbers)
+
+
 RECIPES = {
     "control_flow": Recipe(_control_flow),
     "expr_arithmetic": frames_only("8 8 32 32 64 64 128 128 *0-2"),
@@ -30,5 +37,6 @@ RECIPES = {
     "expr_invalid_header": Recipe(_invalid_header),
     "expr_mixed": frames_only("16 16 32 8 *0-4"),
     "expr_signed": frames_only("8 8 32 32 13 13 6 *0-2"),
+    "expr_wide": Recipe(_wide),
     "expr_widths": frames_only("3 3 13 13 57 57 65 65 129 129 2 *0-2"),
 }

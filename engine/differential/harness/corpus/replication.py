@@ -86,10 +86,22 @@ def _packet_io(generator: Generator) -> None:
     generator.packet_outs(50, "8{0-3} 8 *0-40", metadata)
 
 
+def _egress_state(generator: Generator) -> None:
+    """Groups on one port each: replicas of several ports pass egress in any order."""
+    for group in range(1, 5):
+        instances = generator.rng.sample(range(1, 7), generator.rng.randint(1, 5))
+        port = generator.rng.choice(_OUT)
+        generator.insert("multicast_group", group=group, replicas=[(port, instance) for instance in instances])
+    keys = generator.values(6, 16)
+    generator.fill("rules", 12, keys={"hdr.ops.key": keys, "rid": range(7)})
+    generator.frames(110, "8{0-5} 16@keys *0-20", keys=keys)
+
+
 RECIPES = {
     "clone_e2e": Recipe(_clone),
     "clone_i2e": Recipe(_clone),
     "drop": Recipe(_drop),
+    "egress_state": Recipe(_egress_state),
     "multicast": Recipe(_multicast),
     "packet_io": Recipe(_packet_io),
     "priority": Recipe(_priority),

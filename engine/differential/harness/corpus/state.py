@@ -16,7 +16,15 @@ def _counters(generator: Generator) -> None:
     generator.fill("exacts", 6, keys={"hdr.ops.key": keys})
     generator.fill("routes", 10, keys={"hdr.ops.key": keys}, params={"port": _OUT})
     generator.fill("rules", 6, keys={"hdr.ops.key": keys})
-    generator.frames(110, "8{0-4} 16{0,1,7,15,16,17,0xffff} 32@keys *0-30", keys=keys)
+    layout = "8{0-4} 16{0,1,7,15,16,17,0xffff} 32@keys *0-30"
+    generator.frames(60, layout, keys=keys)
+    for name in ("packets", "octets", "both", "leaving"):
+        data = {"packets": generator.rng.randrange(1000), "bytes": generator.rng.getrandbits(40)}
+        generator.write("MODIFY", "counter", name=name, index=generator.rng.randrange(4), data=data)
+    for entry in generator.entries[::3]:
+        place = {key: entry[key] for key in ("table", "match", "priority") if key in entry}
+        generator.write("MODIFY", "direct_counter", **place, data={"packets": 5, "bytes": 0})
+    generator.frames(50, layout, keys=keys)
 
 
 def _meters(generator: Generator) -> None:
