@@ -68,6 +68,9 @@ format: setup ## format Python and Rust
 	$(BIN)/ruff format controlplane scripts ptf-tests
 	cd engine && cargo fmt
 
+bench: setup ## measure frames/s and the control plane, beside simple_switch_grpc where it is installed
+	cd engine/python && $(CURDIR)/$(BIN)/python -m bench $(ARGS)
+
 p4: setup ## compile the P4 programs (needs p4c)
 	$(BIN)/python scripts/compile_p4.py
 

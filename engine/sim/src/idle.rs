@@ -6,7 +6,7 @@
 //! them, pass by pass until a whole round is the one before shifted by a fixed time, then many
 //! rounds in one step, and stops where the first proof ends or another event comes. What the
 //! passes would have left behind (counters, time stamps in the frames, times of the line) is then
-//! written down. docs/designs/0006-idle-loops.md has the argument why nothing differs.
+//! written down. docs/designs/0004-idle-loops.md has the argument why nothing differs.
 
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@
 //! unknowns (`moving`, `shadow`) and gives the first time at which a decision may differ. What
 //! cannot be followed refuses the pass: a target then executes it, and loses time, not truth.
 //!
-//! See docs/designs/0006-idle-loops.md.
+//! See docs/designs/0004-idle-loops.md.
 
 mod headers;
 mod moving;

@@ -1,0 +1,94 @@
+"""Runs all measurements, prints the comparison, writes runs/bench.json (``python -m bench``).
+
+``python -m bench NAME`` runs one measurement in this process and prints it as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from bench import control_plane, engine_paths, simple_switch
+from bench.report import markdown, text
+
+_ROOT = Path(__file__).parents[3]
+_JSON = _ROOT / "runs" / "bench.json"
+_TABLE = _ROOT / "docs" / "BENCHMARKS.md"
+
+_ONE_CORE: dict[str, Callable[[], dict[str, Any]]] = {
+    "transmit": lambda: engine_paths.transmit(3_000_000),
+    "receive": lambda: engine_paths.receive(500_000),
+    "forward": lambda: engine_paths.forward(500_000),
+    "simulation": lambda: engine_paths.simulation(1_800_000),
+}
+_SIMPLE_SWITCH: dict[str, Callable[[], dict[str, Any]]] = {
+    "transmit": lambda: simple_switch.transmit(8),
+    "receive": lambda: simple_switch.receive(100_000),
+    "forward": lambda: simple_switch.forward(200_000),
+}
+_CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
+    "table_entries": lambda: control_plane.table_entries(100_000),
+    "flow_records": lambda: control_plane.flow_records(65_536),
+    "counters": control_plane.counters,
+    "event_queue": control_plane.event_queue,
+}
+_GROUPS = {"engine": _ONE_CORE, "simple_switch": _SIMPLE_SWITCH, "control": _CONTROL}
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the arguments name, or everything."""
+    if len(arguments) == 1 and "." in arguments[0]:
+        group, name = arguments[0].split(".")
+        if group != "control":
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        print(json.dumps(_GROUPS[group][name]()))
+        return 0
+    write_table = "--write-table" in arguments
+    results: dict[str, Any] = {"machine": _machine(), "engine": {}, "simple_switch": {}, "control": {}}
+    for group, measurements in _GROUPS.items():
+        if group == "simple_switch" and not simple_switch.available():
+            print(f"{simple_switch.PROGRAM} is not installed: no comparison", file=sys.stderr)
+            continue
+        for name in measurements:
+            print(f"measuring {group}.{name} ...", file=sys.stderr)
+            results[group][name] = _in_a_process(f"{group}.{name}")
+    _JSON.parent.mkdir(exist_ok=True)
+    _JSON.write_text(json.dumps(results, indent=2) + "\n")
+    print(text(results))
+    if write_table:
+        _TABLE.write_text(markdown(results))
+    return 0
+
+
+def _in_a_process(name: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench", name]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return {"failed": f"{name} ended with exit code {done.returncode}"}
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _machine() -> dict[str, str]:
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    return {
+        "date": date.today().isoformat(),
+        "processor": models[0].split(":", 1)[1].strip() if models else platform.processor(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "p4mesh": commit.stdout.strip(),
+        "simple_switch_grpc": simple_switch.version() if simple_switch.available() else "not installed",
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

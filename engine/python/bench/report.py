@@ -1,0 +1,97 @@
+"""The results as text for the terminal and as the table of docs/BENCHMARKS.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PATHS = {
+    "transmit": "transmit path: seed pass to 18 copies",
+    "receive": "receive path: classify and measure",
+    "forward": "L3 forwarding program",
+    "simulation": "complete simulation, wrs-18x1g full mesh, 64 bytes, 100 %",
+}
+_FLOOR_RATIO = 20
+_FLOOR_FPS = 500_000
+
+
+def rows(results: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """Return (what, engine, simple_switch, ratio, target) of each measurement."""
+    table = []
+    for name, what in _PATHS.items():
+        engine, reference = _rate(results["engine"].get(name)), _rate(results["simple_switch"].get(name))
+        ratio = engine / reference if engine and reference else 0.0
+        target = f">= {_FLOOR_FPS:,} frames/s" if name == "simulation" else f">= {_FLOOR_RATIO} times"
+        table.append((what, _number(engine), _number(reference), f"{ratio:.1f}" if ratio else "-", target))
+    return table
+
+
+def control_rows(results: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (what, measured, target) of the control plane, the event queue and memory."""
+    control = results["control"]
+    table = []
+    if "entries_per_s" in control.get("table_entries", {}):
+        writes = control["table_entries"]
+        rates = f"{writes['entries_per_s']:,}/s ({writes['entries_per_cpu_s']:,} per CPU second)"
+        table.append(("table entries in batched writes", rates, ">= 100,000/s"))
+    if "seconds" in control.get("flow_records", {}):
+        flows = control["flow_records"]
+        table.append((f"{flows['flows']:,} flows read in band", f"{flows['seconds']:.2f} s", "< 2 s"))
+    if "cells_per_s" in control.get("counters", {}):
+        table.append(("counter cells read", f"{control['counters']['cells_per_s']:,}/s", ">= 1,000,000/s"))
+    for name, cost in control.get("event_queue", {}).items():
+        pending = name.split("_")[3] if name.startswith("ns_per_event_") else name
+        table.append((f"event queue, {pending} pending", f"{cost} ns/event", "< 40 ns"))
+    memory = results["engine"].get("simulation", {}).get("peak_memory_mib")
+    if memory:
+        table.append(("peak memory of the complete simulation, Python included", f"{memory} MiB", "-"))
+    return table
+
+
+def text(results: dict[str, Any]) -> str:
+    """Return the results for people."""
+    lines = [f"{'frames/s on one core':<60} {'engine':>12} {'simple_switch':>14} {'ratio':>7}  target"]
+    lines += [f"{what:<60} {a:>12} {b:>14} {ratio:>7}  {target}" for what, a, b, ratio, target in rows(results)]
+    lines += [f"{what:<60} {measured:>35}  {target}" for what, measured, target in control_rows(results)]
+    return "\n".join(lines)
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Return docs/BENCHMARKS.md."""
+    machine = "\n".join(f"| {name.replace('_', ' ')} | {value} |" for name, value in results["machine"].items())
+    frames = "\n".join(f"| {' | '.join(row)} |" for row in rows(results))
+    control = "\n".join(f"| {' | '.join(row)} |" for row in control_rows(results))
+    return f"""# Benchmarks
+
+Written by `make bench ARGS=--write-table`; `make bench` prints the same table for your machine and
+keeps all numbers in `runs/bench.json`.
+
+| machine | |
+|---|---|
+{machine}
+
+## Frames
+
+Frames per second of processor time on one core; simple_switch_grpc (optimised build) has the same
+JSON, entries and frames in the same run. It runs in its pcap mode, so that neither sockets nor the
+kernel count, and the processor time of all its threads is divided by the frames that it finished.
+
+| what | engine | simple_switch | ratio | target |
+|---|---|---|---|---|
+{frames}
+
+## Control plane
+
+Wall time on all cores, Python client and server in one process.
+
+| what | measured | target |
+|---|---|---|
+{control}
+"""
+
+
+def _rate(result: dict[str, Any] | None) -> int:
+    return int(result.get("frames_per_s", 0)) if result else 0
+
+
+def _number(rate: int) -> str:
+    return f"{rate:,}" if rate else "-"
