@@ -66,3 +66,40 @@ links:
     assert document["links"][1]["delay_ps"] == 250
     assert document["tester"]["ports"][2]["clock_ppb"] == -2500
     assert document["tester"]["ports"][2]["inter_frame_gap_bits"] == 88
+
+
+def test_units_of_rare_options_are_translated_by_their_names() -> None:
+    text = """
+name: options
+tester:
+  ports:
+    - {numbers: 1-2, rate_bps: 1000000000, rx_stamp_offset_ns: -580, pad_to_minimum: false, bad_fcs_interval_ns: 2000}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{numbers: 1-2, rate_bps: 1000000000, honours_pause: true, min_slot_bits: 800}]
+    latency_by_size: [{frame_bytes: 64, time_ns: 1.5}, {frame_bytes: 1518, time_ns: 3}]
+    jitter: {normal: {mean_ns: 10, sigma_ns: 2.5}}
+    broadcast: {service_by_size: [{frame_bytes: 64, time_ns: 1100}], queue_frames: 2}
+    snooping: {membership_s: 260, leave_delay_ns: 5, router_ports: [2]}
+    vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 2, mode: {trunk: {vids: [10, 20]}}}]}
+links:
+  - {from: "tester:1-2", to: "dut:1-2", bit_errors_per_1e15: 1000}
+"""
+    document = engine_config(parse_topology("options.yaml", text), SPECIAL)
+    port = document["tester"]["ports"][0]
+    assert (port["rx_stamp_offset_ps"], port["pad_to_minimum"], port["bad_fcs_interval_ps"]) == (
+        -580_000,
+        False,
+        2_000_000,
+    )
+    (device,) = document["devices"]
+    assert device["ports"][0]["min_slot_bits"] == 800
+    assert device["model"] == {
+        "latency_by_size": [{"wire_bytes": 64, "ps": 1500}, {"wire_bytes": 1518, "ps": 3000}],
+        "jitter": {"normal": {"mean_ps": 10_000, "sigma_ps": 2500}},
+        "broadcast": {"service": [{"wire_bytes": 64, "ps": 1_100_000}], "queue_frames": 2},
+        "snooping": {"membership_ps": 260 * 10**12, "leave_delay_ps": 5000, "router_ports": [2]},
+        "vlans": {"ports": [{"port": 1, "mode": {"access": 10}}, {"port": 2, "mode": {"trunk": {"vids": [10, 20]}}}]},
+    }
+    assert document["links"][0]["bit_errors_per_1e15"] == 1000

@@ -1,7 +1,7 @@
 """Topology to the JSON document of the embedded engine (``engine/sim``, ``NetworkConfig``).
 
-The engine counts picoseconds, gap bits and parts per billion; people write nanoseconds, gap bytes
-and parts per million.
+The engine counts picoseconds, gap bits and parts per billion; people write nanoseconds, seconds,
+gap bytes and parts per million. Units are in the names, so that one rule translates them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from p4mesh.topology.model import TESTER, Device, DevicePort, PortRef, TesterPort, Topology
+from p4mesh.topology.model import TESTER, Device, DevicePort, Link, PortRef, TesterPort, Topology
+
+_PS_PER_S = 10**12
 
 
 @dataclass(frozen=True)
@@ -39,53 +41,51 @@ def engine_config(topology: Topology, special: SpecialPorts) -> dict[str, Any]:
             "timestamp_tick_ps": topology.clock_tick_ps,
         },
         "devices": [_device(device) for device in topology.devices],
-        "links": [
-            {"a": _end(link.ends[0]), "b": _end(link.ends[1]), "delay_ps": _ps(link.latency_ns)}
-            for link in topology.links
-        ],
+        "links": [_link(link) for link in topology.links],
     }
 
 
 def _device(device: Device) -> dict[str, Any]:
+    model = dict(device.model)
+    look_ahead_bytes = model.pop("look_ahead_bytes", None)
+    if look_ahead_bytes is not None:
+        model["forwarding"] = {"cut_through": {"lookahead_bytes": look_ahead_bytes}}
     return {
         "name": device.name,
         "device": device.device,
         "ports": [{**_line(port), "queue_frames": port.queue_frames} for port in device.ports],
-        "model": _ethernet_switch(device.model),
+        "model": _translated(model),
     }
 
 
-def _ethernet_switch(model: dict[str, Any]) -> dict[str, Any]:
-    translated: dict[str, Any] = {
-        key: model[key] for key in ("learning", "loss_ppb", "min_frame_bytes", "max_frame_bytes") if key in model
-    }
-    if model.get("forwarding") == "cut_through":
-        translated["forwarding"] = {"cut_through": {"lookahead_bytes": model["look_ahead_bytes"]}}
-    if "latency_ns" in model:
-        translated["latency_ps"] = _ps(model["latency_ns"])
-    if "mac_table" in model:
-        translated["mac_table"] = _mac_table(model["mac_table"])
-    if "lookup" in model:
-        lookup = dict(model["lookup"])
-        translated["lookup"] = {"rate_fps": lookup.pop("capacity_fps"), **lookup}
-    if "broadcast" in model:
-        translated["broadcast"] = _broadcast(model["broadcast"])
-    return translated
+_NAMES = {
+    "entries": "size",
+    "capacity_fps": "rate_fps",
+    "service_min_ns": "min_ps",
+    "service_base_ns": "base_ps",
+    "service_per_byte_ns": "byte_ps",
+    "service_by_size": "service",
+    "frame_bytes": "wire_bytes",
+    "time_ns": "ps",
+}
+"""Names that differ by more than their unit."""
 
 
-def _mac_table(model: dict[str, Any]) -> dict[str, Any]:
-    translated = {"size": model["entries"]}
-    if "ways" in model:
-        translated["ways"] = model["ways"]
-    if "aging_s" in model:
-        translated["aging_ps"] = _exact(model["aging_s"], 10**12)
-    return translated
-
-
-def _broadcast(model: dict[str, Any]) -> dict[str, Any]:
-    names = {"service_min_ns": "min_ps", "service_base_ns": "base_ps", "service_per_byte_ns": "byte_ps"}
-    translated = {names[key]: _ps(value) for key, value in model.items() if key in names}
-    return {**translated, **{key: value for key, value in model.items() if key not in names}}
+def _translated(value: Any) -> Any:
+    """Return YAML data for the engine: ``*_ns`` and ``*_s`` become ``*_ps``, some names differ."""
+    if isinstance(value, list):
+        return [_translated(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    result: dict[str, Any] = {}
+    for key, item in value.items():
+        if key.endswith("_ns"):
+            result[_NAMES.get(key, f"{key[:-3]}_ps")] = _ps(item)
+        elif key.endswith("_s"):
+            result[f"{key[:-2]}_ps"] = _exact(item, _PS_PER_S)
+        else:
+            result[_NAMES.get(key, key)] = _translated(item)
+    return result
 
 
 def _line(port: TesterPort | DevicePort) -> dict[str, Any]:
@@ -94,7 +94,13 @@ def _line(port: TesterPort | DevicePort) -> dict[str, Any]:
         "rate_bps": port.rate_bps,
         "inter_frame_gap_bits": 8 * port.ifg_bytes,
         "clock_ppb": _exact(port.clock_offset_ppm, 1000),
+        **_translated(port.options),
     }
+
+
+def _link(link: Link) -> dict[str, Any]:
+    errors = {"bit_errors_per_1e15": link.bit_errors_per_1e15} if link.bit_errors_per_1e15 else {}
+    return {"a": _end(link.ends[0]), "b": _end(link.ends[1]), "delay_ps": _ps(link.latency_ns), **errors}
 
 
 def _end(end: PortRef) -> dict[str, Any]:

@@ -13,6 +13,10 @@ from p4mesh.topology.yaml_source import YamlSource
 
 DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
+DEFAULT_IFG_BYTES = 12
+DEFAULT_QUEUE_FRAMES = 1024
+_TESTER_PORT_KEYS = ("numbers", "name", "rate_bps", "ifg_bytes", "clock_offset_ppm")
+_DEVICE_PORT_KEYS = ("numbers", "rate_bps", "ifg_bytes", "queue_frames", "clock_offset_ppm")
 _DEVICE_OWN_KEYS = ("name", "device", "ports")
 
 
@@ -38,10 +42,11 @@ def parse_topology(name: str, text: str) -> Topology:
     ports = tuple(
         TesterPort(
             number,
-            f"{group['name']}{number}" if "name" in group else f"p{number}",
+            f"{group.get('name', 'p')}{number}",
             group["rate_bps"],
-            group.get("ifg_bytes", 12),
+            group.get("ifg_bytes", DEFAULT_IFG_BYTES),
             float(group.get("clock_offset_ppm", 0)),
+            {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"])
     )
@@ -74,9 +79,10 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
         DevicePort(
             number,
             group["rate_bps"],
-            group.get("ifg_bytes", 12),
-            group.get("queue_frames", 1024),
+            group.get("ifg_bytes", DEFAULT_IFG_BYTES),
+            group.get("queue_frames", DEFAULT_QUEUE_FRAMES),
             float(group.get("clock_offset_ppm", 0)),
+            {key: value for key, value in group.items() if key not in _DEVICE_PORT_KEYS},
         )
         for number, group in _expand(source, (*path, "ports"), node["ports"])
     )
@@ -145,7 +151,8 @@ def _links(
                     f"{source.where(path)}: {left} runs at {rate} bit/s, {right} at {other} bit/s",
                     hint="both ends of a link need the same rate_bps",
                 )
-            links.append(Link((left, right), float(group.get("latency_ns", 0))))
+            latency_ns, bit_errors = float(group.get("latency_ns", 0)), group.get("bit_errors_per_1e15", 0)
+            links.append(Link((left, right), latency_ns, bit_errors))
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
     if loose:
         raise TopologyError(

@@ -18,6 +18,8 @@ class TesterPort:
     rate_bps: int
     ifg_bytes: int = 12
     clock_offset_ppm: float = 0.0
+    options: dict[str, Any] = field(default_factory=dict)
+    """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class DevicePort:
     ifg_bytes: int = 12
     queue_frames: int = 1024
     clock_offset_ppm: float = 0.0
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Link:
 
     ends: tuple[PortRef, PortRef]
     latency_ns: float = 0.0
+    bit_errors_per_1e15: int = 0
 
 
 @dataclass(frozen=True)
