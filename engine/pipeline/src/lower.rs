@@ -428,7 +428,10 @@ impl Asm<'_> {
             }
         } else if !field.signed {
             self.low(expr, mask64(field.bits), Some(field.slot));
-        } else if range.fits_signed(field.bits) {
+        } else if range.fits_signed(field.bits) || range.fits_unsigned(field.bits) {
+            // simple_switch leaves an unsigned value that fits the width as it is, so that it
+            // compares as a positive number: action data and register cells keep their sign only
+            // where the program casts them.
             self.low(expr, u64::MAX, Some(field.slot));
         } else {
             let a = self.low(expr, u64::MAX, None);
