@@ -123,6 +123,18 @@ def test_repeated_latency_shows_its_spread() -> None:
     assert any("3 runs per load instead of 20" in text for text in outcome.deviations)
 
 
+def test_percentiles_follow_the_definition() -> None:
+    stats = LatencyStats(2, 100.0, 300.0, 400.0, percentiles_ns=((50.0, 100.0), (99.9, 300.0)))
+    summary = summarise(stats, Definition.FILO, 64, GIGABIT)
+    assert summary is not None and summary.percentiles_ns == ((50.0, 612), (99.9, 812))
+
+
+def test_latency_trials_ask_for_histograms_and_searches_do_not() -> None:
+    measurer = FakeMeasurer(wire)
+    run(Latency(), measurer, 64)
+    assert [spec.histograms for spec in measurer.specs] == [False, False, True]
+
+
 def test_latency_definitions_convert_as_for_contiguous_frames() -> None:
     serialization = Fraction(8 * 64 * 10**9, GIGABIT)
     assert offset_ns(Definition.FIFO, 64, GIGABIT) == 0

@@ -75,7 +75,14 @@ def test_bed(topology: Topology) -> TestBed:
     """Return what methods may know of a topology."""
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
-        TestPort(port.number, port.name, port.rate_bps, port.ifg_bytes, far_ends[PortRef(TESTER, port.number)].node)
+        TestPort(
+            port.number,
+            port.name,
+            port.rate_bps,
+            port.ifg_bytes,
+            far_ends[PortRef(TESTER, port.number)].node,
+            port.options.get("pad_to_minimum", True),
+        )
         for port in topology.tester_ports
     )
     rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}

@@ -20,6 +20,8 @@ class TestPort:
     ifg_bytes: int = STANDARD_IFG_BYTES
     attached_to: str = ""
     """Node at the other end of the cable."""
+    pads_short_frames: bool = True
+    """Whether frames below 64 bytes leave with padding, as on most hardware."""
 
 
 @dataclass(frozen=True)

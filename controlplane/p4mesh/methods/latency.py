@@ -41,6 +41,8 @@ class LatencySummary:
     max_ns: Fraction
     jitter_avg_ns: Fraction | None
     jitter_max_ns: Fraction | None
+    percentiles_ns: tuple[tuple[float, Fraction], ...] = ()
+    """(per cent, latency) pairs from the histogram; empty when none was kept."""
 
 
 def offset_ns(
@@ -80,4 +82,5 @@ def summarise(
         Fraction(stats.max_ns) + shift,
         Fraction(stats.jitter_sum_ns) / stats.jitter_count if jitter else None,
         Fraction(stats.jitter_max_ns) if jitter else None,
+        tuple((percent, Fraction(value) + shift) for percent, value in stats.percentiles_ns),
     )

@@ -14,6 +14,7 @@ from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import AddressLearning
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
@@ -31,6 +32,7 @@ TESTS: tuple[TestMethod, ...] = (
     MaximumForwardingRate(),
     AddressCaching(),
     AddressLearning(),
+    ErroredFrames(),
     Broadcast(),
     Throughput(),
     Latency(),

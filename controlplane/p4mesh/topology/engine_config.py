@@ -80,11 +80,11 @@ def _translated(value: Any) -> Any:
     result: dict[str, Any] = {}
     for key, item in value.items():
         if key.endswith("_ns"):
-            result[_NAMES.get(key, f"{key[:-3]}_ps")] = _ps(item)
+            result[_NAMES.get(str(key), f"{key[:-3]}_ps")] = _ps(item)
         elif key.endswith("_s"):
             result[f"{key[:-2]}_ps"] = _exact(item, _PS_PER_S)
         else:
-            result[_NAMES.get(key, key)] = _translated(item)
+            result[_NAMES.get(str(key), str(key))] = _translated(item)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import Definition, summarise
+from p4mesh.methods.latency import Definition, LatencySummary, summarise
 from p4mesh.methods.mesh import Mesh, trial_spec
 from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
@@ -26,6 +27,7 @@ RFC_RUNS = 20
 THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
 _NS_PER_US = 1000
+_PERCENTILES = {50.0: "p50_us", 99.0: "p99_us", 99.9: "p99_9_us"}
 _DEFINITIONS = tuple(definition.value for definition in Definition)
 
 COLUMNS = (
@@ -36,6 +38,9 @@ COLUMNS = (
     Column("min_us", "Min", "us", 3),
     Column("avg_us", "Avg", "us", 3),
     Column("max_us", "Max", "us", 3),
+    Column("p50_us", "p50", "us", 3),
+    Column("p99_us", "p99", "us", 3),
+    Column("p99_9_us", "p99.9", "us", 3),
     Column("jitter_avg_us", "Jitter avg", "us", 4),
     Column("jitter_max_us", "Jitter max", "us", 3),
     Column("samples", "Samples", "frames"),
@@ -85,7 +90,7 @@ class Latency(TestMethod):
             results = []
             for run in range(runs):
                 left = (len(possible) - index) * runs - run - 1
-                spec = trial_spec(mesh, LATENCY, size, load, parameters)
+                spec = replace(trial_spec(mesh, LATENCY, size, load, parameters), histograms=True)
                 results.append(session.measure(spec, TrialNote(load, left)))
             rows.append(_row(size, load, mesh, results, definition))
         rows += [_empty_row(size, load, "NA") for load in wanted if load not in possible]
@@ -97,7 +102,10 @@ class Latency(TestMethod):
         rows = tuple(row for unit in results.values() for row in unit["latency"])
         states = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID") if name in states), tables.overall_state(found, ()))
-        note = "All frames are samples; test leads are included, nothing is subtracted. NA: load above the throughput."
+        note = (
+            "All frames are samples; test leads are included, nothing is subtracted. Percentiles are those of the slowest "
+            "run, within 0.79 %. NA: load above the throughput."
+        )
         shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
         sizes = [unit.frame_size_bytes for unit in results]
         noted = deviations(parameters, sizes, bed.common_rate_bps(self.name))
@@ -136,6 +144,7 @@ def _row(size: int, load: Fraction, mesh: Mesh, results: Sequence[TrialResult], 
         "min_us": _us(min(summary.min_ns for summary in summaries)),
         "avg_us": _us(average.mean),
         "max_us": _us(max(summary.max_ns for summary in summaries)),
+        **_percentiles(summaries),
         "jitter_avg_us": _us(spread_of(jitters).mean) if jitters else None,
         "jitter_max_us": _us(max(peaks)) if peaks else None,
         "samples": sum(summary.samples for summary in summaries),
@@ -143,6 +152,16 @@ def _row(size: int, load: Fraction, mesh: Mesh, results: Sequence[TrialResult], 
         "stddev_us": average.stddev / _NS_PER_US if repeated else None,
         "rsd_pct": average.rsd_pct if repeated else None,
     }
+
+
+def _percentiles(summaries: Sequence[LatencySummary]) -> UnitResult:
+    """Return the largest percentile of all runs, for each that the histogram gave."""
+    found: UnitResult = {}
+    for percent, key in _PERCENTILES.items():
+        values = [dict(summary.percentiles_ns).get(percent) for summary in summaries]
+        present = [value for value in values if value is not None]
+        found[key] = _us(max(present)) if present else None
+    return found
 
 
 def _us(nanoseconds: Fraction) -> float:

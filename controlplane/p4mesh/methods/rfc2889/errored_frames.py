@@ -1,0 +1,173 @@
+"""RFC 2889 5.9: errored frames filtering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import ClassVar
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
+from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 2889 5.9"
+MIN_PORTS = 2
+UNDERSIZE_BYTES = 63
+OVERSIZE_BYTES = 1519
+VALID, UNDERSIZE, OVERSIZE = "valid", "undersize", "oversize"
+_CLASSES = 3
+_PLAIN = FrameTemplate(ip_version=None)
+_FIXED = ("frame_format", "burst_frames")
+"""Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
+
+COLUMNS = (
+    Column("frame_size_bytes", "Valid size", "B"),
+    Column("load_pct", "Load", "% of line", 2),
+    Column("valid_tx_frames", "Valid Tx", "frames"),
+    Column("valid_rx_frames", "Valid Rx", "frames"),
+    Column("valid_loss_pct", "Valid loss", "%", 4),
+    Column("undersize_tx_frames", "63 B Tx", "frames"),
+    Column("undersize_rx_frames", "63 B Rx", "frames"),
+    Column("undersize_verdict", "Undersize"),
+    Column("oversize_tx_frames", "1519 B Tx", "frames"),
+    Column("oversize_rx_frames", "1519 B Rx", "frames"),
+    Column("oversize_verdict", "Oversize"),
+)
+
+
+class ErroredFrames(TestMethod):
+    """Valid, undersize and oversize frames together; each takes a third of the load."""
+
+    name: ClassVar[str] = "rfc2889.errored_frames"
+    title: ClassVar[str] = "Errored frames filtering"
+    section: ClassVar[str] = SECTION
+    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        *shared.sweep_parameters("RFC 2889 5.9.2"),
+        *(
+            item
+            for item in shared.trial_parameters("RFC 2889 5.9.2")
+            if item.name not in ("frame_format", "burst_frames")
+        ),
+    )
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without two ports of one rate, and ports that pad short frames."""
+        bed.require_ports(self.name, MIN_PORTS)
+        bed.common_rate_bps(self.name)
+        shared.sweep_of(parameters)
+        if bed.ports[0].pads_short_frames:
+            raise UnsupportedError(
+                f"{self.name}: not supported on port {bed.ports[0].name} of topology '{bed.topology}': "
+                "it pads short frames to 64 bytes",
+                hint="set pad_to_minimum: false for the first tester port, where the hardware can do it",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per size of the valid frames."""
+        return tuple(Unit(size, "errored") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the length of the sweep."""
+        return len(shared.sweep_of(parameters))
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Sweep the load from port 1 to port 2."""
+        loads, rate_bps = shared.sweep_of(parameters), bed.common_rate_bps(self.name)
+        rows = []
+        for index, load in enumerate(loads):
+            spec = _spec(unit.frame_size_bytes, load, bed.port_numbers[:MIN_PORTS], rate_bps, parameters)
+            result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
+            rows.append(_row(unit.frame_size_bytes, load, result))
+        return {"rows": rows}
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return verdicts per class: undersize must be filtered, oversize may be (RFC 2889 5.9.4)."""
+        rows = [row for unit in results.values() for row in unit["rows"]]
+        statuses = {row["status"] for row in rows}
+        forwarded = any(row["undersize_verdict"] == "FAIL" for row in rows)
+        state = next((State(name) for name in ("ABORT", "INVALID") if name in statuses), None)
+        state = state or (State.FAIL if forwarded else State.PASS)
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        noted = (
+            duration,
+            "FCS errors are not sent: the tester cannot count them. Dribble bits and alignment errors do not exist "
+            "at 1 Gbit/s and above.",
+        )
+        return Outcome(
+            state,
+            f"{self.title}: {state.value}",
+            (
+                Table(
+                    "errored_frames",
+                    "Errored frames",
+                    COLUMNS,
+                    tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    "Undersize frames must be filtered; oversize frames may be: 'forwarded' is no failure.",
+                ),
+            ),
+            (),
+            tuple(
+                f"{row['frame_size_bytes']} B at {row['load_pct']:g} %: {row['reason']}"
+                for row in rows
+                if row["reason"]
+            ),
+            tuple(text for text in noted if text),
+        )
+
+
+def _spec(size: int, load_pct: Fraction, pair: tuple[int, ...], rate_bps: int, parameters: ParameterSet) -> TrialSpec:
+    duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
+    streams = []
+    for name, length in ((VALID, size), (UNDERSIZE, UNDERSIZE_BYTES), (OVERSIZE, OVERSIZE_BYTES)):
+        fps = rate_at_pct(load_pct, length, rate_bps) / _CLASSES
+        count = max(1, tx_frames(duration_ns, fps))
+        streams.append(Stream(name, length, fps, count, PatternKind.PAIRS, pair[:1], pair[1:], _PLAIN))
+    return TrialSpec(
+        f"errored frames {size} B {float(load_pct):.4f} %",
+        tuple(streams),
+        duration_ns,
+        replace(shared.learning_of(parameters), verify=False),
+        shared.nanoseconds(parameters, "settle_ms"),
+        shared.nanoseconds(parameters, "restabilise_ms"),
+        per_flow=True,
+    )
+
+
+def _row(size: int, load_pct: Fraction, result: TrialResult) -> UnitResult:
+    trusted = result.status is Status.VALID
+    sent = {flow.stream: flow.tx_frames for flow in result.flows}
+    arrived = {flow.stream: flow.tx_frames - flow.lost_frames for flow in result.flows}
+    valid_sent = sent.get(VALID, 0)
+    row: dict[str, Cell] = {
+        "frame_size_bytes": size,
+        "load_pct": float(load_pct),
+        "valid_loss_pct": float(Fraction(100 * (valid_sent - arrived[VALID]), valid_sent)) if valid_sent else None,
+        "undersize_verdict": _verdict(trusted, arrived.get(UNDERSIZE, 0), "FAIL", result),
+        "oversize_verdict": _verdict(trusted, arrived.get(OVERSIZE, 0), "forwarded", result),
+        "status": result.status.value,
+        "reason": result.reason,
+    }
+    for name in (VALID, UNDERSIZE, OVERSIZE):
+        row[f"{name}_tx_frames"] = sent.get(name)
+        row[f"{name}_rx_frames"] = arrived.get(name)
+    return row
+
+
+def _finding(row: UnitResult) -> str:
+    return f"{row['frame_size_bytes']} B at {row['load_pct']:g} %: {row['reason']}"
+
+
+def _verdict(trusted: bool, arrived_frames: int, when_forwarded: str, result: TrialResult) -> str:
+    if not trusted:
+        return result.status.value
+    return when_forwarded if arrived_frames else "PASS"
