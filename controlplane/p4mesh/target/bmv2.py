@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 
 from p4mesh.errors import EnvironmentFault, TargetError
