@@ -35,6 +35,29 @@ def test_many_packets_keep_their_order(switch: Switch, client: Client) -> None:
     assert [int.from_bytes(packet.payload[6:12], "big") for packet in packets] == list(range(3000))
 
 
+@pytest.mark.parametrize("batches", [True, False])
+def test_packet_outs_go_one_by_one_or_in_batches(switch: Switch, client: Client, batches: bool) -> None:
+    assert client._stream._batches, "a server of ours agrees to batches"
+    client._stream._batches = batches
+    for number in range(500):
+        client.packet_out(ethernet(1, source=number), egress_port=1)
+    switch.run(10_000, packet_outs=client.packet_outs_sent)
+    assert [frame[6:12] for _, frame in switch.received()] == [number.to_bytes(6, "big") for number in range(500)]
+
+
+def test_a_batch_that_cannot_be_read_is_reported(switch: Switch, client: Client) -> None:
+    message = p4r.StreamMessageRequest()
+    message.other.type_url = "type.googleapis.com/p4mesh.v1.PacketOutBatch"
+    message.other.value = b"\x05\x0a"
+    client._stream.send(message)
+    with pytest.raises(PacketOutError, match="packet-out 0 of the batch"):
+        client.take_packet_ins(1, timeout_s=1)
+    message.other.type_url = "something"
+    client._stream.send(message)
+    with pytest.raises(PacketOutError, match=r"message type 'something' is not supported \(UNIMPLEMENTED\)"):
+        client.take_packet_ins(1, timeout_s=1)
+
+
 def test_controllers_that_do_not_ask_for_batches_get_single_packet_ins(switch: Switch, client: Client) -> None:
     client.insert([client.schema.table_entry("forward", {"destination": 7}, "to_controller", {"tag": 1})])
     channel = grpc.insecure_channel(switch.address)
@@ -67,9 +90,7 @@ def test_controllers_that_do_not_ask_for_batches_get_single_packet_ins(switch: S
 
 
 def test_a_wrong_packet_out_is_reported_and_counted(switch: Switch, client: Client) -> None:
-    message = p4r.StreamMessageRequest()
-    message.packet.payload = b"x"
-    client._stream.send(message)
+    client._stream.send(p4r.PacketOut(payload=b"x").SerializeToString())
     client.packet_outs_sent += 1
     switch.run(packet_outs=client.packet_outs_sent)
     with pytest.raises(PacketOutError, match=r"metadata 'egress_port' is missing \(INVALID_ARGUMENT\)"):

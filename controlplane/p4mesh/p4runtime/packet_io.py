@@ -10,16 +10,33 @@ from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.stubs import p4r
 from p4mesh.p4runtime.values import Value, encode
-from p4mesh.p4runtime.wire import delimited, number
+from p4mesh.p4runtime.wire import delimited, number, varint
 
-BATCH_METADATA = (("p4mesh-packet-in-batch", "1"),)
-"""Asks a server of ours for packet-ins in batches; other servers ignore it."""
-_BATCH_TYPE_URL = "type.googleapis.com/p4mesh.v1.PacketInBatch"
+BATCH_KEY = "p4mesh-packet-batches"
+"""Metadata that asks a server of ours for packets in batches, and says that it does them; others
+ignore it."""
+_PACKET_IN_BATCH = "type.googleapis.com/p4mesh.v1.PacketInBatch"
+_PACKET_OUT_BATCH = "type.googleapis.com/p4mesh.v1.PacketOutBatch"
+
+
+def pack_batch(packets: list[bytes]) -> p4r.StreamMessageRequest:
+    """Return one message for packet-outs that are encoded as :meth:`PacketCodec.packet_out` does it."""
+    message = p4r.StreamMessageRequest()
+    message.other.type_url = _PACKET_OUT_BATCH
+    message.other.value = b"".join([varint(len(packet)) + packet for packet in packets])
+    return message
+
+
+def single(packet: bytes) -> p4r.StreamMessageRequest:
+    """Return the message for one encoded packet-out."""
+    message = p4r.StreamMessageRequest()
+    message.packet.MergeFromString(packet)
+    return message
 
 
 def unpack_batch(message: Any) -> Iterator[p4r.PacketIn]:
     """Return the packet-ins of a batch: messages, each after its length as a varint."""
-    if message.type_url != _BATCH_TYPE_URL:
+    if message.type_url != _PACKET_IN_BATCH:
         return
     data = message.value
     position, end = 0, len(data)
@@ -59,8 +76,8 @@ class PacketCodec:
         incoming = info.headers.get("packet_in")
         self._in = {field.id: field.name for field in (incoming.metadata if incoming else ())}
 
-    def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> p4r.StreamMessageRequest:
-        """Return the message for a packet-out; fields that are left out are 0."""
+    def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> bytes:
+        """Return an encoded PacketOut; fields that are left out are 0."""
         parts = [delimited(1, payload)] if payload else []
         for name, (head, width_bits, what) in self._out.items():
             value = metadata.get(name)
@@ -73,7 +90,7 @@ class PacketCodec:
             raise SchemaError(
                 f"packet_out has no field {sorted(unknown)[0]!r}", hint=f"valid: {', '.join(self._out) or 'none'}"
             )
-        return p4r.StreamMessageRequest.FromString(delimited(2, b"".join(parts)))
+        return b"".join(parts)
 
     def packet_in(self, message: p4r.PacketIn) -> PacketIn:
         """Return a packet-in with its metadata by name."""

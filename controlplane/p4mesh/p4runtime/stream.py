@@ -15,10 +15,13 @@ from time import monotonic
 import grpc
 
 from p4mesh.p4runtime.errors import NotPrimaryError, PacketOutError, WaitError, code_name
-from p4mesh.p4runtime.packet_io import BATCH_METADATA, unpack_batch
+from p4mesh.p4runtime.packet_io import BATCH_KEY, pack_batch, single, unpack_batch
 from p4mesh.p4runtime.service import Service
 from p4mesh.p4runtime.status import raised
 from p4mesh.p4runtime.stubs import p4r
+
+_MAX_BATCH = 1024
+"""Packet-outs in one message."""
 
 
 class Stream:
@@ -28,7 +31,8 @@ class Stream:
         self, stub: Service, address: str, device_id: int, election_id: int, role: str, timeout_s: float
     ) -> None:
         self._address = address
-        self._requests: SimpleQueue[p4r.StreamMessageRequest | None] = SimpleQueue()
+        self._requests: SimpleQueue[p4r.StreamMessageRequest | bytes | None] = SimpleQueue()
+        self._batches = False
         self._arbitrations: SimpleQueue[p4r.MasterArbitrationUpdate | None] = SimpleQueue()
         self._errors: deque[p4r.StreamError] = deque()
         self._failure: grpc.RpcError | None = None
@@ -36,13 +40,13 @@ class Stream:
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
-        self._call = stub.StreamChannel(self._outgoing(), metadata=BATCH_METADATA)
+        self._call = stub.StreamChannel(self._outgoing(), metadata=((BATCH_KEY, "1"),))
         self._reader = threading.Thread(target=self._read, name="p4runtime-stream", daemon=True)
         self._reader.start()
         self._arbitrate(device_id, election_id, role, timeout_s)
 
-    def send(self, message: p4r.StreamMessageRequest) -> None:
-        """Send a message after all earlier ones."""
+    def send(self, message: p4r.StreamMessageRequest | bytes) -> None:
+        """Send a message, or an encoded packet-out, after all earlier ones."""
         self.check()
         self._requests.put(message)
 
@@ -61,8 +65,25 @@ class Stream:
         self._reader.join()
 
     def _outgoing(self) -> Iterator[p4r.StreamMessageRequest]:
-        while (message := self._requests.get()) is not None:
-            yield message
+        requests = self._requests
+        taken: list[p4r.StreamMessageRequest | None] = []
+        while True:
+            item = taken.pop() if taken else requests.get()
+            if item is None:
+                return
+            if not isinstance(item, bytes):
+                yield item
+                continue
+            packets = [item]
+            # Packet-outs that wait already go along in one message; nothing is waited for.
+            limit = _MAX_BATCH if self._batches else 1
+            while len(packets) < limit and not taken and not requests.empty():
+                following = requests.get()
+                if isinstance(following, bytes):
+                    packets.append(following)
+                else:
+                    taken.append(following)
+            yield pack_batch(packets) if len(packets) > 1 else single(item)
 
     def _arbitrate(self, device_id: int, election_id: int, role: str, timeout_s: float) -> None:
         message = p4r.StreamMessageRequest()
@@ -82,6 +103,8 @@ class Stream:
         if answer is None:
             self.check()
             raise WaitError(f"the P4Runtime server at {self._address} closed the stream")
+        # The answer has come, so the headers have.
+        self._batches = any(entry[0] == BATCH_KEY for entry in self._call.initial_metadata() or ())
         if answer.status.code:
             highest = answer.election_id.high << 64 | answer.election_id.low
             raise NotPrimaryError(

@@ -2,7 +2,7 @@
 //! is synchronous; [`crate::service`] brings it to gRPC.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
 use p4mesh_pipeline::{Program, Switch};
@@ -81,6 +81,11 @@ impl Device {
             idle: IdleTracker::default(),
             ports_down: BTreeSet::new(),
         }
+    }
+
+    /// True when nobody holds the target's lock at this moment.
+    pub(crate) fn target_is_free(&self) -> bool {
+        !matches!(self.target.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     fn check_device(&self, device_id: u64) -> Result<(), Status> {

@@ -1,11 +1,12 @@
-//! What goes out on one StreamChannel: a bounded queue, and packet-ins in batches for controllers
+//! What goes out on one StreamChannel: a bounded queue, and packets in batches for controllers
 //! that ask for them.
 //!
-//! P4Runtime puts one packet-in into one message, which costs a Python controller some 35
-//! microseconds each. A controller that opens its stream with the metadata
-//! `p4mesh-packet-in-batch: 1` gets runs of packet-ins as one `other` message (section 16.6,
-//! architecture-specific notifications) of type [`BATCH_TYPE_URL`]: PacketIn messages, each after
-//! its length as a varint. Others get packet-ins as the specification has them.
+//! P4Runtime puts one packet into one message, which costs a Python controller 35 (packet-in) to 100
+//! (packet-out) microseconds each. A controller that opens its stream with the metadata
+//! `p4mesh-packet-batches: 1` gets the same back, and then both sides send runs of packets as one
+//! `other` message (section 16.6, architecture-specific messages) of type [`PACKET_IN_BATCH`] or
+//! [`PACKET_OUT_BATCH`]: PacketIn or PacketOut messages, each after its length as a varint. Other
+//! controllers get and send packets as the specification has them.
 
 use std::time::Duration;
 
@@ -15,12 +16,15 @@ use tokio::sync::mpsc;
 use tonic::metadata::MetadataMap;
 use tonic::Status;
 
-use crate::proto::stream::{PacketIn, ResponseUpdate, StreamMessageResponse};
+use crate::proto::stream::{PacketIn, PacketOut, ResponseUpdate, StreamMessageResponse};
 use crate::proto::Any;
 
 /// Type of a batch of packet-ins.
-pub const BATCH_TYPE_URL: &str = "type.googleapis.com/p4mesh.v1.PacketInBatch";
-const BATCH_KEY: &str = "p4mesh-packet-in-batch";
+pub const PACKET_IN_BATCH: &str = "type.googleapis.com/p4mesh.v1.PacketInBatch";
+/// Type of a batch of packet-outs.
+pub const PACKET_OUT_BATCH: &str = "type.googleapis.com/p4mesh.v1.PacketOutBatch";
+/// The metadata key by which both sides agree on batches.
+pub const BATCH_KEY: &str = "p4mesh-packet-batches";
 /// A batch is sent when it has reached this size.
 const BATCH_BYTES: usize = 128 << 10;
 /// Messages that may wait for a controller that reads slowly.
@@ -45,7 +49,30 @@ pub fn outbox(metadata: &MetadataMap) -> (Outbox, Responses) {
     (Outbox { sender, batches }, receiver)
 }
 
+/// The packet-outs of a batch.
+///
+/// # Errors
+/// A text that says where the batch cannot be read; what is before that place is returned too.
+pub fn packet_outs(mut batch: Bytes) -> (Vec<PacketOut>, Option<String>) {
+    let mut packets = Vec::new();
+    while !batch.is_empty() {
+        match PacketOut::decode_length_delimited(&mut batch) {
+            Ok(packet) => packets.push(packet),
+            Err(error) => {
+                let text = format!("packet-out {} of the batch: {error}", packets.len());
+                return (packets, Some(text));
+            }
+        }
+    }
+    (packets, None)
+}
+
 impl Outbox {
+    /// True when the controller asked for batches.
+    pub fn batches(&self) -> bool {
+        self.batches
+    }
+
     /// Queues a message unless the controller does not read; it misses the message then.
     pub fn offer(&self, update: ResponseUpdate) {
         let _ = self.sender.try_send(Ok(StreamMessageResponse {
@@ -125,7 +152,7 @@ impl Batch {
         self.packets = 0;
         let value: Bytes = self.buffer.split().freeze();
         Any {
-            type_url: BATCH_TYPE_URL.to_string(),
+            type_url: PACKET_IN_BATCH.to_string(),
             value,
         }
     }

@@ -5,22 +5,24 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
+use tonic::metadata::MetadataValue;
 use tonic::server::{Grpc, NamedService};
 use tonic::{Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use crate::arbitration::{Notices, StreamId};
 use crate::codec::ReadCodec;
-use crate::device::{unknown_message, verify, Device};
-use crate::outbox::{outbox, Outbox};
+use crate::device::{stream_error, unknown_message, verify, Device};
+use crate::outbox::{outbox, packet_outs, Outbox, BATCH_KEY, PACKET_OUT_BATCH};
 use crate::proto::service::*;
 use crate::proto::stream::*;
+use crate::proto::Any;
 use crate::refusal::Refusal;
 use crate::target::{lock, Notifier, PacketIoCounters, SharedTarget};
 
@@ -52,17 +54,23 @@ impl Shared {
         }
     }
 
-    /// Runs a call on the device. The lock is mostly free; where it is not (the target may be busy
-    /// for long), the runtime's other tasks move to another thread.
+    /// Runs a call on the device that may take long: the runtime's other tasks move to another
+    /// thread meanwhile.
     fn with_device<T>(&self, call: impl FnOnce(&mut Device) -> T) -> T {
         tokio::task::block_in_place(|| call(&mut lock(&self.device)))
     }
 
-    fn try_device(&self) -> Option<MutexGuard<'_, Device>> {
-        match self.device.try_lock() {
+    /// Runs a short call on the device: at once where no lock is taken, which spares the move of
+    /// the other tasks (some 20 microseconds), else like [`Self::with_device`].
+    fn with_free_device<T>(&self, call: impl FnOnce(&mut Device) -> T) -> T {
+        let free = match self.device.try_lock() {
             Ok(device) => Some(device),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
+        };
+        match free.filter(|device| device.target_is_free()) {
+            Some(mut device) => call(&mut device),
+            None => self.with_device(call),
         }
     }
 
@@ -132,17 +140,13 @@ impl Shared {
     ) -> Result<(), Status> {
         let error = match message.update {
             Some(RequestUpdate::Packet(packet)) => {
-                let sent = match self.try_device() {
-                    Some(mut device) => {
-                        tokio::task::block_in_place(|| device.packet_out(stream, &packet))
-                    }
-                    None => self.with_device(|device| device.packet_out(stream, &packet)),
-                };
-                self.counters.update(|counts| {
-                    counts.packet_outs_handled += 1;
-                    counts.packet_outs_refused += u64::from(sent.is_err());
-                });
-                sent.err()
+                self.packet_outs(stream, &[packet], responses);
+                None
+            }
+            Some(RequestUpdate::Other(other)) if other.type_url == PACKET_OUT_BATCH => {
+                let (packets, problem) = packet_outs(other.value.clone());
+                self.packet_outs(stream, &packets, responses);
+                problem.map(|problem| other_error(Refusal::invalid(problem), other))
             }
             Some(RequestUpdate::Arbitration(update)) => {
                 let notices = self.with_device(|device| device.arbitrate(stream, &update))?;
@@ -152,13 +156,10 @@ impl Shared {
             Some(RequestUpdate::DigestAck(ack)) => self
                 .with_device(|device| device.digest_ack(stream, &ack))
                 .err(),
-            Some(RequestUpdate::Other(other)) => Some(crate::device::stream_error(
-                Refusal::unimplemented(format!(
-                    "message type '{}' is not supported",
-                    other.type_url
-                )),
-                StreamErrorDetails::Other(StreamOtherError { other: Some(other) }),
-            )),
+            Some(RequestUpdate::Other(other)) => {
+                let text = format!("message type '{}' is not supported", other.type_url);
+                Some(other_error(Refusal::unimplemented(text), other))
+            }
             None => Some(unknown_message()),
         };
         if let Some(error) = error {
@@ -167,12 +168,28 @@ impl Shared {
         Ok(())
     }
 
+    fn packet_outs(&self, stream: StreamId, packets: &[PacketOut], responses: &Outbox) {
+        let errors: Vec<StreamError> = self.with_free_device(|device| {
+            let sent = packets
+                .iter()
+                .map(|packet| device.packet_out(stream, packet));
+            sent.filter_map(Result::err).collect()
+        });
+        self.counters.update(|counts| {
+            counts.packet_outs_handled += packets.len() as u64;
+            counts.packet_outs_refused += errors.len() as u64;
+        });
+        for error in errors {
+            responses.offer(ResponseUpdate::Error(error));
+        }
+    }
+
     /// Brings what the target reports to the primaries, for ever.
     pub async fn dispatch(self: Arc<Self>) {
         loop {
             let mut events = self.notifier.next().await;
             while !events.is_empty() {
-                let (result, primaries) = self.with_device(|device| {
+                let (result, primaries) = self.with_free_device(|device| {
                     let result = device.dispatch(&mut events, DISPATCH_SLICE);
                     (result, device.arbiter.primaries())
                 });
@@ -197,6 +214,11 @@ impl Shared {
             }
         }
     }
+}
+
+fn other_error(refusal: Refusal, other: Any) -> StreamError {
+    let details = StreamErrorDetails::Other(StreamOtherError { other: Some(other) });
+    stream_error(refusal, details)
 }
 
 type ReadStream = tokio_stream::Iter<std::vec::IntoIter<Result<Bytes, Status>>>;
@@ -282,8 +304,14 @@ fn stream_channel(
         let (sender, receiver) = outbox(requests.metadata());
         let stream = shared.next_stream.fetch_add(1, Ordering::Relaxed);
         lock(&shared.streams).insert(stream, sender.clone());
+        let batches = sender.batches();
         tokio::spawn(shared.listen(stream, requests.into_inner(), sender));
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let mut response = Response::new(ReceiverStream::new(receiver));
+        if batches {
+            let metadata = response.metadata_mut();
+            metadata.insert(BATCH_KEY, MetadataValue::from_static("1"));
+        }
+        Ok(response)
     })
 }
 
