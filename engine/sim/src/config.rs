@@ -96,6 +96,12 @@ pub struct TesterPortConfig {
     /// Short frames are padded with zeros to 64 bytes.
     #[serde(default = "yes")]
     pub pad_to_minimum: bool,
+    /// PAUSE frames that arrive stop the port.
+    #[serde(default)]
+    pub honours_pause: bool,
+    /// Every so often one frame leaves with an FCS that does not fit; 0 = never.
+    #[serde(default)]
+    pub bad_fcs_interval_ps: u64,
 }
 
 /// The recirculation port.
@@ -138,6 +144,12 @@ pub struct PortConfig {
     /// Frames that wait at most, not counting the one on the wire.
     #[serde(default = "queue_frames")]
     pub queue_frames: usize,
+    /// PAUSE frames that arrive stop the port.
+    #[serde(default)]
+    pub honours_pause: bool,
+    /// No frame takes less of the line than this, from preamble to the end of the gap.
+    #[serde(default)]
+    pub min_slot_bits: u64,
 }
 
 /// A cable.
@@ -148,6 +160,9 @@ pub struct LinkConfig {
     pub b: EndConfig,
     #[serde(default)]
     pub delay_ps: u64,
+    /// Bits that change among 10^15, in either direction: 1000 is a bit error rate of 1e-12.
+    #[serde(default)]
+    pub bit_errors_per_1e15: u64,
 }
 
 /// One end of a cable.
@@ -197,6 +212,9 @@ const MAX_RATE_BPS: u64 = 1_600_000_000_000;
 const MAX_GAP_BITS: u32 = 1_000_000;
 const MAX_CLOCK_PPB: i64 = 1_000_000;
 const MAX_DELAY_PS: u64 = 1_000_000_000_000;
+const MAX_SLOT_BITS: u64 = 1_000_000;
+/// A bit error rate of 0.1 %.
+const MAX_BIT_ERRORS_PER_1E15: u64 = 1_000_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_048_576;
 
 impl NetworkConfig {
@@ -244,6 +262,8 @@ impl NetworkConfig {
                     0,
                     MAX_QUEUE_FRAMES as u64,
                 )?;
+                let min_slot_bits = port.min_slot_bits;
+                check_range(&at, "min_slot_bits", min_slot_bits, 0, MAX_SLOT_BITS)?;
                 add_port(&mut rates, &at, &device.name, port.id, port.rate_bps)?;
             }
         }
@@ -364,6 +384,13 @@ impl NetworkConfig {
                 link.delay_ps,
                 0,
                 MAX_DELAY_PS,
+            )?;
+            check_range(
+                &format!("links[{index}]"),
+                "bit_errors_per_1e15",
+                link.bit_errors_per_1e15,
+                0,
+                MAX_BIT_ERRORS_PER_1E15,
             )?;
             let (rate_a, rate_b) = (rates[&link.a], rates[&link.b]);
             if rate_a != rate_b {

@@ -62,6 +62,30 @@ drop_causes! {
     BroadcastOverload = "broadcast_overload",
     /// The random loss that the model asks for.
     RandomLoss = "random_loss",
+    /// The FCS did not fit.
+    BadFcs = "bad_fcs",
+    /// Addressed to the bridge group 01-80-C2-00-00-0x, which no switch forwards.
+    LinkLocal = "link_local",
+    /// The port is not a member of the VLAN, or the tag is malformed.
+    VlanFilter = "vlan_filter",
+    /// More flooded frames per second than the device allows.
+    FloodLimit = "flood_limit",
+    /// The queue of the input port was full.
+    InputQueueFull = "input_queue_full",
+    /// The buffer that all ports share was full.
+    BufferFull = "buffer_full",
+    /// A multicast group that nobody has joined.
+    NoMembers = "no_members",
+    /// Not addressed to the router, or no protocol that it knows.
+    NotRouted = "not_routed",
+    /// A damaged IP header.
+    BadHeader = "bad_header",
+    /// The time to live is over.
+    TtlExpired = "ttl_expired",
+    /// No route to the destination.
+    NoRoute = "no_route",
+    /// The next hop did not answer, or too many packets wait for it.
+    NoNeighbour = "no_neighbour",
     /// The device was reset.
     Reset = "reset",
 }

@@ -8,9 +8,11 @@ use std::collections::VecDeque;
 
 use p4mesh_pipeline::{Frame, FramePool, Outputs};
 
+use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 use crate::line::{wire_bytes, Line, Slot};
+use crate::pause;
 
 /// When a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,15 +30,20 @@ pub struct Arrival {
     pub first_bit_ps: u64,
     /// End of the FCS, at the receiver; in the future for a cut-through receiver.
     pub last_bit_ps: u64,
+    /// Its bits changed on the way, so the FCS does not fit.
+    pub bad_fcs: bool,
 }
 
 /// A frame between the decision to send it and the decision of its receiver.
 struct Flight {
     act_ps: u64,
     ticket: Ticket,
+    /// The earliest start that the sender allows.
+    from_ps: u64,
     start_ps: u64,
     first_bit_ps: u64,
     last_bit_ps: u64,
+    bad_fcs: bool,
     frame: Frame,
 }
 
@@ -47,6 +54,8 @@ pub struct PortCounters {
     pub tx_bytes: u64,
     pub rx_frames: u64,
     pub rx_bytes: u64,
+    /// Of the frames sent, those with an FCS that does not fit.
+    pub tx_bad_fcs_frames: u64,
     pub drops: DropCounters,
 }
 
@@ -70,6 +79,13 @@ pub struct Port {
     flights: VecDeque<Flight>,
     /// Start times of frames that wait, for ports without scheduling.
     waiting: VecDeque<u64>,
+    /// Bit errors of the cable in the direction in which the port sends.
+    bit_errors: Option<BitErrors>,
+    /// PAUSE frames that arrive stop the port from sending (IEEE 802.3 annex 31B).
+    honours_pause: bool,
+    /// A frame with a bad FCS leaves every so often; 0 = never.
+    bad_fcs_interval_ps: u64,
+    next_bad_fcs_ps: u64,
 }
 
 impl Port {
@@ -134,8 +150,30 @@ impl Fabric {
             peer_latency_ps: 0,
             flights: VecDeque::new(),
             waiting: VecDeque::new(),
+            bit_errors: None,
+            honours_pause: false,
+            bad_fcs_interval_ps: 0,
+            next_bad_fcs_ps: 0,
         });
         self.ports.len() - 1
+    }
+
+    /// Sets the bit errors of a cable in one direction.
+    pub(crate) fn set_bit_errors(&mut self, port: usize, bit_errors: Option<BitErrors>) {
+        self.ports[port].bit_errors = bit_errors;
+    }
+
+    /// Sends a frame with an FCS that does not fit every `interval_ps` from now on; 0 ends it.
+    pub(crate) fn set_bad_fcs_interval(&mut self, port: usize, interval_ps: u64) {
+        let now_ps = self.now_ps;
+        let port = &mut self.ports[port];
+        port.bad_fcs_interval_ps = interval_ps;
+        port.next_bad_fcs_ps = now_ps + interval_ps;
+    }
+
+    /// Makes a port obey PAUSE frames, or not.
+    pub(crate) fn set_honours_pause(&mut self, port: usize, honours: bool) {
+        self.ports[port].honours_pause = honours;
     }
 
     /// Connects two ports; `rules` are those of the nodes at `a` and at `b`.
@@ -169,6 +207,18 @@ impl Fabric {
     /// everything that the port sent before. The wire is used even when there is no link.
     #[inline]
     pub fn send(&mut self, port: usize, frame: Frame, from_ps: u64) -> Slot {
+        self.send_marked(port, frame, from_ps, false)
+    }
+
+    /// Like [`Fabric::send`]; `bad_fcs` sends an FCS that does not fit.
+    #[inline]
+    pub fn send_marked(
+        &mut self,
+        port: usize,
+        mut frame: Frame,
+        from_ps: u64,
+        mut bad_fcs: bool,
+    ) -> Slot {
         let Fabric {
             ports,
             events,
@@ -192,6 +242,14 @@ impl Fabric {
             out.pool.give(frame);
             return slot;
         }
+        if let Some(errors) = &mut port.bit_errors {
+            bad_fcs |= errors.damage(&mut frame);
+        }
+        if port.bad_fcs_interval_ps > 0 && slot.start_ps >= port.next_bad_fcs_ps {
+            bad_fcs = true;
+            port.next_bad_fcs_ps = slot.start_ps + port.bad_fcs_interval_ps;
+        }
+        port.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
         let act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
         let ticket = events.ticket();
         if port.flights.is_empty() {
@@ -200,9 +258,11 @@ impl Fabric {
         port.flights.push_back(Flight {
             act_ps,
             ticket,
+            from_ps,
             start_ps: slot.start_ps,
             first_bit_ps: slot.first_bit_ps + port.delay_ps,
             last_bit_ps: slot.last_bit_ps + port.delay_ps,
+            bad_fcs,
             frame,
         });
         *in_flight += 1;
@@ -211,9 +271,32 @@ impl Fabric {
 
     /// First in, first out with a bounded queue: sends a frame whose first bit may leave at
     /// `ready_ps` at the earliest, or drops it when the queue of the port is full. The departure is
-    /// computed at once, so waiting costs no event.
+    /// computed at once, so waiting costs no event. Returns the start of the preamble.
     #[inline]
-    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64) {
+    pub fn enqueue(
+        &mut self,
+        port: usize,
+        frame: Frame,
+        ready_ps: u64,
+        bad_fcs: bool,
+    ) -> Option<u64> {
+        let now_ps = self.now_ps;
+        if self.room_at_ps(port) > now_ps {
+            self.drop_frame(port, DropCause::QueueFull, frame);
+            return None;
+        }
+        let from_ps = ready_ps.saturating_sub(self.ports[port].line.preamble_ps());
+        let slot = self.send_marked(port, frame, from_ps, bad_fcs);
+        if slot.start_ps > now_ps {
+            self.ports[port].waiting.push_back(slot.start_ps);
+        }
+        Some(slot.start_ps)
+    }
+
+    /// When the queue of [`Fabric::enqueue`] has room for one more frame: now, or when the next
+    /// frame leaves it.
+    #[inline]
+    pub fn room_at_ps(&mut self, port: usize) -> u64 {
         let now_ps = self.now_ps;
         let entry = &mut self.ports[port];
         while entry
@@ -223,14 +306,43 @@ impl Fabric {
         {
             entry.waiting.pop_front();
         }
-        if entry.waiting.len() >= entry.queue_frames && entry.line.free_ps() > now_ps {
-            self.drop_frame(port, DropCause::QueueFull, frame);
-            return;
+        if entry.waiting.len() < entry.queue_frames || entry.line.free_ps() <= now_ps {
+            return now_ps;
         }
-        let from_ps = ready_ps.saturating_sub(entry.line.preamble_ps());
-        let slot = self.send(port, frame, from_ps);
-        if slot.start_ps > now_ps {
-            self.ports[port].waiting.push_back(slot.start_ps);
+        let free_ps = entry.line.free_ps();
+        entry.waiting.front().map_or(free_ps, |&start| start)
+    }
+
+    /// Lets a port start no frame before `until_ps` (a PAUSE of that length, or its end): frames
+    /// that have not started are put off or brought forward.
+    pub(crate) fn hold(&mut self, port: usize, until_ps: u64) {
+        let now_ps = self.now_ps;
+        let Fabric { ports, events, .. } = self;
+        let index = port as u32;
+        let port = &mut ports[port];
+        let started = port
+            .flights
+            .iter()
+            .take_while(|flight| flight.start_ps <= now_ps)
+            .count();
+        let moved = port.flights.split_off(started);
+        if let Some(first) = moved.front() {
+            port.line.rewind(first.start_ps);
+        }
+        port.line.hold(until_ps);
+        port.waiting.clear();
+        for mut flight in moved {
+            let slot = port.line.send(flight.from_ps, wire_bytes(&flight.frame));
+            flight.act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
+            flight.ticket = events.ticket();
+            flight.start_ps = slot.start_ps;
+            flight.first_bit_ps = slot.first_bit_ps + port.delay_ps;
+            flight.last_bit_ps = slot.last_bit_ps + port.delay_ps;
+            if port.flights.is_empty() {
+                events.push(flight.act_ps, flight.ticket, Source::Flight(index));
+            }
+            port.waiting.push_back(flight.start_ps);
+            port.flights.push_back(flight);
         }
     }
 
@@ -301,15 +413,24 @@ impl Fabric {
         let Flight {
             first_bit_ps,
             last_bit_ps,
+            bad_fcs,
             frame,
             ..
         } = flight;
+        if ports[receiver].honours_pause && !bad_fcs {
+            if let Some(quanta) = pause::quanta_of(&frame) {
+                let bit_ps = 1_000_000_000_000 * u64::from(quanta) * pause::QUANTUM_BITS;
+                let until_ps = self.now_ps + bit_ps / self.ports[receiver].line.rate_bps();
+                self.hold(receiver, until_ps);
+            }
+        }
         Some((
             receiver,
             Arrival {
                 frame,
                 first_bit_ps,
                 last_bit_ps,
+                bad_fcs,
             },
         ))
     }

@@ -62,6 +62,7 @@
 //! of the tester. The program is not part of the document: a P4Runtime server installs it with
 //! [`Network::set_program`].
 
+mod bit_errors;
 pub mod config;
 pub mod device;
 mod drops;
@@ -70,6 +71,7 @@ mod fabric;
 mod idle;
 mod line;
 mod network;
+mod pause;
 mod recirculation;
 mod rng;
 mod tester;

@@ -38,7 +38,11 @@ pub struct Line {
     gap_bits: u32,
     /// How many bytes the receiver waits for; `None` is all of them.
     lookahead_bytes: Option<u32>,
+    /// No frame takes less of the line than this, gap included.
+    min_slot_bits: u64,
     free: Span,
+    /// No frame starts before this (a PAUSE).
+    held: Span,
     preamble: Span,
     timing: Timing,
 }
@@ -64,7 +68,9 @@ impl Line {
             rate_bps,
             gap_bits,
             lookahead_bytes: None,
+            min_slot_bits: 0,
             free: Span::default(),
+            held: Span::default(),
             preamble,
             timing,
         }
@@ -84,6 +90,18 @@ impl Line {
         self.gap_bits
     }
 
+    /// Sets the least that a frame takes of the line, from its preamble to the end of its gap: the
+    /// slot of a fabric that carries short frames no faster than longer ones.
+    pub fn set_min_slot_bits(&mut self, min_slot_bits: u64) {
+        self.min_slot_bits = min_slot_bits;
+        self.timing = Timing::default();
+    }
+
+    /// Lets no frame start before `until_ps`; replaces an earlier hold.
+    pub fn hold(&mut self, until_ps: u64) {
+        self.held = Span::whole(until_ps);
+    }
+
     /// Says how many bytes of a frame the receiver waits for before it acts.
     pub fn set_lookahead(&mut self, lookahead_bytes: Option<u32>) {
         self.lookahead_bytes = lookahead_bytes;
@@ -93,7 +111,7 @@ impl Line {
     /// When the line is free for the next preamble, cut to whole picoseconds.
     #[inline]
     pub fn free_ps(&self) -> u64 {
-        self.free.ps
+        self.free.max(self.held).ps
     }
 
     /// When the line is free for the next preamble, exactly.
@@ -108,9 +126,12 @@ impl Line {
     /// The first bit of a frame that is sent as early as possible from `from_ps` on.
     #[inline]
     pub fn next_first_bit_ps(&self, from_ps: u64) -> u64 {
-        self.clock
-            .sum(Span::whole(from_ps).max(self.free), self.preamble)
-            .ps
+        self.clock.sum(self.earliest(from_ps), self.preamble).ps
+    }
+
+    #[inline]
+    fn earliest(&self, from_ps: u64) -> Span {
+        Span::whole(from_ps).max(self.free).max(self.held)
     }
 
     /// Duration of preamble and start frame delimiter, cut to whole picoseconds.
@@ -125,7 +146,7 @@ impl Line {
         if self.timing.wire_bytes != wire_bytes {
             self.timing = self.timing_of(wire_bytes);
         }
-        let start = Span::whole(from_ps).max(self.free);
+        let start = self.earliest(from_ps);
         let first_bit = self.clock.sum(start, self.preamble);
         self.free = self.clock.sum(start, self.timing.occupied);
         Slot {
@@ -150,7 +171,7 @@ impl Line {
             decision: self.clock.periods(8 * u64::from(awaited)),
             occupied: self
                 .clock
-                .periods(PREAMBLE_BITS + bits + u64::from(self.gap_bits)),
+                .periods((PREAMBLE_BITS + bits + u64::from(self.gap_bits)).max(self.min_slot_bits)),
         }
     }
 }
@@ -172,6 +193,25 @@ mod tests {
         assert_eq!(first, expected);
         assert_eq!(line.free_ps(), 673_000);
         assert_eq!(line.send(1_000, 64).start_ps, 673_000);
+    }
+
+    #[test]
+    fn a_fabric_slot_slows_short_frames_only() {
+        let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
+        line.set_min_slot_bits(8 * 120);
+        line.send(0, 64);
+        assert_eq!(line.free_ps(), 960_000);
+        line.send(0, 128);
+        assert_eq!(line.free_ps(), 960_000 + 1_184_000);
+    }
+
+    #[test]
+    fn a_held_line_starts_nothing_before_the_hold_ends() {
+        let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
+        line.hold(5_000);
+        assert_eq!(line.send(1_000, 64).start_ps, 5_000);
+        line.hold(0);
+        assert_eq!(line.send(1_000, 64).start_ps, 677_000);
     }
 
     #[test]

@@ -7,12 +7,15 @@ use p4mesh_pipeline::{Program, Switch};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::bit_errors::BitErrors;
 use crate::config::{ConfigError, NetworkConfig};
 use crate::device::{self, Device, DevicePorts, Host, HostFrame};
+use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
 use crate::fabric::{ArrivalRule, Fabric};
 use crate::idle::Patience;
 use crate::line::Line;
+use crate::rng::Rng;
 use crate::tester::{Digest, Tester};
 
 /// The clock goes no further; times that follow from an event before it are far from overflow.
@@ -60,6 +63,8 @@ pub struct PortTruth {
     pub queued_frames: u64,
     /// Frames between this port and the decision of the node at the other end now.
     pub in_flight_frames: u64,
+    /// Frames sent with an FCS that does not fit.
+    pub tx_bad_fcs_frames: u64,
     pub drops: BTreeMap<&'static str, u64>,
 }
 
@@ -163,15 +168,23 @@ impl Network {
         let tester = Tester::new(&config.tester, config.seed, 0, &mut builder.fabric);
         for (index, entry) in config.devices.iter().enumerate() {
             let path = format!("devices[{index}]");
-            let device =
-                device::build(&path, &entry.name, &entry.device, &entry.model, config.seed)?;
-            let port = |port: &crate::config::PortConfig| DevicePort {
-                id: port.id,
-                line: Line::new(port.rate_bps, port.clock_ppb, port.inter_frame_gap_bits),
-                queue_frames: port.queue_frames,
+            let device = device::build(&path, entry, config.seed)?;
+            let port = |port: &crate::config::PortConfig| {
+                let mut line = Line::new(port.rate_bps, port.clock_ppb, port.inter_frame_gap_bits);
+                line.set_min_slot_bits(port.min_slot_bits);
+                DevicePort {
+                    id: port.id,
+                    line,
+                    queue_frames: port.queue_frames,
+                }
             };
             let ports: Vec<DevicePort> = entry.ports.iter().map(port).collect();
+            let base = builder.fabric.ports.len();
             builder.device(&entry.name, device, &ports);
+            for (local, port) in entry.ports.iter().enumerate() {
+                let fabric = &mut builder.fabric;
+                fabric.set_honours_pause(base + local, port.honours_pause);
+            }
         }
         let NetworkBuilder { fabric, devices } = builder;
         let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
@@ -185,6 +198,21 @@ impl Network {
             let (a, b) = (end(&link.a), end(&link.b));
             let rules = [network.arrival_rule(a), network.arrival_rule(b)];
             network.fabric.connect(a, b, link.delay_ps, rules);
+            if link.bit_errors_per_1e15 > 0 {
+                for (from, end) in [(a, &link.a), (b, &link.b)] {
+                    let part = format!("link from {} port {}", end.node, end.port);
+                    let rng = Rng::for_part(config.seed, &part);
+                    let errors = BitErrors::new(link.bit_errors_per_1e15, rng);
+                    network.fabric.set_bit_errors(from, Some(errors));
+                }
+            }
+        }
+        for port in &config.tester.ports {
+            if let Some(index) = network.find(&config.tester.name, port.id) {
+                let fabric = &mut network.fabric;
+                fabric.set_honours_pause(index, port.honours_pause);
+                fabric.set_bad_fcs_interval(index, port.bad_fcs_interval_ps);
+            }
         }
         Ok(network)
     }
@@ -370,6 +398,10 @@ impl Network {
                 let entry = &self.fabric.ports[receiver];
                 let local = entry.local as usize;
                 match (entry.node, &mut self.tester) {
+                    (0, Some(_)) if arrival.bad_fcs => {
+                        self.fabric
+                            .drop_frame(receiver, DropCause::BadFcs, arrival.frame);
+                    }
                     (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),
                     (node, _) => self.with_device(node as usize - 1, |device, ports| {
                         device.receive(local, arrival, ports)
@@ -485,6 +517,18 @@ impl Network {
         Ok(())
     }
 
+    /// Lets every so often one frame leave a port with an FCS that does not fit; 0 ends it.
+    pub fn set_bad_fcs_interval(
+        &mut self,
+        node: &str,
+        port: u16,
+        interval_ps: u64,
+    ) -> Result<(), NetworkError> {
+        let index = self.port_index(node, port)?;
+        self.fabric.set_bad_fcs_interval(index, interval_ps);
+        Ok(())
+    }
+
     /// Puts a device into its state after power-on: queues and tables are empty. What it has begun
     /// to send goes on its way.
     pub fn reset_device(&mut self, name: &str) -> Result<(), NetworkError> {
@@ -499,7 +543,7 @@ impl Network {
         for port in node.base..node.base + node.count {
             self.fabric.flush(port);
         }
-        node.device.reset();
+        self.with_device(index, |device, ports| device.reset(ports));
         Ok(())
     }
 
@@ -616,6 +660,7 @@ impl Network {
                 rx_bytes: counters.rx_bytes,
                 queued_frames,
                 in_flight_frames: port.flights() as u64,
+                tx_bad_fcs_frames: counters.tx_bad_fcs_frames,
                 drops,
             };
             let node = nodes

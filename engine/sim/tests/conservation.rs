@@ -26,6 +26,7 @@ fn random_switch(rng: &mut Rng, name: &str) -> Box<EthernetSwitch> {
             size: 2 + 2 * rng.below(8) as usize,
             aging_ps: rng.below(1_000_000_000),
             ways,
+            ..Default::default()
         },
         lookup: (rng.below(2) == 0).then_some(LookupConfig {
             rate_fps: 100_000 + rng.below(2_000_000),

@@ -5,8 +5,12 @@ use std::collections::VecDeque;
 
 use serde::Deserialize;
 
+use super::check_range;
+use super::size_table::SizeTable;
+use crate::config::ConfigError;
+
 /// `broadcast` of an Ethernet switch: service time max(`min_ps`, `base_ps` + length * `byte_ps`),
-/// length with FCS.
+/// length with FCS; or that of `service` where measurements follow no such line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BroadcastConfig {
@@ -16,12 +20,35 @@ pub struct BroadcastConfig {
     pub base_ps: u64,
     #[serde(default)]
     pub byte_ps: u64,
+    /// Service times at some lengths, in place of the three values above.
+    #[serde(default)]
+    pub service: SizeTable,
     /// Frames that may wait for the server.
     #[serde(default = "default_queue_frames")]
     pub queue_frames: usize,
     /// Unknown unicast frames need the server too.
     #[serde(default)]
     pub unknown_unicast: bool,
+}
+
+/// One second.
+const MAX_PS: u64 = 1_000_000_000_000;
+
+impl BroadcastConfig {
+    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
+        check_range(path, "broadcast.min_ps", self.min_ps, 0, MAX_PS)?;
+        check_range(path, "broadcast.base_ps", self.base_ps, 0, MAX_PS)?;
+        check_range(path, "broadcast.byte_ps", self.byte_ps, 0, MAX_PS)?;
+        self.service.check(path, "broadcast.service")
+    }
+
+    fn service_ps(&self, wire_bytes: u32) -> u64 {
+        if !self.service.is_empty() {
+            return self.service.at(wire_bytes);
+        }
+        let linear_ps = self.base_ps + u64::from(wire_bytes) * self.byte_ps;
+        linear_ps.max(self.min_ps)
+    }
 }
 
 fn default_queue_frames() -> usize {
@@ -65,8 +92,7 @@ impl Broadcast {
             }
             self.starts.push_back(start_ps);
         }
-        let service_ps = self.config.base_ps + u64::from(wire_bytes) * self.config.byte_ps;
-        self.busy_until_ps = start_ps + service_ps.max(self.config.min_ps);
+        self.busy_until_ps = start_ps + self.config.service_ps(wire_bytes);
         Some(start_ps - now_ps)
     }
 
@@ -86,6 +112,7 @@ mod tests {
             min_ps: 1_013_400,
             base_ps: 496_000,
             byte_ps: 8_000,
+            service: SizeTable::default(),
             queue_frames: 64,
             unknown_unicast: false,
         };

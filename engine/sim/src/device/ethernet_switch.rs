@@ -1,163 +1,123 @@
-//! A learning Ethernet switch.
+//! A learning Ethernet switch: the way of a frame through it. Its parts have files of their own.
 
 use std::collections::BTreeMap;
 
 use p4mesh_pipeline::Frame;
-use serde::Deserialize;
 
-use super::broadcast::{Broadcast, BroadcastConfig};
-use super::lookup::{Lookup, LookupConfig};
-use super::mac_table::{Learned, MacTable, MacTableConfig};
+use super::broadcast::Broadcast;
+use super::buffer::Occupancy;
+use super::flood_limit::FloodLimit;
+use super::impairments::{Faults, Impairments};
+use super::input_queue::{InputQueues, Ready};
+use super::learning::LearningPath;
+use super::lookup::Lookup;
+use super::mac_table::{Learned, MacTable};
+use super::pause_sender::PauseSender;
+use super::snooping::{Scope, Snooping};
+use super::switch_config::{EthernetSwitchConfig, Forwarding};
+use super::vlan::{Tag, Vlans};
 use super::{Device, DevicePorts};
-use crate::config::ConfigError;
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::line::wire_bytes;
 use crate::rng::Rng;
-
-/// One second.
-const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
-
-/// When the switch decides where a frame goes.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Forwarding {
-    /// After the last bit: first bit out - last bit in = `latency_ps`.
-    StoreAndForward,
-    /// After min(length, `lookahead_bytes`): first bit out - first bit in = that time +
-    /// `latency_ps`. Frames to a faster port are stored.
-    CutThrough { lookahead_bytes: u32 },
-}
-
-/// `model` of a device `ethernet_switch`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EthernetSwitchConfig {
-    pub forwarding: Forwarding,
-    pub latency_ps: u64,
-    pub mac_table: MacTableConfig,
-    pub learning: bool,
-    pub lookup: Option<LookupConfig>,
-    pub broadcast: Option<BroadcastConfig>,
-    /// Probability that a frame is lost, in parts per billion.
-    pub loss_ppb: u32,
-    /// Frames outside these lengths (with FCS) are dropped.
-    pub min_frame_bytes: u32,
-    pub max_frame_bytes: u32,
-}
-
-impl Default for EthernetSwitchConfig {
-    fn default() -> EthernetSwitchConfig {
-        EthernetSwitchConfig {
-            forwarding: Forwarding::StoreAndForward,
-            latency_ps: 0,
-            mac_table: MacTableConfig::default(),
-            learning: true,
-            lookup: None,
-            broadcast: None,
-            loss_ppb: 0,
-            min_frame_bytes: 64,
-            max_frame_bytes: 16_384,
-        }
-    }
-}
-
-impl EthernetSwitchConfig {
-    /// Checks what types cannot express.
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        let invalid = |field: &str, problem: String, valid: &str| {
-            Err(ConfigError::Invalid {
-                at: format!("{path}.{field}"),
-                problem,
-                valid: valid.to_string(),
-            })
-        };
-        if !(1..=1_048_576).contains(&self.mac_table.size) {
-            return invalid(
-                "mac_table.size",
-                format!("is {}", self.mac_table.size),
-                "1 to 1048576",
-            );
-        }
-        if let Some(ways) = self.mac_table.ways {
-            if ways == 0 || self.mac_table.size % ways != 0 {
-                return invalid(
-                    "mac_table.ways",
-                    format!("is {ways}"),
-                    "a divisor of mac_table.size",
-                );
-            }
-        }
-        if self.loss_ppb > 1_000_000_000 {
-            return invalid(
-                "loss_ppb",
-                format!("is {}", self.loss_ppb),
-                "0 to 1000000000",
-            );
-        }
-        let broadcast = self.broadcast.as_ref();
-        for (field, value) in [
-            ("latency_ps", self.latency_ps),
-            ("broadcast.min_ps", broadcast.map_or(0, |it| it.min_ps)),
-            ("broadcast.base_ps", broadcast.map_or(0, |it| it.base_ps)),
-            ("broadcast.byte_ps", broadcast.map_or(0, |it| it.byte_ps)),
-        ] {
-            if value > MAX_LATENCY_PS {
-                return invalid(field, format!("is {value}"), "0 to 1000000000000");
-            }
-        }
-        if let Some(lookup) = &self.lookup {
-            if !(1..=1_000_000_000_000).contains(&lookup.rate_fps) {
-                let problem = format!("is {}", lookup.rate_fps);
-                return invalid("lookup.rate_fps", problem, "1 to 1000000000000");
-            }
-            if lookup.overload_pass_ppm > 1_000_000 {
-                let problem = format!("is {}", lookup.overload_pass_ppm);
-                return invalid("lookup.overload_pass_ppm", problem, "0 to 1000000");
-            }
-        }
-        if let Forwarding::CutThrough {
-            lookahead_bytes: 0..=13,
-        } = self.forwarding
-        {
-            let problem = "is shorter than an Ethernet header".to_string();
-            return invalid(
-                "forwarding.cut_through.lookahead_bytes",
-                problem,
-                "14 or more",
-            );
-        }
-        Ok(())
-    }
-}
 
 #[derive(Default)]
 struct Counters {
     learned: u64,
     moved: u64,
     not_learned: u64,
+    /// Requests that the learning path had no room for.
+    not_asked: u64,
     unicast: u64,
     flooded_unknown: u64,
     flooded_group: u64,
+    /// Copies to the members of a group.
+    to_members: u64,
+}
+
+impl Counters {
+    fn learned(&mut self, learned: Learned) {
+        match learned {
+            Learned::Known => {}
+            Learned::New => self.learned += 1,
+            Learned::Moved => self.moved += 1,
+            Learned::Full | Learned::Refused => self.not_learned += 1,
+        }
+    }
 }
 
 /// The model.
 pub struct EthernetSwitch {
-    config: EthernetSwitchConfig,
     macs: MacTable,
     lookup: Option<Lookup>,
     broadcast: Option<Broadcast>,
-    rng: Rng,
+    learning_path: Option<LearningPath>,
+    flood_limit: Option<FloodLimit>,
+    input_queues: Option<InputQueues>,
+    buffer: Occupancy,
+    pause: Option<PauseSender>,
+    vlans: Option<Vlans>,
+    snooping: Option<Snooping>,
+    impairments: Option<Impairments>,
+    loss: Rng,
+    jitter: Rng,
     counters: Counters,
+    config: EthernetSwitchConfig,
+}
+
+/// Where a frame goes.
+enum Decision {
+    One(usize),
+    /// To all ports of the VLAN with a link but the one it came from.
+    Flood,
+    /// To these, but the one it came from.
+    Members(Vec<usize>),
+    Drop(DropCause),
+}
+
+/// What the copies of one frame have in common.
+#[derive(Clone, Copy)]
+struct Passage {
+    input: usize,
+    last_bit_ps: u64,
+    /// Extra latency.
+    delay_ps: u64,
+    tag: Option<Tag>,
+    bad_fcs: bool,
+    faults: Faults,
 }
 
 impl EthernetSwitch {
     pub fn new(config: EthernetSwitchConfig, name: &str, seed: u64) -> EthernetSwitch {
+        EthernetSwitch::with_ports(config, name, seed, &[])
+    }
+
+    /// `ports` are the port numbers of the device, for the parts that name them.
+    pub fn with_ports(
+        config: EthernetSwitchConfig,
+        name: &str,
+        seed: u64,
+        ports: &[u16],
+    ) -> EthernetSwitch {
+        let part = |part: &str| Rng::for_part(seed, &format!("{name} {part}"));
         EthernetSwitch {
             macs: MacTable::new(&config.mac_table),
             lookup: config.lookup.as_ref().map(Lookup::new),
             broadcast: config.broadcast.as_ref().map(Broadcast::new),
-            rng: Rng::for_part(seed, name),
+            learning_path: config.learning_path.as_ref().map(LearningPath::new),
+            flood_limit: config.flood_limit.as_ref().map(FloodLimit::new),
+            input_queues: config.input_queue.as_ref().map(InputQueues::new),
+            buffer: Occupancy::default(),
+            pause: config.pause.as_ref().map(PauseSender::new),
+            vlans: config.vlans.as_ref().map(|it| Vlans::new(it, ports)),
+            snooping: config.snooping.as_ref().map(|it| Snooping::new(it, ports)),
+            impairments: config
+                .impairments
+                .as_ref()
+                .map(|it| Impairments::new(it, part("impairments"))),
+            loss: Rng::for_part(seed, name),
+            jitter: part("jitter"),
             counters: Counters::default(),
             config,
         }
@@ -168,15 +128,26 @@ impl EthernetSwitch {
         self.macs.len(now_ps)
     }
 
+    /// Multicast groups with a member.
+    pub fn groups(&self, now_ps: u64) -> usize {
+        self.snooping.as_ref().map_or(0, |it| it.groups(now_ps))
+    }
+
     /// Why a frame ends at the input, if it does.
     #[inline]
-    fn refuse(&mut self, frame: &Frame, now_ps: u64) -> Option<DropCause> {
-        let length = wire_bytes(frame);
-        if length < self.config.min_frame_bytes || frame.len() < 14 {
+    fn refuse(&mut self, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
+        let length = wire_bytes(&arrival.frame);
+        if length < self.config.min_frame_bytes || arrival.frame.len() < 14 {
             return Some(DropCause::Undersize);
         }
         if length > self.config.max_frame_bytes {
             return Some(DropCause::Oversize);
+        }
+        if arrival.bad_fcs && self.config.filter_bad_fcs {
+            return Some(DropCause::BadFcs);
+        }
+        if is_link_local(mac_at(&arrival.frame, 0)) {
+            return Some(DropCause::LinkLocal);
         }
         if self
             .lookup
@@ -185,42 +156,194 @@ impl EthernetSwitch {
         {
             return Some(DropCause::LookupOverload);
         }
-        self.rng
+        self.loss
             .chance_ppb(self.config.loss_ppb)
             .then_some(DropCause::RandomLoss)
     }
 
+    /// Learns the source address, at once or through the learning path. An address that is known
+    /// at its port is refreshed at once either way.
     #[inline]
-    fn learn(&mut self, mac: u64, port: usize, now_ps: u64) {
-        match self.macs.learn(mac, port, now_ps) {
-            Learned::Known => {}
-            Learned::New => self.counters.learned += 1,
-            Learned::Moved => self.counters.moved += 1,
-            Learned::Full => self.counters.not_learned += 1,
+    fn learn(&mut self, key: u64, port: usize, now_ps: u64) {
+        if let Some(path) = &mut self.learning_path {
+            if self.macs.lookup(key, now_ps) != Some(port) {
+                self.counters.not_asked += u64::from(!path.ask(key, port, now_ps));
+                return;
+            }
+        }
+        self.counters.learned(self.macs.learn(key, port, now_ps));
+    }
+
+    #[inline]
+    fn decide(&mut self, frame: &[u8], port: usize, vid: u16, now_ps: u64) -> Decision {
+        let destination = mac_at(frame, 0);
+        if !is_group(destination) {
+            return match self.macs.lookup(key(vid, destination), now_ps) {
+                Some(output) if output == port => Decision::Drop(DropCause::SamePort),
+                Some(output) => Decision::One(output),
+                None => Decision::Flood,
+            };
+        }
+        let Some(snooping) = &mut self.snooping else {
+            return Decision::Flood;
+        };
+        match snooping.scope(vid, destination, port, frame, now_ps) {
+            Scope::Flood => Decision::Flood,
+            Scope::Ports(ports) => Decision::Members(ports),
+            Scope::Drop => Decision::Drop(DropCause::NoMembers),
         }
     }
 
-    /// To all ports with a link but the one it came from.
-    fn flood(&mut self, port: usize, arrival: Arrival, delay_ps: u64, ports: &mut DevicePorts) {
-        for output in 0..ports.count() {
-            if output != port && ports.link_up(output) {
-                let copy = ports.copy(&arrival.frame);
-                let ready_ps = self.ready_ps(port, output, arrival.last_bit_ps, ports) + delay_ps;
-                ports.enqueue(output, copy, ready_ps);
+    /// How long a frame to many ports waits for the broadcast server; an error when it is dropped.
+    fn admit_to_many(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
+        let group = is_group(mac_at(frame, 0));
+        if let Some(limit) = &mut self.flood_limit {
+            if !limit.admit(now_ps) {
+                return Err(DropCause::FloodLimit);
             }
         }
-        ports.give(arrival.frame);
+        let Some(server) = self
+            .broadcast
+            .as_mut()
+            .filter(|it| group || it.serves_unknown_unicast())
+        else {
+            return Ok(0);
+        };
+        server
+            .admit(now_ps, wire_bytes(frame))
+            .ok_or(DropCause::BroadcastOverload)
+    }
+
+    /// One copy of a frame for every port in `outputs` that the VLAN and the link allow.
+    fn replicate(
+        &mut self,
+        frame: Frame,
+        outputs: impl Iterator<Item = usize>,
+        passage: Passage,
+        ports: &mut DevicePorts,
+    ) {
+        for output in outputs {
+            if output != passage.input && ports.link_up(output) && self.carries(output, passage.tag)
+            {
+                let copy = ports.copy(&frame);
+                self.pass(copy, output, passage, ports);
+            }
+        }
+        ports.give(frame);
+    }
+
+    fn carries(&self, output: usize, tag: Option<Tag>) -> bool {
+        match (&self.vlans, tag) {
+            (Some(vlans), Some(tag)) => vlans.carries(output, tag.vid),
+            _ => true,
+        }
+    }
+
+    /// One frame on its way to one output: tag, faults, delays.
+    #[inline]
+    fn pass(&mut self, mut frame: Frame, output: usize, passage: Passage, ports: &mut DevicePorts) {
+        if let (Some(vlans), Some(tag)) = (&self.vlans, passage.tag) {
+            vlans.dress(output, tag, &mut frame);
+        }
+        let mut ready_ps = self.ready_ps(passage, output, ports) + passage.delay_ps;
+        if let Some(jitter) = &self.config.jitter {
+            ready_ps += jitter.draw_ps(&mut self.jitter);
+        }
+        if passage.faults != Faults::default() {
+            return self.fault(frame, output, ready_ps, passage, ports);
+        }
+        let ready = ready(frame, output, ready_ps, passage.bad_fcs);
+        self.send_to_output(passage.input, ready, ports);
+    }
+
+    fn fault(
+        &mut self,
+        mut frame: Frame,
+        output: usize,
+        ready_ps: u64,
+        passage: Passage,
+        ports: &mut DevicePorts,
+    ) {
+        let Some(impairments) = &mut self.impairments else {
+            return ports.give(frame);
+        };
+        if passage.faults.corrupt {
+            impairments.corrupt(&mut frame);
+        }
+        let second = passage.faults.duplicate.then(|| ports.copy(&frame));
+        let first = ready(frame, output, ready_ps, passage.bad_fcs);
+        if passage.faults.reorder {
+            impairments.hold(passage.input, first, ports);
+        } else {
+            self.send_to_output(passage.input, first, ports);
+        }
+        if let Some(second) = second {
+            let second = ready(second, output, ready_ps, passage.bad_fcs);
+            self.send_to_output(passage.input, second, ports);
+        }
+    }
+
+    /// Into the queue of the output, or of the input where there are input queues.
+    #[inline]
+    fn send_to_output(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
+        let ready = match &mut self.input_queues {
+            Some(queues) => queues.arrive(input, ready, ports),
+            None => Some(ready),
+        };
+        if let Some(ready) = ready {
+            self.enqueue(input, ready, ports);
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
+        let now_ps = ports.now_ps();
+        let bytes = match &self.config.shared_buffer {
+            Some(shared) => {
+                let bytes = shared.occupied_bytes(ready.wire_bytes);
+                let waits = !ports.idle(ready.output);
+                if waits && self.buffer.used(now_ps) + bytes > shared.bytes {
+                    return ports.drop(ready.output, DropCause::BufferFull, ready.frame);
+                }
+                bytes
+            }
+            None => 0,
+        };
+        let start_ps =
+            ports.enqueue_marked(ready.output, ready.frame, ready.ready_ps, ready.bad_fcs);
+        let Some(start_ps) = start_ps.filter(|&start_ps| start_ps > now_ps) else {
+            return;
+        };
+        if bytes > 0 {
+            self.buffer.add(bytes, start_ps);
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.queued(input, start_ps, ports);
+        }
     }
 
     /// When the first bit may leave: now, or after storing when the output is faster than the input.
     #[inline]
-    fn ready_ps(&self, input: usize, output: usize, last_bit_ps: u64, ports: &DevicePorts) -> u64 {
+    fn ready_ps(&self, passage: Passage, output: usize, ports: &DevicePorts) -> u64 {
         match self.config.forwarding {
-            Forwarding::CutThrough { .. } if ports.rate_bps(output) > ports.rate_bps(input) => {
-                last_bit_ps + self.config.latency_ps
+            Forwarding::CutThrough { .. }
+                if ports.rate_bps(output) > ports.rate_bps(passage.input) =>
+            {
+                passage.last_bit_ps + self.config.latency_ps
             }
             _ => ports.now_ps(),
         }
+    }
+}
+
+#[inline]
+fn ready(frame: Frame, output: usize, ready_ps: u64, bad_fcs: bool) -> Ready {
+    Ready {
+        output,
+        ready_ps,
+        bad_fcs,
+        wire_bytes: wire_bytes(&frame),
+        frame,
     }
 }
 
@@ -236,73 +359,132 @@ impl Device for EthernetSwitch {
         }
     }
 
-    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+    fn receive(&mut self, port: usize, mut arrival: Arrival, ports: &mut DevicePorts) {
         let now_ps = ports.now_ps();
-        if let Some(cause) = self.refuse(&arrival.frame, now_ps) {
-            ports.drop(port, cause, arrival.frame);
-            return;
+        if let Some(cause) = self.refuse(&arrival, now_ps) {
+            return ports.drop(port, cause, arrival.frame);
         }
-        let destination = mac_at(&arrival.frame, 0);
+        let mut tag = None;
+        if let Some(vlans) = &self.vlans {
+            tag = vlans.admit(port, &mut arrival.frame);
+            if tag.is_none() {
+                return ports.drop(port, DropCause::VlanFilter, arrival.frame);
+            }
+        }
+        if let Some(path) = &mut self.learning_path {
+            let Self { macs, counters, .. } = self;
+            path.carry_out(now_ps, macs, |learned| counters.learned(learned));
+        }
+        let vid = tag.map_or(0, |tag| tag.vid);
         let source = mac_at(&arrival.frame, 6);
         if self.config.learning && !is_group(source) {
-            self.learn(source, port, now_ps);
+            self.learn(key(vid, source), port, now_ps);
         }
-        let group = is_group(destination);
-        let output = if group {
-            None
-        } else {
-            self.macs.lookup(destination, now_ps)
+        let faults = self.impairments.as_mut().map(Impairments::draw);
+        let mut passage = Passage {
+            input: port,
+            last_bit_ps: arrival.last_bit_ps,
+            delay_ps: self.config.latency_by_size.at(wire_bytes(&arrival.frame)),
+            tag,
+            bad_fcs: arrival.bad_fcs,
+            faults: faults.unwrap_or_default(),
         };
-        match output {
-            Some(output) if output == port => ports.drop(port, DropCause::SamePort, arrival.frame),
-            Some(output) => {
+        match self.decide(&arrival.frame, port, vid, now_ps) {
+            Decision::Drop(cause) => ports.drop(port, cause, arrival.frame),
+            Decision::One(output) => {
                 self.counters.unicast += 1;
-                let ready_ps = self.ready_ps(port, output, arrival.last_bit_ps, ports);
-                ports.enqueue(output, arrival.frame, ready_ps);
+                self.pass(arrival.frame, output, passage, ports);
             }
-            None => {
-                let mut delay_ps = 0;
-                if let Some(server) = self
-                    .broadcast
-                    .as_mut()
-                    .filter(|it| group || it.serves_unknown_unicast())
-                {
-                    match server.admit(now_ps, wire_bytes(&arrival.frame)) {
-                        Some(wait_ps) => delay_ps = wait_ps,
-                        None => {
-                            return ports.drop(port, DropCause::BroadcastOverload, arrival.frame)
-                        }
-                    }
+            Decision::Flood => match self.admit_to_many(&arrival.frame, now_ps) {
+                Ok(wait_ps) => {
+                    passage.delay_ps += wait_ps;
+                    *(if is_group(mac_at(&arrival.frame, 0)) {
+                        &mut self.counters.flooded_group
+                    } else {
+                        &mut self.counters.flooded_unknown
+                    }) += 1;
+                    let outputs = 0..ports.count();
+                    self.replicate(arrival.frame, outputs, passage, ports);
                 }
-                *(if group {
-                    &mut self.counters.flooded_group
-                } else {
-                    &mut self.counters.flooded_unknown
-                }) += 1;
-                self.flood(port, arrival, delay_ps, ports);
+                Err(cause) => ports.drop(port, cause, arrival.frame),
+            },
+            Decision::Members(members) => {
+                self.counters.to_members += members.len() as u64;
+                self.replicate(arrival.frame, members.into_iter(), passage, ports);
             }
         }
     }
 
-    fn reset(&mut self) {
+    fn timer(&mut self, port: usize, ports: &mut DevicePorts) {
+        while let Some((input, ready)) = self.impairments.as_mut().and_then(|it| it.release(ports))
+        {
+            self.send_to_output(input, ready, ports);
+        }
+        while let Some(ready) = self
+            .input_queues
+            .as_mut()
+            .and_then(|it| it.next(port, ports))
+        {
+            self.enqueue(port, ready, ports);
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.timer(port, ports);
+        }
+    }
+
+    fn reset(&mut self, ports: &mut DevicePorts) {
         self.macs.clear();
+        self.buffer.clear();
         if let Some(lookup) = &mut self.lookup {
             lookup.reset();
         }
         if let Some(broadcast) = &mut self.broadcast {
             broadcast.reset();
         }
+        if let Some(path) = &mut self.learning_path {
+            path.reset();
+        }
+        if let Some(limit) = &mut self.flood_limit {
+            limit.reset();
+        }
+        if let Some(queues) = &mut self.input_queues {
+            queues.reset(ports);
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.reset();
+        }
+        if let Some(snooping) = &mut self.snooping {
+            snooping.reset();
+        }
+        if let Some(impairments) = &mut self.impairments {
+            impairments.reset(ports);
+        }
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
-        BTreeMap::from([
+        let mut counters = BTreeMap::from([
             ("learned", self.counters.learned),
             ("moved", self.counters.moved),
             ("not_learned", self.counters.not_learned),
             ("unicast", self.counters.unicast),
             ("flooded_unknown", self.counters.flooded_unknown),
             ("flooded_group", self.counters.flooded_group),
-        ])
+        ]);
+        if self.learning_path.is_some() {
+            counters.insert("not_asked", self.counters.not_asked);
+        }
+        if self.snooping.is_some() {
+            counters.insert("to_members", self.counters.to_members);
+        }
+        if let Some(pause) = &self.pause {
+            counters.insert("pause_sent", pause.sent());
+        }
+        if let Some(impairments) = &self.impairments {
+            counters.insert("duplicated", impairments.duplicated);
+            counters.insert("corrupted", impairments.corrupted);
+            counters.insert("reordered", impairments.reordered());
+        }
+        counters
     }
 
     fn as_any(&mut self) -> &mut dyn std::any::Any {
@@ -318,8 +500,20 @@ fn mac_at(frame: &[u8], at: usize) -> u64 {
     ])
 }
 
+/// The key of the address table.
+#[inline]
+fn key(vid: u16, mac: u64) -> u64 {
+    u64::from(vid) << 48 | mac
+}
+
 /// The group bit is the lowest of the first byte.
 #[inline]
 fn is_group(mac: u64) -> bool {
     mac >> 40 & 1 == 1
+}
+
+/// 01-80-C2-00-00-00 to 0F: PAUSE, spanning tree and the like end at the next bridge (802.1Q 8.6.3).
+#[inline]
+fn is_link_local(mac: u64) -> bool {
+    mac & !0xf == 0x0180_c200_0000
 }

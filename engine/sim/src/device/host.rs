@@ -57,7 +57,7 @@ impl Device for Host {
         });
     }
 
-    fn reset(&mut self) {
+    fn reset(&mut self, _ports: &mut DevicePorts) {
         self.received.clear();
     }
 

@@ -8,6 +8,8 @@
 
 use serde::Deserialize;
 
+use super::check_range;
+use crate::config::ConfigError;
 use crate::time::{BitClock, Span};
 
 /// `lookup` of an Ethernet switch.
@@ -22,6 +24,14 @@ pub struct LookupConfig {
     /// Frames that may arrive at once.
     #[serde(default = "default_burst_frames")]
     pub burst_frames: u32,
+}
+
+impl LookupConfig {
+    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
+        check_range(path, "lookup.rate_fps", self.rate_fps, 1, 1_000_000_000_000)?;
+        let pass_ppm = u64::from(self.overload_pass_ppm);
+        check_range(path, "lookup.overload_pass_ppm", pass_ppm, 0, 1_000_000)
+    }
 }
 
 fn default_burst_frames() -> u32 {

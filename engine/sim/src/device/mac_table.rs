@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use crate::rng::Rng;
+
 /// `mac_table` of an Ethernet switch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -13,6 +15,36 @@ pub struct MacTableConfig {
     pub aging_ps: u64,
     /// Entries per hash bucket; absent: any `size` addresses fit.
     pub ways: Option<usize>,
+    /// How an address finds its bucket.
+    pub hash: Hash,
+    /// What becomes of an address whose time is over.
+    pub aging: Aging,
+    /// An address that appears at another port moves there.
+    pub station_move: bool,
+}
+
+/// The hash of a table with `ways`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Hash {
+    /// CRC-16/CCITT of VLAN and address.
+    #[default]
+    Crc16,
+    /// The low bits of the address: consecutive addresses fill the table evenly.
+    LowBits,
+    /// A mixing function: addresses fall like dice, whatever their order.
+    Mixed,
+}
+
+/// Whether aging works.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Aging {
+    #[default]
+    Works,
+    /// Addresses whose time is over are not used any more, but they keep their place and cannot be
+    /// learned again before a reset.
+    Broken,
 }
 
 impl Default for MacTableConfig {
@@ -21,6 +53,9 @@ impl Default for MacTableConfig {
             size: 16_384,
             aging_ps: 300_000_000_000_000,
             ways: None,
+            hash: Hash::default(),
+            aging: Aging::default(),
+            station_move: true,
         }
     }
 }
@@ -36,6 +71,7 @@ enum Store {
     /// `ways` slots per bucket, the oldest first.
     Hashed {
         ways: usize,
+        hash: Hash,
         slots: Vec<Option<(u64, Entry)>>,
     },
 }
@@ -48,6 +84,8 @@ pub enum Learned {
     Moved,
     /// No room: the address is not learned.
     Full,
+    /// At another port than before, or an entry that aging left behind: nothing changes.
+    Refused,
 }
 
 /// Addresses with the port behind which they are.
@@ -55,6 +93,8 @@ pub struct MacTable {
     store: Store,
     size: usize,
     aging_ps: u64,
+    aging: Aging,
+    station_move: bool,
     /// No entry of a full associative table expires before this.
     purge_after_ps: u64,
 }
@@ -65,6 +105,7 @@ impl MacTable {
             None => Store::Associative(FxHashMap::default()),
             Some(ways) => Store::Hashed {
                 ways,
+                hash: config.hash,
                 slots: vec![None; config.size],
             },
         };
@@ -77,6 +118,8 @@ impl MacTable {
             store,
             size: config.size,
             aging_ps,
+            aging: config.aging,
+            station_move: config.station_move,
             purge_after_ps: 0,
         }
     }
@@ -86,8 +129,8 @@ impl MacTable {
     pub fn lookup(&self, mac: u64, now_ps: u64) -> Option<usize> {
         let entry = match &self.store {
             Store::Associative(entries) => entries.get(&mac),
-            Store::Hashed { ways, slots } => {
-                let bucket = bucket(mac, slots.len() / ways) * ways;
+            Store::Hashed { ways, hash, slots } => {
+                let bucket = bucket(*hash, mac, slots.len() / ways) * ways;
                 slots[bucket..bucket + ways]
                     .iter()
                     .flatten()
@@ -103,7 +146,7 @@ impl MacTable {
     /// Learns or refreshes an address.
     #[inline]
     pub fn learn(&mut self, mac: u64, port: usize, now_ps: u64) -> Learned {
-        let aging_ps = self.aging_ps;
+        let (aging_ps, aging, moves) = (self.aging_ps, self.aging, self.station_move);
         let fresh = Entry {
             seen_ps: now_ps,
             port: port as u32,
@@ -111,11 +154,10 @@ impl MacTable {
         match &mut self.store {
             Store::Associative(entries) => {
                 if let Some(entry) = entries.get_mut(&mac) {
-                    let outcome = outcome(entry, &fresh, aging_ps);
-                    *entry = fresh;
-                    return outcome;
+                    return renew(entry, fresh, aging_ps, aging, moves);
                 }
-                if entries.len() >= self.size && now_ps > self.purge_after_ps {
+                let purges = aging == Aging::Works && now_ps > self.purge_after_ps;
+                if entries.len() >= self.size && purges {
                     entries.retain(|_, entry| now_ps - entry.seen_ps <= aging_ps);
                     let oldest_ps = entries
                         .values()
@@ -130,17 +172,16 @@ impl MacTable {
                 entries.insert(mac, fresh);
                 Learned::New
             }
-            Store::Hashed { ways, slots } => {
-                let bucket = bucket(mac, slots.len() / *ways) * *ways;
+            Store::Hashed { ways, hash, slots } => {
+                let bucket = bucket(*hash, mac, slots.len() / *ways) * *ways;
                 let slots = &mut slots[bucket..bucket + *ways];
                 if let Some((_, entry)) = slots.iter_mut().flatten().find(|(key, _)| *key == mac) {
-                    let outcome = outcome(entry, &fresh, aging_ps);
-                    *entry = fresh;
-                    return outcome;
+                    return renew(entry, fresh, aging_ps, aging, moves);
                 }
                 let usable = |slot: &&mut Option<(u64, Entry)>| {
-                    slot.as_ref()
-                        .is_none_or(|(_, entry)| now_ps - entry.seen_ps > aging_ps)
+                    slot.as_ref().is_none_or(|(_, entry)| {
+                        aging == Aging::Works && now_ps - entry.seen_ps > aging_ps
+                    })
                 };
                 match slots.iter_mut().find(usable) {
                     Some(slot) => {
@@ -176,20 +217,41 @@ impl MacTable {
     }
 }
 
-fn outcome(old: &Entry, fresh: &Entry, aging_ps: u64) -> Learned {
-    if fresh.seen_ps - old.seen_ps > aging_ps {
+/// An address that the table has already is seen again.
+fn renew(entry: &mut Entry, fresh: Entry, aging_ps: u64, aging: Aging, moves: bool) -> Learned {
+    let aged = fresh.seen_ps.saturating_sub(entry.seen_ps) > aging_ps;
+    let outcome = if aged {
         Learned::New
-    } else if old.port != fresh.port {
+    } else if entry.port != fresh.port {
         Learned::Moved
     } else {
         Learned::Known
+    };
+    if (aged && aging == Aging::Broken) || (outcome == Learned::Moved && !moves) {
+        return Learned::Refused;
+    }
+    *entry = fresh;
+    outcome
+}
+
+/// The bucket of a key: VLAN in the upper 16 bits, address below.
+fn bucket(hash: Hash, key: u64, buckets: usize) -> usize {
+    match hash {
+        Hash::Crc16 => usize::from(crc16(key)) % buckets,
+        Hash::LowBits => (key % buckets as u64) as usize,
+        Hash::Mixed => {
+            let mixed = Rng::new(key).next();
+            ((u128::from(mixed) * buckets as u128) >> 64) as usize
+        }
     }
 }
 
-/// CRC-16/CCITT of the address, modulo the number of buckets.
-fn bucket(mac: u64, buckets: usize) -> usize {
+/// CRC-16/CCITT; a VLAN of 0 leaves the CRC of the six bytes of the address.
+fn crc16(key: u64) -> u16 {
+    let bytes = key.to_be_bytes();
+    let first = if key >> 48 == 0 { 2 } else { 0 };
     let mut crc = 0xffffu16;
-    for byte in &mac.to_be_bytes()[2..] {
+    for byte in &bytes[first..] {
         crc ^= u16::from(*byte) << 8;
         for _ in 0..8 {
             crc = if crc & 0x8000 == 0 {
@@ -199,7 +261,7 @@ fn bucket(mac: u64, buckets: usize) -> usize {
             };
         }
     }
-    usize::from(crc) % buckets
+    crc
 }
 
 #[cfg(test)]
@@ -211,7 +273,61 @@ mod tests {
             size,
             aging_ps,
             ways,
+            ..Default::default()
         })
+    }
+
+    #[test]
+    fn broken_aging_leaves_entries_that_nobody_can_use() {
+        for ways in [None, Some(2)] {
+            let mut table = MacTable::new(&MacTableConfig {
+                size: 2,
+                aging_ps: 1_000,
+                ways,
+                aging: Aging::Broken,
+                ..Default::default()
+            });
+            assert_eq!(table.learn(5, 2, 0), Learned::New);
+            assert_eq!(table.learn(6, 2, 0), Learned::New);
+            assert_eq!(table.lookup(5, 1_001), None);
+            assert_eq!(table.learn(5, 2, 1_001), Learned::Refused);
+            assert_eq!(table.learn(7, 2, 5_000), Learned::Full);
+            table.clear();
+            assert_eq!(table.learn(7, 2, 5_000), Learned::New);
+        }
+    }
+
+    #[test]
+    fn a_table_may_refuse_moves() {
+        let mut table = MacTable::new(&MacTableConfig {
+            station_move: false,
+            ..Default::default()
+        });
+        table.learn(5, 2, 0);
+        assert_eq!(table.learn(5, 3, 1), Learned::Refused);
+        assert_eq!(table.lookup(5, 1), Some(2));
+    }
+
+    #[test]
+    fn the_hash_decides_how_many_addresses_fit() {
+        let capacity = |hash| {
+            let mut table = MacTable::new(&MacTableConfig {
+                size: 2_048,
+                aging_ps: 0,
+                ways: Some(4),
+                hash,
+                ..Default::default()
+            });
+            (0..)
+                .take_while(|&mac| table.learn(0x02f4_bc00_0000 + mac, 0, 0) == Learned::New)
+                .count()
+        };
+        assert_eq!(capacity(Hash::LowBits), 2_048);
+        assert!(
+            (200..900).contains(&capacity(Hash::Mixed)),
+            "{}",
+            capacity(Hash::Mixed)
+        );
     }
 
     #[test]

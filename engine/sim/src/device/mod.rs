@@ -4,28 +4,52 @@
 //! [`Fabric`]. To add one: a file here, a name in [`build`].
 
 mod broadcast;
+mod buffer;
 mod ethernet_switch;
+mod flood_limit;
 mod host;
+mod impairments;
+mod input_queue;
+mod jitter;
+mod learning;
 mod lookup;
 mod mac_table;
+mod pause_sender;
+mod size_table;
+mod snooping;
 mod station;
+mod switch_config;
+mod tap;
+mod vlan;
 
 use std::collections::BTreeMap;
 
 use p4mesh_pipeline::Frame;
 use serde::de::DeserializeOwned;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, DeviceConfig};
 use crate::drops::DropCause;
 use crate::event::Source;
 use crate::fabric::{Arrival, ArrivalRule, Fabric};
 
 pub use broadcast::BroadcastConfig;
-pub use ethernet_switch::{EthernetSwitch, EthernetSwitchConfig, Forwarding};
+pub use buffer::SharedBufferConfig;
+pub use ethernet_switch::EthernetSwitch;
+pub use flood_limit::FloodLimitConfig;
 pub use host::{Host, HostFrame};
+pub use impairments::ImpairmentsConfig;
+pub use input_queue::InputQueueConfig;
+pub use jitter::JitterConfig;
+pub use learning::LearningConfig;
 pub use lookup::LookupConfig;
-pub use mac_table::{MacTable, MacTableConfig};
+pub use mac_table::{Aging, Hash, MacTable, MacTableConfig};
+pub use pause_sender::PauseSenderConfig;
+pub use size_table::{SizePoint, SizeTable};
+pub use snooping::SnoopingConfig;
 pub use station::{Received, Station, Stream};
+pub use switch_config::{EthernetSwitchConfig, Forwarding};
+pub use tap::{Tap, TapConfig};
+pub use vlan::{VlanConfig, VlanMode, VlanPort};
 
 /// A model of a device. Ports are numbered from 0 in the order of the configuration.
 pub trait Device: Send {
@@ -43,7 +67,7 @@ pub trait Device: Send {
     fn start(&mut self, _ports: &mut DevicePorts) {}
 
     /// Back to the state after power-on; the queues have been flushed.
-    fn reset(&mut self) {}
+    fn reset(&mut self, _ports: &mut DevicePorts) {}
 
     /// Counters of the model, by name, for truth checks.
     fn counters(&self) -> BTreeMap<&'static str, u64> {
@@ -100,10 +124,45 @@ impl DevicePorts<'_> {
     }
 
     /// Puts a frame into the queue of a port; its first bit leaves at `ready_ps` or, behind other
-    /// frames, later.
+    /// frames, later. Returns the start of its preamble, or `None` when the queue was full.
     #[inline]
-    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64) {
-        self.fabric.enqueue(self.base + port, frame, ready_ps);
+    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64) -> Option<u64> {
+        self.enqueue_marked(port, frame, ready_ps, false)
+    }
+
+    /// Like [`DevicePorts::enqueue`]; `bad_fcs` sends an FCS that does not fit.
+    #[inline]
+    pub fn enqueue_marked(
+        &mut self,
+        port: usize,
+        frame: Frame,
+        ready_ps: u64,
+        bad_fcs: bool,
+    ) -> Option<u64> {
+        self.fabric
+            .enqueue(self.base + port, frame, ready_ps, bad_fcs)
+    }
+
+    /// When the queue of a port has room for one more frame: now, or later.
+    #[inline]
+    pub fn room_at_ps(&mut self, port: usize) -> u64 {
+        self.fabric.room_at_ps(self.base + port)
+    }
+
+    /// True when a frame to this port would not have to wait.
+    #[inline]
+    pub fn idle(&self, port: usize) -> bool {
+        self.fabric.port(self.base + port).line.free_ps() <= self.fabric.now_ps
+    }
+
+    /// Says that the device keeps a frame outside of the queues of its ports.
+    pub fn keeps_frame(&mut self) {
+        self.fabric.in_flight += 1;
+    }
+
+    /// Says that the device gives up a frame that it kept.
+    pub fn releases_frame(&mut self) {
+        self.fabric.in_flight -= 1;
     }
 
     /// Sends a frame as soon as the line is free, however many wait.
@@ -126,34 +185,83 @@ impl DevicePorts<'_> {
     }
 }
 
+/// The error for one field of a model.
+fn invalid<T>(path: &str, field: &str, problem: String, valid: &str) -> Result<T, ConfigError> {
+    Err(ConfigError::Invalid {
+        at: format!("{path}.{field}"),
+        problem,
+        valid: valid.to_string(),
+    })
+}
+
+/// Checks that a field of a model is within bounds.
+fn check_range(
+    path: &str,
+    field: &str,
+    value: u64,
+    low: u64,
+    high: u64,
+) -> Result<(), ConfigError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    invalid(
+        path,
+        field,
+        format!("is {value}"),
+        &format!("{low} to {high}"),
+    )
+}
+
+/// Checks that a model names a port of its device.
+fn check_port(path: &str, field: &str, port: u16, ports: &[u16]) -> Result<(), ConfigError> {
+    if ports.contains(&port) {
+        return Ok(());
+    }
+    let valid: Vec<String> = ports.iter().map(u16::to_string).collect();
+    invalid(
+        path,
+        field,
+        format!("no port {port} on this device"),
+        &valid.join(", "),
+    )
+}
+
 /// `model` of a device that has nothing to configure.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoFields {}
 
 /// Names of the models, as `device` in the configuration has them.
-pub const MODELS: &[&str] = &["ethernet_switch", "host"];
+pub const MODELS: &[&str] = &["ethernet_switch", "host", "tap"];
 
 /// Makes the device of one `devices[i]` of the configuration.
 pub(crate) fn build(
     path: &str,
-    name: &str,
-    device: &str,
-    model: &serde_json::Value,
+    entry: &DeviceConfig,
     seed: u64,
 ) -> Result<Box<dyn Device>, ConfigError> {
-    match device {
+    let (name, model) = (entry.name.as_str(), &entry.model);
+    let ports: Vec<u16> = entry.ports.iter().map(|port| port.id).collect();
+    match entry.device.as_str() {
         "ethernet_switch" => {
             let path = format!("{path}.model");
             let config: EthernetSwitchConfig = parse(&path, model)?;
-            config.check(&path)?;
-            Ok(Box::new(EthernetSwitch::new(config, name, seed)))
+            config.check(&path, &ports)?;
+            let switch = EthernetSwitch::with_ports(config, name, seed, &ports);
+            Ok(Box::new(switch))
         }
         "host" => {
             let NoFields {} = parse(&format!("{path}.model"), model)?;
             Ok(Box::new(Host::default()))
         }
-        _ => Err(ConfigError::Invalid {
+        "tap" => {
+            let path = format!("{path}.model");
+            let config: TapConfig = parse(&path, model)?;
+            config.check(&path, &ports)?;
+            Ok(Box::new(Tap::new(&config.resolve(&ports))))
+        }
+        device => Err(ConfigError::Invalid {
             at: format!("{path}.device"),
             problem: format!("no device model named '{device}'"),
             valid: MODELS.join(", "),
@@ -173,15 +281,18 @@ mod tests {
     use super::*;
 
     fn error_of(device: &str, model: &str) -> String {
-        let model = serde_json::from_str(model).unwrap();
-        let built = build("devices[0]", "dut", device, &model, 1);
+        let entry = format!(
+            r#"{{"name": "dut", "device": "{device}", "model": {model},
+                 "ports": [{{"id": 1, "rate_bps": 1000000000}}, {{"id": 2, "rate_bps": 1000000000}}]}}"#
+        );
+        let built = build("devices[0]", &serde_json::from_str(&entry).unwrap(), 1);
         built.map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
     fn errors_say_where_what_and_what_is_valid() {
         for (device, model, message) in [
-            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host"),
+            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, tap"),
             (
                 "ethernet_switch",
                 r#"{"mac_table": {"size": 10, "ways": 4}}"#,

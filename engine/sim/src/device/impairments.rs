@@ -1,0 +1,153 @@
+//! Random faults of a device: loss, duplication, reordering, corruption.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::input_queue::Ready;
+use super::{check_range, DevicePorts};
+use crate::config::ConfigError;
+use crate::drops::DropCause;
+use crate::rng::Rng;
+
+/// `impairments` of an Ethernet switch: probabilities per frame in parts per billion.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ImpairmentsConfig {
+    /// Another copy follows at once.
+    pub duplicate_ppb: u32,
+    /// The frame is held back for `reorder_delay_ps`, so that later ones overtake it.
+    pub reorder_ppb: u32,
+    pub reorder_delay_ps: u64,
+    /// One bit behind the Ethernet header changes inside the device, and the FCS is computed anew.
+    pub corrupt_ppb: u32,
+}
+
+impl ImpairmentsConfig {
+    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
+        for (field, ppb) in [
+            ("duplicate_ppb", self.duplicate_ppb),
+            ("reorder_ppb", self.reorder_ppb),
+            ("corrupt_ppb", self.corrupt_ppb),
+        ] {
+            let field = format!("impairments.{field}");
+            check_range(path, &field, u64::from(ppb), 0, 1_000_000_000)?;
+        }
+        let delay_ps = self.reorder_delay_ps;
+        let field = "impairments.reorder_delay_ps";
+        check_range(path, field, delay_ps, 0, 1_000_000_000_000)
+    }
+}
+
+/// Faults drawn for one frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    pub duplicate: bool,
+    pub reorder: bool,
+    pub corrupt: bool,
+}
+
+/// The faults and the frames held back.
+pub struct Impairments {
+    config: ImpairmentsConfig,
+    rng: Rng,
+    held: BTreeMap<(u64, u64), (usize, Ready)>,
+    held_total: u64,
+    pub duplicated: u64,
+    pub corrupted: u64,
+}
+
+impl Impairments {
+    pub fn new(config: &ImpairmentsConfig, rng: Rng) -> Impairments {
+        Impairments {
+            config: config.clone(),
+            rng,
+            held: BTreeMap::new(),
+            held_total: 0,
+            duplicated: 0,
+            corrupted: 0,
+        }
+    }
+
+    /// Frames held back since the beginning.
+    pub fn reordered(&self) -> u64 {
+        self.held_total
+    }
+
+    /// Draws the faults of one frame.
+    pub fn draw(&mut self) -> Faults {
+        let faults = Faults {
+            duplicate: self.rng.chance_ppb(self.config.duplicate_ppb),
+            reorder: self.rng.chance_ppb(self.config.reorder_ppb),
+            corrupt: self.rng.chance_ppb(self.config.corrupt_ppb),
+        };
+        self.duplicated += u64::from(faults.duplicate);
+        self.corrupted += u64::from(faults.corrupt);
+        faults
+    }
+
+    /// Changes one bit behind the Ethernet header.
+    pub fn corrupt(&mut self, frame: &mut [u8]) {
+        if frame.len() > 14 {
+            let bit = self.rng.below(8 * (frame.len() as u64 - 14));
+            frame[14 + (bit / 8) as usize] ^= 0x80 >> (bit % 8);
+        }
+    }
+
+    /// Keeps a frame until the reordering delay is over; the timer of `input` then falls due.
+    pub fn hold(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
+        let at_ps = ports.now_ps() + self.config.reorder_delay_ps;
+        self.held.insert((at_ps, self.held_total), (input, ready));
+        self.held_total += 1;
+        ports.keeps_frame();
+        ports.set_timer(input, at_ps);
+    }
+
+    /// The next frame whose delay is over, with its input.
+    pub fn release(&mut self, ports: &mut DevicePorts) -> Option<(usize, Ready)> {
+        let first = self.held.first_entry()?;
+        if first.key().0 > ports.now_ps() {
+            return None;
+        }
+        ports.releases_frame();
+        Some(first.remove())
+    }
+
+    pub fn reset(&mut self, ports: &mut DevicePorts) {
+        for (_, (input, ready)) in std::mem::take(&mut self.held) {
+            ports.releases_frame();
+            ports.drop(input, DropCause::Reset, ready.frame);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_their_probabilities() {
+        let config = ImpairmentsConfig {
+            duplicate_ppb: 10_000_000,
+            corrupt_ppb: 20_000_000,
+            ..Default::default()
+        };
+        let mut impairments = Impairments::new(&config, Rng::new(1));
+        for _ in 0..100_000 {
+            assert!(!impairments.draw().reorder);
+        }
+        assert!(impairments.duplicated.abs_diff(1_000) < 150);
+        assert!(impairments.corrupted.abs_diff(2_000) < 200);
+    }
+
+    #[test]
+    fn corruption_changes_one_bit_and_never_an_address() {
+        let mut impairments = Impairments::new(&ImpairmentsConfig::default(), Rng::new(1));
+        for _ in 0..1_000 {
+            let mut frame = [0u8; 60];
+            impairments.corrupt(&mut frame);
+            assert_eq!(frame.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
+            assert_eq!(frame[..14], [0; 14]);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! PAUSE frames that a device sends when the frames of one input fill its queues.
+//!
+//! The frame goes out behind what the port of that input has queued in the other direction.
+
+use serde::Deserialize;
+
+use super::buffer::Occupancy;
+use super::{check_range, invalid, DevicePorts};
+use crate::config::ConfigError;
+use crate::pause;
+
+/// `pause` of an Ethernet switch; absent: it sends no PAUSE frames.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseSenderConfig {
+    /// Frames of one input in the device above which it is stopped.
+    pub xoff_frames: u64,
+    /// Frames at or below which it may go on.
+    pub xon_frames: u64,
+    /// Pause time, in units of 512 bit times.
+    #[serde(default = "default_quanta")]
+    pub quanta: u16,
+}
+
+fn default_quanta() -> u16 {
+    0xffff
+}
+
+impl PauseSenderConfig {
+    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
+        check_range(path, "pause.xoff_frames", self.xoff_frames, 1, 1_048_576)?;
+        if self.xon_frames >= self.xoff_frames {
+            let problem = format!("is {}", self.xon_frames);
+            return invalid(path, "pause.xon_frames", problem, "less than xoff_frames");
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Input {
+    inside: Occupancy,
+    /// The pause that was asked for ends then; 0 = not paused.
+    paused_until_ps: u64,
+}
+
+/// What each input has in the device, and whether it is stopped.
+pub struct PauseSender {
+    config: PauseSenderConfig,
+    inputs: Vec<Input>,
+    sent: u64,
+}
+
+impl PauseSender {
+    pub fn new(config: &PauseSenderConfig) -> PauseSender {
+        PauseSender {
+            config: config.clone(),
+            inputs: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// PAUSE frames sent, those that end a pause included.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// A frame of `input` starts to leave the device at `start_ps`.
+    pub fn queued(&mut self, input: usize, start_ps: u64, ports: &mut DevicePorts) {
+        let now_ps = ports.now_ps();
+        if self.inputs.len() <= input {
+            self.inputs.resize_with(ports.count(), Input::default);
+        }
+        self.inputs[input].inside.add(1, start_ps);
+        if self.inputs[input].paused_until_ps <= now_ps {
+            self.check(input, ports);
+        }
+    }
+
+    /// A timer of the port fell due: is the input stopped, and may it go on?
+    pub fn timer(&mut self, input: usize, ports: &mut DevicePorts) {
+        if self
+            .inputs
+            .get(input)
+            .is_some_and(|it| it.paused_until_ps > 0)
+        {
+            self.check(input, ports);
+        }
+    }
+
+    fn check(&mut self, input: usize, ports: &mut DevicePorts) {
+        let now_ps = ports.now_ps();
+        let state = &mut self.inputs[input];
+        let inside = state.inside.used(now_ps);
+        let paused = state.paused_until_ps > now_ps;
+        if inside > self.config.xoff_frames || (paused && inside > self.config.xon_frames) {
+            let until_ps = state.inside.falls_to_ps(self.config.xon_frames);
+            if !paused {
+                let quantum_ps = 1_000_000_000_000 * pause::QUANTUM_BITS / ports.rate_bps(input);
+                state.paused_until_ps = now_ps + u64::from(self.config.quanta) * quantum_ps;
+                self.send(input, self.config.quanta, ports);
+            }
+            let renewed_ps = self.inputs[input].paused_until_ps;
+            ports.set_timer(input, until_ps.min(renewed_ps).max(now_ps + 1));
+        } else if state.paused_until_ps > 0 {
+            state.paused_until_ps = 0;
+            self.send(input, 0, ports);
+        }
+    }
+
+    fn send(&mut self, input: usize, quanta: u16, ports: &mut DevicePorts) {
+        let frame = ports.copy(&pause::frame(quanta));
+        ports.send_now(input, frame);
+        self.sent += 1;
+    }
+
+    pub fn reset(&mut self) {
+        self.inputs.clear();
+    }
+}

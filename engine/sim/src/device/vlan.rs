@@ -1,0 +1,205 @@
+//! VLANs of IEEE 802.1Q: which VLAN a frame belongs to, and with which tag it leaves.
+
+use std::collections::BTreeSet;
+
+use p4mesh_pipeline::Frame;
+use serde::Deserialize;
+
+use super::{check_port, check_range, invalid};
+use crate::config::ConfigError;
+
+const TAG_TYPE: [u8; 2] = [0x81, 0x00];
+/// VLAN of ports that the configuration does not name, and of all ports without VLANs.
+pub const DEFAULT_VID: u16 = 1;
+const MAX_VID: u64 = 4_094;
+
+/// `vlans` of an Ethernet switch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VlanConfig {
+    /// Ports that are not listed are access ports of VLAN 1.
+    pub ports: Vec<VlanPort>,
+}
+
+/// One port of a [`VlanConfig`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VlanPort {
+    pub port: u16,
+    pub mode: VlanMode,
+}
+
+/// How a port tags.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum VlanMode {
+    /// Frames come and go without a tag; frames with the tag of another VLAN are dropped.
+    Access(u16),
+    /// Frames carry the tag of one of these VLANs; those of `native` come and go without one.
+    Trunk {
+        vids: Vec<u16>,
+        #[serde(default)]
+        native: Option<u16>,
+    },
+}
+
+impl VlanConfig {
+    pub fn check(&self, path: &str, ports: &[u16]) -> Result<(), ConfigError> {
+        let mut seen = BTreeSet::new();
+        for (index, entry) in self.ports.iter().enumerate() {
+            let field = format!("vlans.ports[{index}]");
+            check_port(path, &format!("{field}.port"), entry.port, ports)?;
+            if !seen.insert(entry.port) {
+                let problem = format!("port {} is given twice", entry.port);
+                return invalid(path, &format!("{field}.port"), problem, "each port once");
+            }
+            let vids = match &entry.mode {
+                VlanMode::Access(vid) => vec![*vid],
+                VlanMode::Trunk { vids, native } => vids.iter().chain(native).copied().collect(),
+            };
+            for vid in vids {
+                check_range(path, &format!("{field}.mode"), u64::from(vid), 1, MAX_VID)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one port does.
+#[derive(Clone, Debug)]
+struct Membership {
+    /// VLAN of frames without a tag.
+    untagged: Option<u16>,
+    tagged: BTreeSet<u16>,
+}
+
+/// The VLANs of a device, by local port.
+#[derive(Clone, Debug)]
+pub struct Vlans(Vec<Membership>);
+
+/// The tag of a frame: its VLAN and the priority bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub vid: u16,
+    /// Priority code point and drop eligible indicator.
+    pub priority: u16,
+}
+
+impl Vlans {
+    pub fn new(config: &VlanConfig, ports: &[u16]) -> Vlans {
+        let membership = |port: &u16| {
+            let entry = config.ports.iter().find(|it| it.port == *port);
+            match entry.map(|it| &it.mode) {
+                None => Membership {
+                    untagged: Some(DEFAULT_VID),
+                    tagged: BTreeSet::new(),
+                },
+                Some(VlanMode::Access(vid)) => Membership {
+                    untagged: Some(*vid),
+                    tagged: BTreeSet::new(),
+                },
+                Some(VlanMode::Trunk { vids, native }) => Membership {
+                    untagged: *native,
+                    tagged: vids
+                        .iter()
+                        .filter(|&it| Some(*it) != *native)
+                        .copied()
+                        .collect(),
+                },
+            }
+        };
+        Vlans(ports.iter().map(membership).collect())
+    }
+
+    /// The VLAN of a frame, whose tag is taken off; `None` when the port does not admit it.
+    pub fn admit(&self, port: usize, frame: &mut Frame) -> Option<Tag> {
+        let member = &self.0[port];
+        let (vid, priority) = match tag_of(frame) {
+            Some(tag) => (tag.vid, tag.priority),
+            None => (0, 0),
+        };
+        if tag_of(frame).is_some() {
+            frame.drain(12..16);
+        }
+        // VLAN 0 is a priority tag: the frame belongs to the VLAN of untagged frames.
+        let vid = if vid == 0 { member.untagged? } else { vid };
+        self.carries(port, vid).then_some(Tag { vid, priority })
+    }
+
+    /// True when frames of a VLAN may leave at a port.
+    pub fn carries(&self, port: usize, vid: u16) -> bool {
+        self.0[port].untagged == Some(vid) || self.0[port].tagged.contains(&vid)
+    }
+
+    /// Puts the tag on where the port asks for it.
+    pub fn dress(&self, port: usize, tag: Tag, frame: &mut Frame) {
+        if self.0[port].untagged != Some(tag.vid) {
+            let [high, low] = (tag.priority << 12 | tag.vid).to_be_bytes();
+            frame.splice(12..12, [TAG_TYPE[0], TAG_TYPE[1], high, low]);
+        }
+    }
+}
+
+/// The outermost tag of a frame.
+fn tag_of(frame: &[u8]) -> Option<Tag> {
+    if frame.len() < 18 || frame[12..14] != TAG_TYPE {
+        return None;
+    }
+    let field = u16::from_be_bytes([frame[14], frame[15]]);
+    Some(Tag {
+        vid: field & 0xfff,
+        priority: field >> 12,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vlans() -> Vlans {
+        let mode = |port, mode| VlanPort { port, mode };
+        let trunk = VlanMode::Trunk {
+            vids: vec![10, 20],
+            native: Some(30),
+        };
+        let config = VlanConfig {
+            ports: vec![mode(1, VlanMode::Access(10)), mode(2, trunk)],
+        };
+        config.check("model", &[1, 2, 3]).unwrap();
+        Vlans::new(&config, &[1, 2, 3])
+    }
+
+    fn tagged(vid: u16) -> Frame {
+        let mut frame = vec![0; 64];
+        frame[12..14].copy_from_slice(&TAG_TYPE);
+        frame[14..16].copy_from_slice(&(3 << 13 | vid).to_be_bytes());
+        frame
+    }
+
+    #[test]
+    fn a_frame_belongs_to_the_vlan_of_its_tag_or_of_its_port() {
+        let vlans = vlans();
+        let vid = |port, mut frame: Frame| vlans.admit(port, &mut frame).map(|tag| tag.vid);
+        assert_eq!(vid(0, vec![0; 60]), Some(10));
+        assert_eq!(vid(0, tagged(20)), None, "an access port of VLAN 10");
+        assert_eq!(vid(0, tagged(0)), Some(10), "a priority tag");
+        assert_eq!(vid(1, tagged(20)), Some(20));
+        assert_eq!(vid(1, tagged(40)), None);
+        assert_eq!(vid(1, vec![0; 60]), Some(30), "the native VLAN");
+        assert_eq!(vid(2, vec![0; 60]), Some(DEFAULT_VID));
+    }
+
+    #[test]
+    fn a_trunk_puts_the_tag_on_and_an_access_port_takes_it_off() {
+        let vlans = vlans();
+        let mut frame = tagged(10);
+        let original = frame.clone();
+        let tag = vlans.admit(1, &mut frame).unwrap();
+        assert_eq!(frame.len(), 60);
+        assert!(vlans.carries(0, tag.vid) && !vlans.carries(2, tag.vid));
+        vlans.dress(0, tag, &mut frame);
+        assert_eq!(frame.len(), 60);
+        vlans.dress(1, tag, &mut frame);
+        assert_eq!(frame, original, "the priority is kept");
+    }
+}
