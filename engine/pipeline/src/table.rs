@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use smallvec::SmallVec;
+
 use crate::control::*;
 use crate::ir::{NextNodes, Op, Pc};
 use crate::layout::Slot;
@@ -15,6 +17,9 @@ use crate::{ControlError, MatchKind, TableInfo};
 /// Words of the widest key, 4096 bits.
 pub(crate) const MAX_KEY_WORDS: usize = 64;
 
+/// Words of the parameters of an action.
+pub(crate) type ParamWords = SmallVec<[u64; 4]>;
+
 /// An action with its data, ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
@@ -24,7 +29,8 @@ pub(crate) struct Binding {
     pub next: Pc,
     /// Index of the action in the program.
     pub action: usize,
-    pub words: Vec<u64>,
+    /// Parameters; a few of them lie in the binding itself.
+    pub words: ParamWords,
 }
 
 /// What a hit leads to.
@@ -362,9 +368,9 @@ pub(crate) fn bind(code: &Code, plan: &TablePlan, action: usize, params: &[Vec<u
     }
 }
 
-pub(crate) fn param_words(code: &Code, action: usize, params: &[Vec<u8>]) -> Vec<u64> {
+pub(crate) fn param_words(code: &Code, action: usize, params: &[Vec<u8>]) -> ParamWords {
     let layout = &code.actions[action];
-    let mut words = Vec::with_capacity(layout.words as usize);
+    let mut words = ParamWords::with_capacity(layout.words as usize);
     for (bytes, &(_, limbs, _)) in params.iter().zip(&layout.params) {
         words.extend(from_bytes(bytes, limbs as usize));
     }
