@@ -1,0 +1,158 @@
+//! Changes programs at random and runs what still loads: nothing may panic, and native code must do
+//! what the interpreter does.
+
+use std::sync::Arc;
+
+use p4mesh_pipeline::*;
+use serde_json::Value;
+
+/// A small generator, so that a failure can be repeated.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(members) => members.values().map(size).sum(),
+        _ => 0,
+    }
+}
+
+fn pieces(value: &Value, found: &mut Vec<Value>) {
+    if size(value) < 40 {
+        found.push(value.clone());
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| pieces(item, found)),
+        Value::Object(members) => members.values().for_each(|member| pieces(member, found)),
+        _ => {}
+    }
+}
+
+/// Changes the value with number `at` in document order; false once it has been reached.
+fn mutate(value: &mut Value, at: &mut usize, random: &mut Random, pool: &[Value]) -> bool {
+    if *at == 0 {
+        *value = match random.below(6) {
+            0 => Value::Null,
+            1 => Value::from(random.next() >> random.below(64)),
+            2 => Value::from(format!("0x{:x}", random.next() >> random.below(64))),
+            3 => Value::Array(Vec::new()),
+            _ => pool[random.below(pool.len())].clone(),
+        };
+        return false;
+    }
+    *at -= 1;
+    match value {
+        Value::Array(items) => items.iter_mut().all(|item| mutate(item, at, random, pool)),
+        Value::Object(members) => members.values_mut().all(|member| mutate(member, at, random, pool)),
+        _ => true,
+    }
+}
+
+/// Mutates `base` once or twice; true if the result still is a program.
+pub fn try_mutation(base: &Value, random: &mut Random) -> bool {
+    let mut pool = Vec::new();
+    pieces(base, &mut pool);
+    let mut value = base.clone();
+    for _ in 0..=random.below(2) {
+        let mut at = random.below(size(&value));
+        mutate(&mut value, &mut at, random, &pool);
+    }
+    let text = value.to_string();
+    let Ok(program) = Program::from_json(&text) else { return false };
+    let cells = program.registers().iter().map(|array| array.size).sum::<usize>()
+        + program.counters().iter().map(|array| array.size).sum::<usize>()
+        + program.meters().iter().map(|array| array.size).sum::<usize>();
+    if cells < 1 << 20 {
+        let program = Arc::new(program);
+        let seed = random.next();
+        let native = exercise(&program, Execution::Native, &mut Random::new(seed));
+        let interpreted = exercise(&program, Execution::Interpreted, &mut Random::new(seed));
+        assert!(native == interpreted, "native code and interpreter differ for {text}");
+    }
+    true
+}
+
+/// Fills tables, sends frames, and tells what came out.
+fn exercise(program: &Arc<Program>, execution: Execution, random: &mut Random) -> Vec<String> {
+    let config = SwitchConfig { pass_limit: 3, ..SwitchConfig::default() };
+    let mut switch = Switch::new(program.clone(), config);
+    switch.set_execution(execution);
+    let replicas = [Replica { port: 1, instance: 1 }, Replica { port: 2, instance: 3 }];
+    for id in 1..8 {
+        let _ = switch.multicast_insert(id, &replicas);
+        let session = CloneSession { replicas: replicas.to_vec(), ..CloneSession::default() };
+        let _ = switch.clone_session_insert(id, &session);
+    }
+    for table in program.tables().iter().filter(|table| !table.actions.is_empty()) {
+        let key = table.key.iter().map(|field| {
+            let mut value = vec![0; (field.width_bits as usize).div_ceil(8)];
+            if let Some(last) = value.last_mut() {
+                *last = random.next() as u8 & 3;
+            }
+            match field.kind {
+                MatchKind::Exact => KeyMatch::Exact(value),
+                MatchKind::Lpm => KeyMatch::Lpm { value: vec![0], prefix_bits: 0 },
+                MatchKind::Range => KeyMatch::Range { low: vec![0], high: value },
+                MatchKind::Valid => KeyMatch::Valid(true),
+                _ => KeyMatch::Ternary { value: vec![0], mask: value },
+            }
+        });
+        let key = key.collect();
+        let action = &program.actions()[table.actions[random.below(table.actions.len())]];
+        let params = action.params.iter().map(|_| vec![random.next() as u8 & 1]).collect();
+        let entry = TableEntry {
+            key,
+            priority: i32::from(table.needs_priority()),
+            action: EntryAction::Direct(ActionCall { action: action.name.clone(), params }),
+            idle_timeout_ns: 0,
+        };
+        let _ = switch.table_insert(&table.name, &entry, 0);
+    }
+    let mut out = Outputs::default();
+    let mut seen = Vec::new();
+    for _ in 0..20 {
+        let length = random.below(80);
+        let frame = (0..length).map(|_| random.next() as u8 & 0x1f).collect();
+        let packet = IngressPacket {
+            port: 1,
+            frame,
+            instance_type: InstanceType::Normal,
+            preserved: Preserved::default(),
+        };
+        switch.ingress(packet, 0, 0, &mut out);
+        for _ in 0..10 {
+            for item in std::mem::take(&mut out.items) {
+                match item {
+                    Output::Enqueue(packet) => switch.egress(packet, QueueTimes::default(), 0, 0, &mut out),
+                    Output::Reenter(packet) => switch.ingress(packet, 0, 0, &mut out),
+                    Output::Transmit { port, frame } => seen.push(format!("{port}: {frame:02x?}")),
+                    Output::Digest { digest, fields } => seen.push(format!("{digest}: {fields:02x?}")),
+                    Output::Drop(reason) => seen.push(format!("{reason:?}")),
+                }
+            }
+        }
+        out.items.clear();
+    }
+    for register in program.registers() {
+        let cells = switch.register_read_u64(&register.name, 0, register.size.min(64));
+        seen.push(format!("{cells:?}"));
+    }
+    seen
+}
