@@ -5,6 +5,10 @@
 /// target in steady state allocates nothing per frame.
 pub type Frame = Vec<u8>;
 
+/// Buffers that a pool keeps; the rest goes back to the allocator, so that a target which brings
+/// buffers of its own does not fill the memory.
+const MAX_FREE_FRAMES: usize = 65_536;
+
 /// A stack of buffers that are ready for reuse.
 #[derive(Default)]
 pub struct FramePool {
@@ -26,8 +30,10 @@ impl FramePool {
 
     /// Hands a buffer back.
     pub fn give(&mut self, mut frame: Frame) {
-        frame.clear();
-        self.free.push(frame);
+        if self.free.len() < MAX_FREE_FRAMES {
+            frame.clear();
+            self.free.push(frame);
+        }
     }
 }
 

@@ -73,7 +73,10 @@ impl Engine {
         }
         let mut list = preserved.fields;
         list.clear();
-        self.preserved.push(list);
+        // Frames from a port bring no buffer.
+        if list.capacity() > 0 {
+            self.preserved.push(list);
+        }
         self.set(fields.instance_type, instance_type as u64);
         self.set(fields.packet_length, length);
 

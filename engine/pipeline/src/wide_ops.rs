@@ -1,9 +1,14 @@
 //! Instructions on integers of more than 64 bits.
 
+use smallvec::SmallVec;
+
 use crate::ir::Op;
 use crate::layout::Slot;
 use crate::wire::Regs;
 use crate::words;
+
+/// Operands of up to 512 bits stay on the stack.
+type Limbs = SmallVec<[u64; 8]>;
 
 /// Wide instructions.
 #[inline(never)]
@@ -11,8 +16,8 @@ pub(crate) fn wide_op(op: &Op, regs: &mut Regs) {
     /// Copies operands out, so that the destination may overlap them.
     fn apply(regs: &mut Regs, dst: Slot, a: Slot, b: Slot, limbs: u16, f: fn(&mut [u64], &[u64], &[u64])) {
         let (dst, a, b, n) = (dst as usize, a as usize, b as usize, limbs as usize);
-        let left = regs[a..a + n].to_vec();
-        let right = regs[b..b + n].to_vec();
+        let left = Limbs::from_slice(&regs[a..a + n]);
+        let right = Limbs::from_slice(&regs[b..b + n]);
         f(&mut regs[dst..dst + n], &left, &right);
     }
     match *op {
