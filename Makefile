@@ -13,7 +13,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-rust test-python test-ptf lint format p4 ptf bench clean prerequisites
+.PHONY: help setup run test test-rust test-python test-ptf differential lint format p4 ptf bench clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -57,6 +57,11 @@ test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc wh
 	@if ! command -v simple_switch_grpc > /dev/null; then echo "PTF on bmv2: not run, simple_switch_grpc is not installed"; \
 	elif [ "$$(id -u)" != 0 ]; then echo "PTF on bmv2: not run, network namespaces need root"; \
 	else $(BIN)/python -m pytest -q ptf-tests --target bmv2; fi
+
+differential: setup ## compare the engine with simple_switch_grpc, or with what it was recorded to do where it is absent
+	@if command -v simple_switch_grpc > /dev/null; then echo "simple_switch_grpc: new random scenarios"; \
+	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
+	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
 
 lint: setup ## check style and types (Python), formatting and lints (Rust)
 	$(BIN)/ruff check controlplane scripts ptf-tests

@@ -14,7 +14,7 @@ MAX_LINES = 400
 FORBIDDEN = {
     "methods": {"time", "datetime", "random", "socket", "pathlib", "grpc", "p4mesh.target", "p4mesh.p4runtime"}
     | {"p4mesh.switch", "p4mesh.store", "p4mesh.report", "p4mesh.cli", "p4mesh.topology"},
-    "traffic": {"time", "datetime", "random", "pathlib", "grpc", "p4mesh.target", "p4mesh.trial", "p4mesh.methods"},
+    "traffic": {"time", "datetime", "pathlib", "grpc", "p4mesh.target", "p4mesh.trial", "p4mesh.methods"},
     "topology": {"time", "grpc", "p4mesh.target", "p4mesh.trial", "p4mesh.methods", "p4mesh.cli"},
     "store": {"time", "datetime", "grpc", "p4mesh.target", "p4mesh.methods", "p4mesh.cli"},
     "report": {"time", "datetime", "grpc", "p4mesh.target", "p4mesh.trial", "p4mesh.cli"},

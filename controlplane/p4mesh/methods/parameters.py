@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -146,6 +146,13 @@ def resolve(test: str, declared: Iterable[Parameter], settings: Iterable[str]) -
 
 def _known(known: Mapping[str, Parameter]) -> str:
     return "valid parameters: " + ", ".join(known)
+
+
+def with_defaults(parameters: Iterable[Parameter], **defaults: Value) -> tuple[Parameter, ...]:
+    """Return ``parameters`` with other defaults; every name must be one of theirs."""
+    known = tuple(parameters)
+    assert set(defaults) <= {parameter.name for parameter in known}, defaults
+    return tuple(replace(item, default=defaults.get(item.name, item.default)) for item in known)
 
 
 def percent(name: str, default: str, section: str, summary: str, minimum: str = "0.0001") -> Parameter:

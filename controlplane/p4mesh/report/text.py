@@ -32,7 +32,8 @@ def table_text(table: Table) -> str:
         return "  ".join(padded).rstrip()
 
     ruler = "  ".join("-" * width for width in widths)
-    lines = [table.title, line(heads[0]), line(heads[1]), ruler, *(line(row) for row in cells)]
+    units = [line(heads[1])] if any(heads[1]) else []
+    lines = [table.title, line(heads[0]), *units, ruler, *(line(row) for row in cells)]
     if table.note:
         lines.append(table.note)
     return "\n".join(lines)

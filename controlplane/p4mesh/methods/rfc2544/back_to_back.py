@@ -14,7 +14,7 @@ from p4mesh.methods.loss_verification import LossVerification, verified
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.metrics import judge_loss
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.parameters import Parameter, ParameterSet, integer, with_defaults
 from p4mesh.methods.repetition import spread_of
 from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
@@ -55,8 +55,8 @@ class BackToBack(TestMethod):
         integer("burst_max_frames", 100_000, "frames", SECTION, "longest burst of the search", (2, 10**9)),
         integer("burst_step_frames", 1, "frames", SECTION, "resolution of the search", (1, 10**6)),
         integer("repetitions", 1, "searches", SECTION, "complete searches, averaged; RFC 50", (1, 1000)),
-        *shared.trial_parameters("RFC 2544 26.1", "60 s"),
-        *shared.search_parameters("RFC 2544 26.1"),
+        *with_defaults(shared.trial_parameters("RFC 2544 26.1", "60 s"), scaled_frames=500_000),
+        *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 100)),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
@@ -105,7 +105,10 @@ class BackToBack(TestMethod):
         kinds = {row["state"].partition(":")[0] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in kinds), State.DONE)
         shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
-        note = "'not applicable': the throughput is the line rate, so no burst can fill the buffer."
+        note = (
+            "'not applicable': the throughput is the line rate, so no burst can fill the buffer. The corrected time is "
+            "as exact as the distance of the throughput from line rate."
+        )
         searches = parameters.integer("repetitions")
         few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.4)."
         return Outcome(

@@ -103,8 +103,8 @@ class Latency(TestMethod):
         states = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID") if name in states), tables.overall_state(found, ()))
         note = (
-            "All frames are samples; test leads are included, nothing is subtracted. Percentiles are those of the slowest "
-            "run, within 0.79 %. NA: load above the throughput."
+            "All frames are samples; test leads are included, nothing is subtracted. Percentiles are those of the "
+            "slowest run, within 0.79 %. NA: load above the throughput."
         )
         shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
         sizes = [unit.frame_size_bytes for unit in results]

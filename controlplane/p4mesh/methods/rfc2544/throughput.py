@@ -102,6 +102,8 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
             break
         initial = min(search.goal.initial, load)
         search = replace(search, goal=replace(search.goal, maximum=load, initial=initial, try_max_first=False))
+    failed = [row["load_pct"] for row in rows if row["verdict"] == Verdict.FAIL.value]
+    found |= {"upper_pct": min(failed, default=None), "at_least": found["at_least"] and not failed}
     return {"frame_size_bytes": size, **found, "rows": rows, "trials": len(rows), **theory(mesh, size)}
 
 
