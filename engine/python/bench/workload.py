@@ -14,7 +14,8 @@ from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.dataplane import DataPlane
 from p4mesh.trial.frames import headers_of, seed_payload
 from p4mesh.trial.pacing import LoopModel
-from p4mesh.trial.plan import Limits, Plan, make_plan, station
+from p4mesh.trial.plan import Limits, Plan, make_plan
+from p4mesh.trial.stations import station
 
 P4_DIRECTORY = Path(__file__).parent / "p4"
 ROUTER = "l3_forward"

@@ -73,7 +73,7 @@ fn frames_through_a_switch_allocate_nothing() {
 
 #[test]
 fn seeds_in_the_loop_allocate_nothing() {
-    let document = r#"{"tester": {
+    let document = r#"{"skip_idle_loops": false, "tester": {
         "ports": [{"id": 1, "rate_bps": 1000000000}],
         "loop": {"port": 509, "rate_bps": 100000000000, "latency_ps": 500000}
     }}"#;
