@@ -1,7 +1,7 @@
 """A switch that runs ``everything.p4`` in virtual time, with its primary controller.
 
-Ports 0 to 3 are cabled to the ports of a host, where tests put frames in and take them out. Use as
-``pytest_plugins = ["p4runtime_support"]``.
+Ports 0 to 3 are cabled to the ports of a host, where tests put frames in and take them out.
+``conftest.py`` makes the fixtures known.
 """
 
 from __future__ import annotations

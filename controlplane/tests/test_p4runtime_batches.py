@@ -9,8 +9,6 @@ from test_p4runtime_pipeline import everything, state
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, WriteError
 from p4mesh.p4runtime.stubs import Entity
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_every_update_of_a_batch_is_tried(client: Client) -> None:
     s = client.schema

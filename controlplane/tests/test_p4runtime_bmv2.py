@@ -20,8 +20,6 @@ from test_p4runtime_errors import GOLDEN, other_cases, read_cases, table_cases
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, P4RuntimeError, ReadError, WriteError
 
-pytest_plugins = ["p4runtime_support"]
-
 SIMPLE_SWITCH = shutil.which("simple_switch_grpc")
 DIFFERENCES = Path(__file__).parent / "golden/p4runtime_bmv2.txt"
 

@@ -8,8 +8,6 @@ from p4runtime_support import Switch, ethernet, one_packet_in
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, ReadError, WriteError
 from p4mesh.p4runtime.stubs import Entity, p4r
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_counters_count_frames_and_bytes(switch: Switch, client: Client) -> None:
     for _ in range(3):

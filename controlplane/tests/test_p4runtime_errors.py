@@ -14,8 +14,6 @@ from p4runtime_support import Switch
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, ReadError, Schema, WriteError
 from p4mesh.p4runtime.stubs import Entity, p4d, p4r
 
-pytest_plugins = ["p4runtime_support"]
-
 GOLDEN = Path(__file__).parent / "golden/p4runtime"
 
 Case = tuple[str, Entity]

@@ -11,8 +11,6 @@ from p4mesh.p4runtime import Client, CounterData, MeterConfig, PipelineError, Wr
 from p4mesh.p4runtime.stubs import Entity, p4i, p4r
 from p4mesh.p4runtime.wire import delimited
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_the_config_comes_back_as_it_was_sent(switch: Switch) -> None:
     with Client(switch.address, DEVICE_ID) as client:

@@ -10,8 +10,6 @@ from p4runtime_support import Switch, ethernet, ipv4
 from p4mesh.p4runtime import Client, WriteError
 from p4mesh.p4runtime.stubs import Entity, p4r
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def codes(caught: pytest.ExceptionInfo[WriteError]) -> list[str]:
     return [failure.code for failure in caught.value.failures]

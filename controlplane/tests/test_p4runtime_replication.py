@@ -7,8 +7,6 @@ from p4runtime_support import CPU_PORT, Switch, ethernet, one_packet_in
 
 from p4mesh.p4runtime import Client, WriteError
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_a_multicast_group_copies_frames_to_its_ports(switch: Switch, client: Client) -> None:
     s = client.schema

@@ -10,8 +10,6 @@ from p4mesh.p4runtime import Client, ConnectError, NotPrimaryError, P4RuntimeErr
 from p4mesh.p4runtime.service import Service
 from p4mesh.p4runtime.stubs import p4r
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def arbitration(device_id: int = DEVICE_ID, election_id: int | None = 1, role: str = "") -> p4r.StreamMessageRequest:
     message = p4r.StreamMessageRequest()

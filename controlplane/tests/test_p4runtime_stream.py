@@ -9,8 +9,6 @@ from p4runtime_support import DEVICE_ID, Switch, ethernet, one_packet_in
 from p4mesh.p4runtime import Client, PacketOutError, SchemaError, WaitError, WriteError
 from p4mesh.p4runtime.stubs import p4r
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_a_packet_out_leaves_by_the_port_in_its_header(switch: Switch, client: Client) -> None:
     client.packet_out(ethernet(1), egress_port=3)

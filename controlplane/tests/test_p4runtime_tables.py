@@ -7,8 +7,6 @@ from p4runtime_support import Switch, ethernet, ipv4
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, ReadError, WriteError
 
-pytest_plugins = ["p4runtime_support"]
-
 
 def test_an_exact_entry_forwards_until_it_is_deleted(switch: Switch, client: Client) -> None:
     entry = client.schema.table_entry("forward", {"destination": 7}, "forward_to", {"port": 2})
