@@ -8,8 +8,9 @@ use crate::table::Binding;
 struct Member {
     call: ActionCall,
     binding: Binding,
-    /// simple_switch orders the members of a group by the handle they got when they were created.
-    handle: u32,
+    /// simple_switch orders the members of a group by the handles they got when they were created.
+    /// A weight above 1 takes further handles, shared by all groups.
+    handles: Vec<u32>,
 }
 
 struct Group {
@@ -23,6 +24,8 @@ pub(crate) struct ProfileState {
     members: BTreeMap<u32, Member>,
     groups: BTreeMap<u32, Group>,
     free_handles: BTreeSet<u32>,
+    /// Handles that were ever given.
+    given_handles: u32,
 }
 
 impl ProfileState {
@@ -52,17 +55,40 @@ impl ProfileState {
         self.members.len()
     }
 
+    /// The lowest handle that is free.
+    fn new_handle(&mut self) -> u32 {
+        self.free_handles.pop_first().unwrap_or_else(|| {
+            self.given_handles += 1;
+            self.given_handles - 1
+        })
+    }
+
     pub fn set_member(&mut self, member: &ProfileMember, binding: Binding) {
-        let handle = match self.members.get(&member.member) {
-            Some(known) => known.handle,
-            None => self.free_handles.pop_first().unwrap_or(self.members.len() as u32),
+        let handles = match self.members.get_mut(&member.member) {
+            Some(known) => std::mem::take(&mut known.handles),
+            None => vec![self.new_handle()],
         };
-        self.members.insert(member.member, Member { call: member.action.clone(), binding, handle });
+        self.members.insert(member.member, Member { call: member.action.clone(), binding, handles });
     }
 
     pub fn remove_member(&mut self, member: u32) {
         if let Some(member) = self.members.remove(&member) {
-            self.free_handles.insert(member.handle);
+            self.free_handles.extend(member.handles);
+        }
+    }
+
+    /// Gives back the handles that no weight needs any more.
+    fn trim(&mut self, members: impl Iterator<Item = u32>) {
+        for id in members {
+            if self.members.get(&id).is_none_or(|member| member.handles.len() < 2) {
+                continue;
+            }
+            let weights = self.groups.values().flat_map(|group| &group.group.members);
+            let needed = weights.filter(|&&(member, _)| member == id).map(|&(_, weight)| weight).max();
+            if let Some(member) = self.members.get_mut(&id) {
+                let kept = needed.unwrap_or(1).max(1) as usize;
+                self.free_handles.extend(member.handles.drain(kept.min(member.handles.len())..));
+            }
         }
     }
 
@@ -73,19 +99,31 @@ impl ProfileState {
     }
 
     pub fn set_group(&mut self, group: &ProfileGroup) {
-        let mut order: Vec<(u32, u32, u32)> = group
-            .members
-            .iter()
-            .filter_map(|&(id, weight)| self.members.get(&id).map(|member| (member.handle, id, weight)))
-            .collect();
+        let mut wanted = group.members.clone();
+        wanted.sort_unstable();
+        let mut order = Vec::new();
+        for &(id, weight) in &wanted {
+            let missing =
+                self.members.get(&id).map_or(0, |m| (weight as usize).saturating_sub(m.handles.len()));
+            let fresh: Vec<u32> = (0..missing).map(|_| self.new_handle()).collect();
+            if let Some(member) = self.members.get_mut(&id) {
+                member.handles.extend(fresh);
+                order.extend(member.handles.iter().take(weight as usize).map(|&handle| (handle, id)));
+            }
+        }
         order.sort_unstable();
-        let choices =
-            order.iter().flat_map(|&(_, id, weight)| std::iter::repeat_n(id, weight as usize)).collect();
-        self.groups.insert(group.group, Group { group: group.clone(), choices });
+        let choices = order.into_iter().map(|(_, id)| id).collect();
+        let before = self.groups.insert(group.group, Group { group: group.clone(), choices });
+        let mut touched: BTreeSet<u32> = wanted.iter().map(|&(id, _)| id).collect();
+        touched.extend(before.iter().flat_map(|group| &group.group.members).map(|&(id, _)| id));
+        self.trim(touched.into_iter());
     }
 
     pub fn remove_group(&mut self, group: u32) {
-        self.groups.remove(&group);
+        if let Some(group) = self.groups.remove(&group) {
+            let members: BTreeSet<u32> = group.group.members.iter().map(|&(id, _)| id).collect();
+            self.trim(members.into_iter());
+        }
     }
 
     pub fn members(&self) -> Vec<ProfileMember> {
