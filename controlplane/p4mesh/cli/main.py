@@ -21,6 +21,7 @@ from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.topology import load_topology
+from p4mesh.topology.drawing import draw
 
 EXIT_INTERRUPTED = 130
 COMMANDS = ("run", "tests", "show", "topology", "switch")
@@ -92,6 +93,9 @@ def _parser() -> _Parser:
     check = actions.add_parser("check", help="validate a topology file")
     check.add_argument("file", metavar="FILE")
     check.set_defaults(run=_topology_check)
+    drawing = actions.add_parser("draw", help="draw a topology as SVG, to standard output")
+    drawing.add_argument("file", metavar="FILE")
+    drawing.set_defaults(run=_topology_draw)
 
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return parser
@@ -157,6 +161,11 @@ def _topology_check(arguments: argparse.Namespace) -> int:
         f"{arguments.file}: valid: '{topology.name}', {len(topology.tester_ports)} tester ports, "
         f"{len(topology.links)} links, devices: {devices or 'none'}"
     )
+    return EXIT_OK
+
+
+def _topology_draw(arguments: argparse.Namespace) -> int:
+    print(draw(load_topology(arguments.file)), end="")
     return EXIT_OK
 
 
