@@ -101,7 +101,8 @@ class Schema:
             parts.append(number(9, idle_timeout_ns))
         if metadata:
             parts.append(delimited(11, metadata))
-        return Entity.FromString(delimited(2, b"".join(parts)))
+        entity: Entity = Entity.FromString(delimited(2, b"".join(parts)))
+        return entity
 
     def default_entry(
         self,

@@ -7,6 +7,7 @@ packet-outs in, counters and packet-ins out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class DataPlane:
         for place in range(1 << self._contract["WINDOW_BITS"]):
             self._sweep(0, cells, self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"], place, wait)
 
-    def read(self, cells: int, wait: WaitForPasses) -> np.ndarray:
+    def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``.
 
         A reading frame that is lost is noticed by its missing records, which are read again; the
