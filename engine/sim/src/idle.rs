@@ -59,7 +59,10 @@ impl Patience {
         if passes > 4 * packets {
             self.needed = PATIENCE_EVENTS;
         } else {
-            self.needed = (2 * self.needed).min(MAX_PATIENCE_EVENTS);
+            // An attempt looks at every packet, so it must be rare in proportion.
+            let most = u64::from(MAX_PATIENCE_EVENTS).max(32 * packets);
+            let most = u32::try_from(most).unwrap_or(u32::MAX - 1);
+            self.needed = self.needed.saturating_mul(2).min(most);
         }
     }
 }
