@@ -391,8 +391,8 @@ impl Translator<'_> {
         self.asm.jump(label);
     }
 
-    /// Reads a header of fixed size while eight bytes can be loaded at each field; near the end of
-    /// the frame the host does it.
+    /// Reads a header of fixed size by loads of eight bytes, forward from each field, or near the
+    /// end of the frame up to the field's last byte; the host does what is left.
     fn extract(&mut self, pc: usize, header: u16) {
         let place = &self.layout.headers[header as usize];
         let shape = &self.layout.shapes[place.shape];
@@ -426,6 +426,34 @@ impl Translator<'_> {
         asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
         asm.jump(next);
         asm.bind(near_end);
+        // Eight bytes that end with the field lie in the frame, if eight bytes came before.
+        let slow = asm.label();
+        asm.alu_imm(Alu::Cmp, Reg::Rcx, 8);
+        asm.jump_if(Cond::Below, slow);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, shape.fixed_bytes() as i32);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, slow);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        for piece in &shape.pieces {
+            let span = piece.lead + piece.bits;
+            let bytes = span.div_ceil(8);
+            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start) + i32::from(bytes) - 8);
+            asm.byte_swap(Reg::Rax);
+            let above = 64 - 8 * bytes + piece.lead;
+            if above > 0 {
+                asm.shift(Shift::Left, Reg::Rax, above);
+            }
+            if piece.bits < 64 {
+                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
+                asm.shift(shift, Reg::Rax, 64 - piece.bits);
+            }
+            asm.store(base + piece.offset, Reg::Rax);
+        }
+        asm.store_imm(base, 1);
+        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
+        asm.jump(next);
+        asm.bind(slow);
         self.host_jump(pc);
         self.asm.bind(next);
     }
