@@ -1,0 +1,68 @@
+"""Broadcast forwarding of the White Rabbit report, table 1.9: the search prints the same loads; latency per hop."""
+
+from __future__ import annotations
+
+import pytest
+from published import SIZES, WHITE_RABBIT, run, shipped
+
+from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.topology import Topology
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_measurer
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, TrialSpec
+
+REPORT = (
+    "parts=throughput",
+    "search_initial_pct=10",
+    "search_min_pct=10",
+    "search_max_pct=100",
+    "search_resolution_pct=10",
+    "search_try_max_first=false",
+)
+US_PER_NS = 1000
+FIRST_LAYER_NS, LAYERS = 1720, ((7, 1609), (11, 1694), (15, 1664))
+LOOK_AHEAD_BYTES = 122
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_search_prints_the_published_load(size: int) -> None:
+    results, _, _ = run(Broadcast(), shipped("wrs-18x1g"), (size,), *REPORT)
+    (result,) = results.values()
+    printed = WHITE_RABBIT["broadcast_pct"][str(size)]
+    assert round(float(result["result_pct"]) + 1e-9, 3) == pytest.approx(printed, abs=0.0006)
+    assert result["at_least"] == (printed == 94.375)
+
+
+def broadcast_latency_us(topology: Topology, size: int) -> dict[int, float]:
+    """Return the least latency from port 1 to every other port; FIFO, which is LILO at equal rates."""
+    ports = tuple(port.number for port in topology.tester_ports)
+    rate_fps = max_rate_fps(size, 10**9) / 10
+    stream = Stream("one", size, rate_fps, 100, PatternKind.BROADCAST, ports[:1], ports[1:])
+    spec = TrialSpec("latency", (stream,), int(100 * 10**9 / rate_fps), Learning(enabled=False), per_flow=True)
+    with open_measurer(topology) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.lost_frames) == (Status.VALID, 0), result.reason
+    return {flow.rx_port: flow.latency.min_ns / US_PER_NS for flow in result.flows if flow.latency}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_one_hop_takes_2_24_us_for_64_bytes_and_2_70_us_from_128(size: int) -> None:
+    published_us = WHITE_RABBIT["latency_min_lilo_us"]["64" if size == 64 else "128"]
+    measured = broadcast_latency_us(shipped("wrs-18x1g"), size)
+    assert len(measured) == 17
+    assert list(measured.values()) == pytest.approx([published_us] * 17, abs=0.01)
+
+
+@pytest.mark.parametrize("size", [64, 90, 128, 1518])
+def test_four_layers_are_the_sum_of_their_hops(size: int) -> None:
+    measured = broadcast_latency_us(shipped("wrs-4-layers"), size)
+    look_ahead_ns = 8 * min(size, LOOK_AHEAD_BYTES)
+    expected_ns = FIRST_LAYER_NS + look_ahead_ns
+    for port in range(2, LAYERS[0][0]):
+        assert measured[port] == pytest.approx(expected_ns / 1000, abs=0.1)
+    for first_port, latency_ns in LAYERS:
+        expected_ns += latency_ns + look_ahead_ns
+        for port in range(first_port, first_port + 4):
+            assert measured[port] == pytest.approx(expected_ns / 1000, abs=0.1)
