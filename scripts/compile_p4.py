@@ -15,7 +15,11 @@ from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources
 
 COMPILED = P4SRC / "compiled"
 COMPILER = "p4c-bm2-ss"
-PROGRAMS = {"p4mesh": "v1model/p4mesh.p4"}
+PROGRAMS = {
+    "p4mesh": "v1model/p4mesh.p4",
+    "l2_switch": "dut/l2_switch.p4",
+    "l3_router": "dut/l3_router.p4",
+}
 
 INSTALL_HINT = (
     f"{COMPILER} is not installed: the committed outputs in p4src/compiled stay as they are.\n"
