@@ -6,7 +6,7 @@ import importlib
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Protocol, cast
 
@@ -137,7 +137,7 @@ class _UnitSession:
         if self._measurer is None:
             self._measurer = self._open()
         started, begin = datetime.now(timezone.utc), time.monotonic()
-        result = self._measurer.measure(spec)
+        result = _from_first_departure(self._measurer.measure(spec))
         elapsed_s = round(time.monotonic() - begin, 6)
         trial = StoredTrial(self._unit.key, index, float(note.load_pct), question, encode(result))
         timing = Timing(self._unit.key, index, started.isoformat(timespec="milliseconds"), elapsed_s)
@@ -151,3 +151,16 @@ class _UnitSession:
             raise EngineMissingError(
                 f"the trial engine does not load: {error}", hint="build it with: make setup"
             ) from None
+
+
+def _from_first_departure(result: TrialResult) -> TrialResult:
+    """Return the result with times counted from its first departure.
+
+    What the target's clock shows depends on the trials before this one, which a resumed run has not made.
+    """
+    origin_ns = result.first_tx_ns
+    flows = tuple(
+        replace(flow, first_rx_ns=flow.first_rx_ns - origin_ns, last_rx_ns=flow.last_rx_ns - origin_ns)
+        for flow in result.flows
+    )
+    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows)

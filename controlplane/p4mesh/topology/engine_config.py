@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from p4mesh.topology.device_keys import P4_DEVICE, program_json
 from p4mesh.topology.model import TESTER, Device, DevicePort, Link, PortRef, TesterPort, Topology
 
 _PS_PER_S = 10**12
@@ -54,8 +55,14 @@ def _device(device: Device) -> dict[str, Any]:
         "name": device.name,
         "device": device.device,
         "ports": [{**_line(port), "queue_frames": port.queue_frames} for port in device.ports],
-        "model": _translated(model),
+        "model": _p4_model(model) if device.device == P4_DEVICE else _translated(model),
     }
+
+
+def _p4_model(model: dict[str, Any]) -> dict[str, Any]:
+    """Return the model of a P4 program: names in ``entries`` belong to the program and stay."""
+    others = {key: value for key, value in model.items() if key not in ("program", "latency_ns")}
+    return {**others, "program": program_json(model["program"]), "latency_ps": _ps(model.get("latency_ns", 0))}
 
 
 _NAMES = {

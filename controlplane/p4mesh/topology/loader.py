@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import TopologyError
+from p4mesh.topology.device_keys import check_keys
 from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
 from p4mesh.topology.schema import validate
 from p4mesh.topology.yaml_source import YamlSource
@@ -87,6 +88,7 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
         for number, group in _expand(source, (*path, "ports"), node["ports"])
     )
     model = {key: value for key, value in node.items() if key not in _DEVICE_OWN_KEYS}
+    check_keys(source, path, node["device"], model)
     return Device(node["name"], node["device"], ports, model)
 
 
