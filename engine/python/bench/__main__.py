@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench import control_plane, engine_paths, simple_switch
+from bench import control_plane, engine_paths, scale, simple_switch
 from bench.report import markdown, text
 
 _ROOT = Path(__file__).parents[3]
@@ -38,6 +38,7 @@ _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
     "flow_records": lambda: control_plane.flow_records(65_536),
     "counters": control_plane.counters,
     "event_queue": control_plane.event_queue,
+    "full_mesh": lambda: scale.full_mesh(100_000),
 }
 _GROUPS = {"engine": _ONE_CORE, "simple_switch": _SIMPLE_SWITCH, "control": _CONTROL}
 
