@@ -86,6 +86,7 @@ def _machine() -> dict[str, str]:
         "processor": models[0].split(":", 1)[1].strip() if models else platform.processor(),
         "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "load of the machine": f"{os.getloadavg()[0]:.1f} processes wait for a core",
         "p4mesh": commit.stdout.strip(),
         "simple_switch_grpc": simple_switch.version() if simple_switch.available() else "not installed",
     }
