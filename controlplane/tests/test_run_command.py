@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
     ]
     html = (tmp_path / "run" / "report.html").read_text()
     assert "<svg" in html
+    assert re.search(r"<dd>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</dd>", html)
     for outside in ("<script", "<link", "src=", "@import", "url("):
         assert outside not in html
 

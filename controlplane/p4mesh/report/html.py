@@ -43,7 +43,7 @@ def report_html(run: StoredRun, outcome: Outcome) -> str:
     config = run.config
     style = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     started = min((timing.started_utc for timing in run.timings), default="unknown")
-    started = f"{started[:19]} UTC".replace("T", " ")
+    started = f"{started[:10]} {started[11:19]} UTC"
     body = [
         _head(config, outcome, started, len(run.trials)),
         _list_section("Findings", "findings", outcome.findings),
