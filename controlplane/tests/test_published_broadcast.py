@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from published import SIZES, WHITE_RABBIT, run, shipped
+from published import SIZES, WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.topology import Topology
@@ -53,6 +53,19 @@ def test_one_hop_takes_2_24_us_for_64_bytes_and_2_70_us_from_128(size: int) -> N
     measured = broadcast_latency_us(shipped("wrs-18x1g"), size)
     assert len(measured) == 17
     assert list(measured.values()) == pytest.approx([published_us] * 17, abs=0.01)
+
+
+def test_module_clocks_of_the_tester_show_up_as_latency_as_they_did_in_the_report() -> None:
+    # Ports of modules 0, 2 and 4; the report's least latencies at 128 bytes were 2.703, 2.110 and 2.158 us.
+    line = "- {numbers: 1-18, rate_bps: 1000000000, ifg_bytes: 11, pad_to_minimum: false}"
+    modules = "\n    ".join(
+        f"- {{numbers: {ports}, rate_bps: 1000000000, tx_stamp_offset_ns: {ns}, rx_stamp_offset_ns: {ns}}}"
+        for ports, ns in (("1-6", 0), ("7-12", -580), ("13-18", -500))
+    )
+    measured = broadcast_latency_us(changed("wrs-18x1g", (line, modules)), 128)
+    for ports, published_us in ((range(2, 7), 2.703), (range(7, 13), 2.110), (range(13, 19), 2.158)):
+        for port in ports:
+            assert measured[port] == pytest.approx(published_us, abs=0.05)
 
 
 @pytest.mark.parametrize("size", [64, 90, 128, 1518])

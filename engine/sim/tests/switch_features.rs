@@ -118,7 +118,7 @@ fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     let device = EthernetSwitch::with_ports(config, "dut", 7, &[1, 2, 3, 4]);
     // Three stations, because a station has one stream per port.
     let mut streams: Vec<Stream> = Vec::new();
-    let mut split = |to: usize, offset_ps| {
+    let split = |to: usize, offset_ps| {
         let mut stream = flood_of_frames(0, to, count / 2);
         stream.start_ps += offset_ps;
         stream.interval_ps = 2 * SLOT_64_PS;

@@ -14,6 +14,7 @@ mod jitter;
 mod learning;
 mod lookup;
 mod mac_table;
+mod p4_device;
 mod pause_sender;
 mod size_table;
 mod snooping;
@@ -31,6 +32,7 @@ use crate::config::{ConfigError, DeviceConfig};
 use crate::drops::DropCause;
 use crate::event::Source;
 use crate::fabric::{Arrival, ArrivalRule, Fabric};
+use crate::rng::Rng;
 
 pub use broadcast::BroadcastConfig;
 pub use buffer::SharedBufferConfig;
@@ -43,6 +45,7 @@ pub use jitter::JitterConfig;
 pub use learning::LearningConfig;
 pub use lookup::LookupConfig;
 pub use mac_table::{Aging, Hash, MacTable, MacTableConfig};
+pub use p4_device::{P4Config, P4Device};
 pub use pause_sender::PauseSenderConfig;
 pub use size_table::{SizePoint, SizeTable};
 pub use snooping::SnoopingConfig;
@@ -233,7 +236,7 @@ fn check_port(path: &str, field: &str, port: u16, ports: &[u16]) -> Result<(), C
 struct NoFields {}
 
 /// Names of the models, as `device` in the configuration has them.
-pub const MODELS: &[&str] = &["ethernet_switch", "host", "tap"];
+pub const MODELS: &[&str] = &["ethernet_switch", "host", "p4", "tap"];
 
 /// Makes the device of one `devices[i]` of the configuration.
 pub(crate) fn build(
@@ -254,6 +257,12 @@ pub(crate) fn build(
         "host" => {
             let NoFields {} = parse(&format!("{path}.model"), model)?;
             Ok(Box::new(Host::default()))
+        }
+        "p4" => {
+            let path = format!("{path}.model");
+            let config: P4Config = parse(&path, model)?;
+            let seed = Rng::for_part(seed, name).next();
+            Ok(Box::new(P4Device::new(config, &path, &ports, seed)?))
         }
         "tap" => {
             let path = format!("{path}.model");
@@ -292,7 +301,7 @@ mod tests {
     #[test]
     fn errors_say_where_what_and_what_is_valid() {
         for (device, model, message) in [
-            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, tap"),
+            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, p4, tap"),
             (
                 "ethernet_switch",
                 r#"{"mac_table": {"size": 10, "ways": 4}}"#,
