@@ -7,13 +7,15 @@ TEST ?= rfc2889.fully_meshed
 TOPOLOGY ?= topologies/wrs-18x1g.yaml
 ARGS ?=
 TARGET ?= engine
+SECONDS ?= 60
+SEED ?= 1
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
 BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-rust test-python test-ptf differential lint format p4 ptf bench clean prerequisites
+.PHONY: help setup run test test-rust test-python test-ptf differential fuzz lint format p4 ptf bench clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -62,6 +64,10 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 	@if command -v simple_switch_grpc > /dev/null; then echo "simple_switch_grpc: new random scenarios"; \
 	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
 	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
+
+fuzz: prerequisites ## fuzz the loader, the pipeline and the P4Runtime server (SECONDS=60 each)
+	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
+	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) cargo test --release --locked -p p4mesh-p4runtime --test fuzz
 
 lint: setup ## check style and types (Python), formatting and lints (Rust)
 	$(BIN)/ruff check controlplane scripts ptf-tests
