@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from published import SIZES, WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.topology import Topology
-from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial import open_measurer
 from p4mesh.trial.result import Status
@@ -33,6 +35,24 @@ def test_the_search_prints_the_published_load(size: int) -> None:
     printed = WHITE_RABBIT["broadcast_pct"][str(size)]
     assert round(float(result["result_pct"]) + 1e-9, 3) == pytest.approx(printed, abs=0.0006)
     assert result["at_least"] == (printed == 94.375)
+
+
+@pytest.mark.parametrize(
+    ("size", "passes_pct", "fails_pct"),
+    [(128, "77.852", "78.203"), (256, "83.125", "88.75"), (512, "91.563", "94.375")],
+)
+def test_the_limit_of_four_layers_lies_in_the_published_bracket(size: int, passes_pct: str, fails_pct: str) -> None:
+    topology = shipped("wrs-4-layers")
+    ports = tuple(port.number for port in topology.tester_ports)
+    lost = []
+    for load_pct in (passes_pct, fails_pct):
+        rate_fps = rate_at_pct(Fraction(load_pct), size, 10**9)
+        stream = Stream("all", size, rate_fps, int(rate_fps * 50 / 1000), PatternKind.BROADCAST, ports[:1], ports[1:])
+        with open_measurer(topology) as measurer:
+            result = measurer.measure(TrialSpec("limit", (stream,), 50_000_000, Learning(enabled=False)))
+        assert result.status is Status.VALID, result.reason
+        lost.append(result.lost_frames)
+    assert lost[0] == 0 < lost[1]
 
 
 def broadcast_latency_us(topology: Topology, size: int) -> dict[int, float]:
