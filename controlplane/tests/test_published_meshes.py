@@ -31,6 +31,6 @@ def test_flooded_traffic_shares_the_outputs_and_the_report_says_so(size: int) ->
     rate_fps = received * 10**9 / spec.duration_ns
     received_pct = 100 * rate_fps * 8 * (size + 20) / (9 * 10**9)
     expected_pct = Fraction(100, 9) * Fraction(size + 20, size + 24)
-    assert float(received_pct) == pytest.approx(float(expected_pct), abs=0.1)
+    assert float(received_pct) == pytest.approx(float(expected_pct), abs=0.01)
     assert result.flooded_frames > result.rx_frames
     assert any("flooding detected" in finding for finding in outcome.findings)

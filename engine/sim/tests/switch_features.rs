@@ -5,8 +5,8 @@ mod common;
 use common::{frame, mac, port, port_with, SECOND_PS};
 use p4mesh_sim::device::{
     EthernetSwitch, EthernetSwitchConfig, ImpairmentsConfig, InputQueueConfig, JitterConfig,
-    LearningConfig, PauseSenderConfig, Received, SharedBufferConfig, SizePoint, SizeTable, Station,
-    Stream, VlanConfig, VlanMode, VlanPort,
+    LearningConfig, Received, SharedBufferConfig, SizePoint, SizeTable, Station, Stream,
+    VlanConfig, VlanMode, VlanPort,
 };
 use p4mesh_sim::{DevicePort, Network, NodeTruth};
 
@@ -116,7 +116,7 @@ fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     let count = 4_000;
     let mut builder = p4mesh_sim::NetworkBuilder::default();
     let device = EthernetSwitch::with_ports(config, "dut", 7, &[1, 2, 3, 4]);
-    // Three stations, because a station has one stream per port.
+    // A station has one stream per port, so source 1 is two of them.
     let mut streams: Vec<Stream> = Vec::new();
     let split = |to: usize, offset_ps| {
         let mut stream = flood_of_frames(0, to, count / 2);
