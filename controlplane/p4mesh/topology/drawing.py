@@ -39,8 +39,8 @@ class _Cables:
 
 def draw(topology: Topology) -> str:
     """Return the drawing; equal topologies give equal text."""
-    boxes = _boxes(topology)
     cables = _cables(topology)
+    boxes = _boxes(topology, cables)
     width = max(box.x for box in boxes.values()) + _BOX_WIDTH_PX + _MARGIN_PX
     height = max(box.y + box.height for box in boxes.values()) + _MARGIN_PX
     loops = sum(1 for cable in cables if cable.ends[0] == cable.ends[1])
@@ -58,8 +58,9 @@ def draw(topology: Topology) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _boxes(topology: Topology) -> dict[str, _Box]:
+def _boxes(topology: Topology, cables: list[_Cables]) -> dict[str, _Box]:
     columns = _columns(topology)
+    long = sum(1 for cable in cables if abs(columns[cable.ends[0]] - columns[cable.ends[1]]) > 1)
     texts = {TESTER: _tester_lines(topology), **{device.name: _device_lines(device) for device in topology.devices}}
     boxes: dict[str, _Box] = {}
     bottoms: Counter[int] = Counter()
@@ -70,8 +71,9 @@ def _boxes(topology: Topology) -> dict[str, _Box]:
         bottoms[column] = y + height + _BOX_GAP_PX
     lowest = max(bottoms.values())
     tester = boxes[TESTER]
-    # The tester is as high as what it is linked to.
-    boxes[TESTER] = _Box(TESTER, tester.lines, tester.x, tester.y, max(tester.height, lowest - _BOX_GAP_PX - tester.y))
+    # The tester is as high as what it is linked to; cables over several columns run below the other boxes.
+    bottom = lowest - _BOX_GAP_PX + 2 * _ROW_PX * long
+    boxes[TESTER] = _Box(TESTER, tester.lines, tester.x, tester.y, max(tester.height, bottom - tester.y))
     return boxes
 
 
@@ -130,6 +132,7 @@ def _cables(topology: Topology) -> list[_Cables]:
 def _cable_parts(cables: list[_Cables], boxes: dict[str, _Box]) -> list[str]:
     parts = []
     used: Counter[str] = Counter()
+    under = max((box.y + box.height for box in boxes.values() if box.node != TESTER), default=0)
     below = max(box.y + box.height for box in boxes.values())
     for cable in cables:
         near, far = (boxes[node] for node in cable.ends)
@@ -142,11 +145,18 @@ def _cable_parts(cables: list[_Cables], boxes: dict[str, _Box]) -> list[str]:
             continue
         if near.x > far.x:
             near, far = far, near
+        text = escape(label + delay)
+        if far.x - near.x > _COLUMN_PX:
+            under += 2 * _ROW_PX
+            y, end, foot = under - _ROW_PX // 2, far.x + _BOX_WIDTH_PX // 2, far.y + far.height
+            parts.append(f'<line{style} x1="{near.x + _BOX_WIDTH_PX}" y1="{y}" x2="{end}" y2="{y}"/>')
+            parts.append(f'<line{style} x1="{end}" y1="{y}" x2="{end}" y2="{foot}"/>')
+            parts.append(f'<text class="small" x="{end - 6}" y="{y - 5}" text-anchor="end">{text}</text>')
+            continue
         y = max(near.y, far.y) + _HEADER_PX // 2 + _ROW_PX * used[far.node]
         used[far.node] += 1
         left, right = near.x + _BOX_WIDTH_PX, far.x
         parts.append(f'<line{style} x1="{left}" y1="{y}" x2="{right}" y2="{y}"/>')
-        text = escape(label + delay)
         parts.append(f'<text class="small" x="{right - 6}" y="{y - 5}" text-anchor="end">{text}</text>')
     return parts
 
