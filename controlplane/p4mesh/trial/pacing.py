@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.traffic.line_rate import STANDARD_OVERHEAD_BYTES
+from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
 
 _FRACTION_BITS = 32
 _LONGEST_SLOT_TICKS = 1 << 30
@@ -37,8 +37,11 @@ class LoopModel:
         return max(wire, Fraction(_PS_PER_S, self.passes_per_s))
 
     def round_ps(self, frame_size_bytes: int) -> Fraction:
-        """Time of one round of a lone seed."""
-        return self.latency_ps + self.pass_ps(frame_size_bytes)
+        """Time of one round of a lone seed: the gap behind a frame passes while it is on its way."""
+        on_wire = Fraction(8 * (frame_size_bytes + PREAMBLE_BYTES) * _PS_PER_S, self.rate_bps)
+        if self.passes_per_s is not None:
+            on_wire = max(on_wire, Fraction(_PS_PER_S, self.passes_per_s))
+        return self.latency_ps + on_wire
 
 
 @dataclass(frozen=True)
