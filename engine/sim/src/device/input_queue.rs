@@ -81,7 +81,10 @@ impl InputQueues {
             return None;
         }
         ports.releases_frame();
-        queue.pop_front()
+        let mut ready = queue.pop_front()?;
+        // It was ready before it could leave.
+        ready.ready_ps = ready.ready_ps.max(ports.now_ps());
+        Some(ready)
     }
 
     pub fn reset(&mut self, ports: &mut DevicePorts) {

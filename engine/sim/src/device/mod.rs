@@ -180,8 +180,9 @@ impl DevicePorts<'_> {
         self.fabric.drop_frame(self.base + port, cause, frame);
     }
 
-    /// Calls [`Device::timer`] at `at_ps`.
+    /// Calls [`Device::timer`] at `at_ps`, or in this moment when that is over.
     pub fn set_timer(&mut self, port: usize, at_ps: u64) {
+        let at_ps = at_ps.max(self.fabric.now_ps);
         self.fabric
             .events
             .schedule(at_ps, Source::Timer((self.base + port) as u32));
