@@ -294,12 +294,16 @@ impl Writer<'_> {
             )?);
         }
         let mut members = Vec::with_capacity(count);
-        for (call, (id, _)) in calls.into_iter().zip(&weights) {
+        for (call, (id, weight)) in calls.into_iter().zip(&weights) {
             let member = ProfileMember {
                 member: *id,
                 action: call,
             };
-            if let Err(error) = self.switch.member_insert(&profile.name, &member) {
+            let copies = usize::try_from(*weight).unwrap_or(1);
+            let inserted = self
+                .switch
+                .member_insert_copies(&profile.name, &member, copies);
+            if let Err(error) = inserted {
                 self.drop_members(&profile.name, &members);
                 return Err(error.into());
             }

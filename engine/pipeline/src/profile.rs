@@ -11,6 +11,8 @@ struct Member {
     /// simple_switch orders the members of a group by the handles they got when they were created.
     /// A weight above 1 takes further handles, shared by all groups.
     handles: Vec<u32>,
+    /// Handles that stay until the member goes, whatever the groups need.
+    reserved: usize,
 }
 
 struct Group {
@@ -63,12 +65,20 @@ impl ProfileState {
         })
     }
 
+    /// Changes a member that exists.
     pub fn set_member(&mut self, member: &ProfileMember, binding: Binding) {
-        let handles = match self.members.get_mut(&member.member) {
-            Some(known) => std::mem::take(&mut known.handles),
-            None => vec![self.new_handle()],
-        };
-        self.members.insert(member.member, Member { call: member.action.clone(), binding, handles });
+        if let Some(known) = self.members.get_mut(&member.member) {
+            (known.call, known.binding) = (member.action.clone(), binding);
+        }
+    }
+
+    /// A new member that has handles for `copies` from the start. The server of simple_switch makes
+    /// all copies of an action of an action set before it comes to the next action; those of a
+    /// member of its own follow when a group needs them.
+    pub fn add_member(&mut self, member: &ProfileMember, binding: Binding, copies: usize) {
+        let handles: Vec<u32> = (0..copies).map(|_| self.new_handle()).collect();
+        let call = member.action.clone();
+        self.members.insert(member.member, Member { call, binding, handles, reserved: copies });
     }
 
     pub fn remove_member(&mut self, member: u32) {
@@ -80,13 +90,13 @@ impl ProfileState {
     /// Gives back the handles that no weight needs any more.
     fn trim(&mut self, members: impl Iterator<Item = u32>) {
         for id in members {
-            if self.members.get(&id).is_none_or(|member| member.handles.len() < 2) {
+            if self.members.get(&id).is_none_or(|member| member.handles.len() <= member.reserved) {
                 continue;
             }
             let weights = self.groups.values().flat_map(|group| &group.group.members);
             let needed = weights.filter(|&&(member, _)| member == id).map(|&(_, weight)| weight).max();
             if let Some(member) = self.members.get_mut(&id) {
-                let kept = needed.unwrap_or(1).max(1) as usize;
+                let kept = (needed.unwrap_or(0) as usize).max(member.reserved);
                 self.free_handles.extend(member.handles.drain(kept.min(member.handles.len())..));
             }
         }

@@ -272,18 +272,27 @@ impl Switch {
         format!("action profile '{}'", self.program.action_profiles[profile].name)
     }
 
-    fn set_member(&mut self, index: usize, member: &ProfileMember) -> Result<()> {
+    fn member_binding(&self, index: usize, member: &ProfileMember) -> Result<crate::table::Binding> {
         let code = &self.program.code;
         let owner = self.profile_owner(index);
         let action = self.action_of(&owner, &code.profiles[index].actions, &member.action)?;
         let words = crate::table::param_words(code, action, &member.action.params);
         // Where the control goes next depends on the table, so the binding leaves it open.
-        let binding = crate::table::Binding { entry: code.actions[action].entry, next: 0, action, words };
-        self.engine.state.profiles[index].set_member(member, binding);
-        Ok(())
+        Ok(crate::table::Binding { entry: code.actions[action].entry, next: 0, action, words })
     }
 
     pub fn member_insert(&mut self, profile: &str, member: &ProfileMember) -> Result<()> {
+        self.member_insert_copies(profile, member, 1)
+    }
+
+    /// Inserts a member that is going to have weight `copies` in the group of an action set. When
+    /// the copies are made decides which member a hash chooses.
+    pub fn member_insert_copies(
+        &mut self,
+        profile: &str,
+        member: &ProfileMember,
+        copies: usize,
+    ) -> Result<()> {
         let index = self.profile_index(profile)?;
         let state = &self.engine.state.profiles[index];
         if state.has_member(member.member) {
@@ -291,16 +300,20 @@ impl Switch {
             return Err(ControlError::Exists { owner });
         }
         let size = self.program.action_profiles[index].max_size;
-        if state.len() >= size {
+        if state.len() >= size || copies > size {
             return Err(ControlError::Full { owner: self.profile_owner(index), size });
         }
-        self.set_member(index, member)
+        let binding = self.member_binding(index, member)?;
+        self.engine.state.profiles[index].add_member(member, binding, copies.max(1));
+        Ok(())
     }
 
     pub fn member_modify(&mut self, profile: &str, member: &ProfileMember) -> Result<()> {
         let index = self.profile_index(profile)?;
         self.check_member(index, member.member)?;
-        self.set_member(index, member)
+        let binding = self.member_binding(index, member)?;
+        self.engine.state.profiles[index].set_member(member, binding);
+        Ok(())
     }
 
     fn check_member(&self, index: usize, member: u32) -> Result<()> {
