@@ -387,6 +387,8 @@ fn load_field_lists(root: &Node, layout: &Layout) -> Load<HashMap<u32, Vec<Field
     Ok(lists)
 }
 
+/// The compiler makes one learn list per call, so that several may belong to one digest: they have
+/// its name and send their messages under the id of the first.
 fn load_digests(root: &Node, layout: &Layout) -> Load<(Vec<DigestInfo>, Vec<DigestPlan>)> {
     let mut infos = Vec::new();
     let mut plans = Vec::new();
@@ -408,8 +410,19 @@ fn load_digests(root: &Node, layout: &Layout) -> Load<(Vec<DigestInfo>, Vec<Dige
             });
             fields.push(field);
         }
-        infos.push(DigestInfo { name: node.text("name")?.to_string(), id, fields: names });
-        plans.push(DigestPlan { id, fields });
+        let name = node.text("name")?.to_string();
+        let same = |info: &&DigestInfo| {
+            let widths = info.fields.iter().map(|field| field.width_bits);
+            info.name == name && widths.eq(fields.iter().map(|field: &FieldRef| field.bits))
+        };
+        let digest = match infos.iter().find(same) {
+            Some(info) => info.id,
+            None => {
+                infos.push(DigestInfo { name, id, fields: names });
+                id
+            }
+        };
+        plans.push(DigestPlan { id, digest, fields });
     }
     Ok((infos, plans))
 }

@@ -50,7 +50,7 @@ impl Engine {
         now_ps: u64,
         out: &mut Outputs,
     ) {
-        let IngressPacket { port, mut frame, instance_type, preserved } = packet;
+        let IngressPacket { port, frame, instance_type, preserved } = packet;
         if frame.len() > self.config.max_frame_bytes {
             return self.drop_frame(frame, DropReason::Oversize, out);
         }
@@ -105,7 +105,6 @@ impl Engine {
             let mut preserved = self.preserve(program, resubmit as u32);
             preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
             preserved.charged_bytes = Some(charged as u32);
-            frame.truncate(self.limit());
             out.items.push(Output::Reenter(IngressPacket {
                 port,
                 frame,
@@ -194,7 +193,6 @@ impl Engine {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         let mut frame = self.deparse(program, shared, out);
-        frame.truncate(self.limit());
         let recirculate = self.slot(packet_slot::RECIRCULATE);
         if recirculate != 0 {
             let preserved = self.preserve(program, recirculate as u32);
@@ -205,6 +203,9 @@ impl Engine {
                 preserved,
             }));
         } else {
+            // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
+            // frames, clones and replicas are new packets, which no limit binds yet.
+            frame.truncate(self.limit());
             out.items.push(Output::Transmit { port: egress_port, frame });
         }
     }
@@ -267,15 +268,13 @@ impl Engine {
         let fields = program.code.intrinsics;
         let slots = program.layout.slots;
         let preserved = self.preserve(program, list);
-        let limit = self.limit();
         let mut aside = std::mem::take(&mut self.aside);
         aside.clear();
         aside.extend_from_slice(&self.regs[..slots]);
         self.start_pass(&program.code, frame.len() as u64);
         self.set_slot(packet_slot::INGRESS_LENGTH, charged);
         self.set(fields.ingress_port, u64::from(port));
-        let mut copy = out.pool.copy_of(frame);
-        copy.truncate(limit);
+        let copy = out.pool.copy_of(frame);
         match self.parse(program, &copy, now_ps) {
             Some(payload) => {
                 self.reset_metadata(program);
@@ -344,18 +343,12 @@ impl Engine {
     fn replicate(
         &mut self,
         program: &Program,
-        mut frame: Frame,
+        frame: Frame,
         payload: usize,
         instance_type: InstanceType,
         session: Option<u64>,
         out: &mut Outputs,
     ) {
-        // A copy is cut at once, and counted from the payload: that is where simple_switch's
-        // buffer starts at this point.
-        let limit = self.limit();
-        if limit < frame.len() - payload {
-            frame.truncate(payload + limit);
-        }
         for slot in [
             packet_slot::CLONE_SESSION,
             packet_slot::CLONE_LIST,
@@ -410,7 +403,7 @@ impl Engine {
                 to_bytes(&regs[from..from + field.limbs()], field.bits)
             })
             .collect();
-        out.items.push(Output::Digest { digest: list, fields });
+        out.items.push(Output::Digest { digest: plan.digest, fields });
     }
 
     /// Values of the fields of a field list.
@@ -503,10 +496,7 @@ impl Engine {
 
     /// Bytes to which the packet is cut.
     fn limit(&self) -> usize {
-        match self.slot(packet_slot::TRUNCATE) {
-            0 => usize::MAX,
-            limit => usize::try_from(limit - 1).unwrap_or(usize::MAX),
-        }
+        crate::steps::length_limit(&self.regs)
     }
 
     fn drop_frame(&mut self, frame: Frame, reason: DropReason, out: &mut Outputs) {

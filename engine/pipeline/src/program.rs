@@ -83,6 +83,8 @@ impl Intrinsics {
 #[derive(Clone, Debug)]
 pub(crate) struct KeyPlan {
     pub slot: Slot,
+    /// Valid flag of the field's header; metadata is always valid.
+    pub valid: Slot,
     pub bits: u32,
     pub kind: MatchKind,
     /// Static mask of the program.
@@ -134,7 +136,10 @@ pub(crate) struct ProfilePlan {
 
 #[derive(Clone, Debug)]
 pub(crate) struct DigestPlan {
+    /// The learn list.
     pub id: u32,
+    /// The digest that it belongs to, by the id of its first learn list.
+    pub digest: u32,
     pub fields: Vec<FieldRef>,
 }
 

@@ -23,6 +23,21 @@ pub(crate) struct Context<'m> {
     pub variable_bits: u64,
 }
 
+/// Bytes to which the packet is cut. The limit cuts nothing by itself: simple_switch asks for it
+/// when a frame leaves and when a checksum covers the payload.
+pub(crate) fn length_limit(regs: &Regs) -> usize {
+    match regs[packet_slot::TRUNCATE as usize] {
+        0 => usize::MAX,
+        limit => usize::try_from(limit - 1).unwrap_or(usize::MAX),
+    }
+}
+
+/// Width of a variable field as simple_switch takes it: the conversion to a signed 32-bit number
+/// saturates, and the greatest such number is not a multiple of 8, which is an error of its own.
+pub(crate) fn variable_bits(value: u64) -> u64 {
+    value.min(i32::MAX as u64)
+}
+
 /// Where the code goes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
@@ -73,7 +88,7 @@ impl Context<'_> {
                 self.regs[dst as usize] =
                     self.regs[a as usize].checked_rem(self.regs[b as usize]).unwrap_or(0)
             }
-            Op::VariableBits { a } => self.variable_bits = self.regs[a as usize],
+            Op::VariableBits { a } => self.variable_bits = variable_bits(self.regs[a as usize]),
             Op::Lookahead { dst, offset, bits, check, signed } => {
                 let Wire { frame, cursor } = self.wire;
                 if check && frame.len() - cursor < usize::from(bits).div_ceil(8) {
@@ -153,6 +168,7 @@ impl Context<'_> {
             Op::Hash { dst, calculation } => {
                 let plan = &code.calculations[calculation as usize];
                 let payload = &self.wire.frame[self.wire.cursor..];
+                let payload = &payload[..payload.len().min(length_limit(self.regs))];
                 self.regs[dst as usize] = match &plan.sum {
                     Some(sum) => sum.compute(self.regs, payload),
                     None => {

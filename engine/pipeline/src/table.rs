@@ -54,9 +54,20 @@ struct Entry {
 #[derive(Clone, Copy)]
 struct KeyPart {
     slot: Slot,
+    /// Flag of the header; a field of an invalid header is looked up as 0, whatever it holds.
+    valid: Slot,
     word: u16,
     shift: u8,
     mask: u64,
+}
+
+impl KeyPart {
+    /// The field at its place in the word. The flag is 0 or 1, so its negative is a mask.
+    #[inline]
+    fn value(&self, regs: &[u64; 65_536]) -> u64 {
+        let valid = regs[self.valid as usize].wrapping_neg();
+        (regs[self.slot as usize] & valid & self.mask) << self.shift
+    }
 }
 
 enum Index {
@@ -105,6 +116,7 @@ impl TableState {
                 }
                 parts.push(KeyPart {
                     slot: key.slot + limb as u16,
+                    valid: key.valid,
                     word: key.word + limb as u16,
                     shift: key.shift,
                     mask,
@@ -158,7 +170,7 @@ impl TableState {
             Index::One(matcher) => {
                 let mut key = 0;
                 for part in &self.parts {
-                    key |= (regs[part.slot as usize] & part.mask) << part.shift;
+                    key |= part.value(regs);
                 }
                 matcher.lookup(&[key])
             }
@@ -172,7 +184,7 @@ impl TableState {
         let mut key = [0; N];
         for part in &self.parts {
             if let Some(word) = key.get_mut(part.word as usize) {
-                *word |= (regs[part.slot as usize] & part.mask) << part.shift;
+                *word |= part.value(regs);
             }
         }
         key

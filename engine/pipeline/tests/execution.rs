@@ -63,7 +63,7 @@ fn fill(target: &mut Target, random: &mut Random) {
 
 #[test]
 fn native_code_and_interpreter_agree() {
-    for name in ["router", "copies", "arithmetic", "structures", "matching"] {
+    for name in ["router", "copies", "arithmetic", "structures", "matching", "details"] {
         let config = SwitchConfig { pass_limit: 4, ..SwitchConfig::default() };
         let mut native = load_with(name, config.clone());
         let mut interpreted = load_with(name, config);

@@ -411,7 +411,8 @@ impl<'n> Pipeline<'_, 'n> {
                 Some(mask) => Some(from_bytes(&mask.hex_bytes()?, limbs_for(bits))),
                 None => None,
             };
-            plans.push(KeyPlan { slot: field.slot, bits, kind, mask, word, shift: used as u8 });
+            let valid = layout.headers[field.header as usize].base;
+            plans.push(KeyPlan { slot: field.slot, valid, bits, kind, mask, word, shift: used as u8 });
             used += if bits > 64 { 64 } else { bits };
             let name = match key.opt("name") {
                 Some(name) => name.str()?.to_string(),

@@ -127,7 +127,7 @@ impl Shadow {
                 }
                 Op::Jump { to } => pc = to as usize,
                 Op::Guard => {}
-                Op::VariableBits { a } => variable_bits = self.fixed(a)?,
+                Op::VariableBits { a } => variable_bits = crate::steps::variable_bits(self.fixed(a)?),
                 Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
                     Ok(()) => {}
                     Err(error) => {
@@ -503,7 +503,7 @@ impl Shadow {
         let plan = &code.tables[index as usize];
         let table = &state.tables[index as usize];
         for key in &plan.key {
-            if !self.all_fixed(key.slot, words::limbs_for(key.bits).max(1)) {
+            if !self.all_fixed(key.valid, 1) || !self.all_fixed(key.slot, words::limbs_for(key.bits).max(1)) {
                 return Err(Refusal("a table is looked up by the time"));
             }
         }
