@@ -7,10 +7,10 @@ use p4mesh_pipeline::{CounterCell, EntryRef, KeyMatch, MeterConfig as PipelineMe
 use crate::data;
 use crate::keys;
 use crate::proto::entity::*;
-use crate::proto::info::MeterType;
+use crate::proto::info::{CounterUnit, MeterType};
 use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
-use crate::schema::{ArraySchema, TableSchema};
+use crate::schema::{ArraySchema, CounterSchema, TableSchema};
 use crate::state::Writer;
 use crate::tables::{entry_key, no_default_resources};
 
@@ -23,6 +23,22 @@ pub fn to_cell(data: &CounterData) -> Outcome<CounterCell> {
         packets: data.packet_count as u64,
         bytes: data.byte_count as u64,
     })
+}
+
+/// What a cell holds after a write. A cell always counts both; a write sets what the unit of the
+/// counter names and leaves the rest, as simple_switch_grpc does.
+fn written(unit: CounterUnit, new: CounterCell, old: CounterCell) -> CounterCell {
+    match unit {
+        CounterUnit::Packets => CounterCell {
+            packets: new.packets,
+            ..old
+        },
+        CounterUnit::Bytes => CounterCell {
+            bytes: new.bytes,
+            ..old
+        },
+        CounterUnit::Both | CounterUnit::Unspecified => new,
+    }
 }
 
 /// A meter configuration of the pipeline; `kind` restricts it (section 9.4).
@@ -115,7 +131,7 @@ impl Writer<'_> {
     pub fn write_counter(&mut self, kind: UpdateType, entry: &CounterEntry) -> Outcome<()> {
         modify_only(kind, "counter cell")?;
         let schema = self.state.schema.clone();
-        let (_, array) = schema.counter(entry.counter_id)?;
+        let (_, CounterSchema { array, unit }) = schema.counter(entry.counter_id)?;
         let range = cell_range("counter", array, entry.index)?;
         let Some(data) = &entry.data else {
             return Ok(());
@@ -126,7 +142,9 @@ impl Writer<'_> {
             false => Vec::new(),
         };
         for index in range.clone() {
-            self.switch.counter_write(&array.name, index, cell)?;
+            let old = self.switch.counter_read(&array.name, index)?;
+            self.switch
+                .counter_write(&array.name, index, written(*unit, cell, old))?;
         }
         let name = array.name.clone();
         self.on_undo(|| {
@@ -215,6 +233,19 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Sets the direct counter of an entry, as far as its unit goes.
+    pub fn set_direct_counter(
+        &mut self,
+        table: &TableSchema,
+        place: EntryRef,
+        cell: CounterCell,
+    ) -> Outcome<()> {
+        let unit = table.direct_counter.unwrap_or(CounterUnit::Both);
+        let old = self.switch.direct_counter_read(&table.name, place)?;
+        let cell = written(unit, cell, old);
+        Ok(self.switch.direct_counter_write(&table.name, place, cell)?)
+    }
+
     /// Handles a DirectCounterEntry.
     pub fn write_direct_counter(
         &mut self,
@@ -235,8 +266,7 @@ impl Writer<'_> {
                 .direct_counter_read(&table.name, place.as_ref())?,
             false => CounterCell::default(),
         };
-        self.switch
-            .direct_counter_write(&table.name, place.as_ref(), cell)?;
+        self.set_direct_counter(table, place.as_ref(), cell)?;
         let name = table.name.clone();
         self.on_undo(|| {
             Box::new(move |writer| {
@@ -357,8 +387,8 @@ pub fn direct_place<'a>(
 /// Refuses a table without a direct counter.
 pub fn check_direct_counter(table: &TableSchema) -> Outcome<()> {
     match table.direct_counter {
-        true => Ok(()),
-        false => Err(Refusal::invalid(format!(
+        Some(_) => Ok(()),
+        None => Err(Refusal::invalid(format!(
             "table '{}' has no direct counter",
             table.name
         ))),

@@ -14,7 +14,7 @@ use crate::profiles;
 use crate::proto::entity::*;
 use crate::refusal::{Outcome, Refusal};
 use crate::replication;
-use crate::schema::TableSchema;
+use crate::schema::{CounterSchema, TableSchema};
 use crate::state::State;
 use crate::tables::{counter_data, entry_key, no_default_resources};
 
@@ -316,7 +316,7 @@ impl Reader<'_> {
                 index..index + 1
             }
         };
-        for array in &schema.counters[range] {
+        for CounterSchema { array, .. } in &schema.counters[range] {
             let index = match wanted.counter_id {
                 0 => None,
                 _ => wanted.index,

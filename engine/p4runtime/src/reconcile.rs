@@ -50,7 +50,7 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
     for table in &state.schema.tables {
         let wanted = TableEntry {
             table_id: table.id,
-            counter_data: table.direct_counter.then(CounterData::default),
+            counter_data: table.direct_counter.map(|_| CounterData::default()),
             meter_config: table.direct_meter.map(|_| MeterConfig::default()),
             ..TableEntry::default()
         };

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use p4mesh_pipeline::MatchKind;
 
 use crate::packet::PacketHeader;
-use crate::proto::info::{MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics};
+use crate::proto::info::{
+    CounterUnit, MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics,
+};
 use crate::refusal::{Outcome, Refusal};
 
 /// A component of a table key or of a value set member.
@@ -61,7 +63,7 @@ pub struct TableSchema {
     pub const_default: bool,
     /// Position in [`Schema::profiles`].
     pub profile: Option<usize>,
-    pub direct_counter: bool,
+    pub direct_counter: Option<CounterUnit>,
     pub direct_meter: Option<MeterType>,
     pub idle_timeout: bool,
 }
@@ -84,6 +86,12 @@ pub struct ArraySchema {
     pub id: u32,
     pub name: String,
     pub size: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct CounterSchema {
+    pub array: ArraySchema,
+    pub unit: CounterUnit,
 }
 
 #[derive(Clone, Debug)]
@@ -132,7 +140,7 @@ pub struct Schema {
     pub tables: Vec<TableSchema>,
     pub actions: Vec<ActionSchema>,
     pub profiles: Vec<ProfileSchema>,
-    pub counters: Vec<ArraySchema>,
+    pub counters: Vec<CounterSchema>,
     pub meters: Vec<MeterSchema>,
     pub registers: Vec<RegisterSchema>,
     pub value_sets: Vec<ValueSetSchema>,
@@ -202,7 +210,7 @@ lookups! {
     table, tables, Table, TableSchema, "table";
     action, actions, Action, ActionSchema, "action";
     profile, profiles, Profile, ProfileSchema, "action profile";
-    counter, counters, Counter, ArraySchema, "counter";
+    counter, counters, Counter, CounterSchema, "counter";
     meter, meters, Meter, MeterSchema, "meter";
     register, registers, Register, RegisterSchema, "register";
     value_set, value_sets, ValueSet, ValueSetSchema, "value set";

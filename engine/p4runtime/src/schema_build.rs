@@ -357,8 +357,8 @@ impl Builder<'_> {
                 .info
                 .direct_counters
                 .iter()
-                .any(|counter| counter.direct_table_id == id);
-            if direct_counter && !program.direct_counter {
+                .find(|counter| counter.direct_table_id == id);
+            if direct_counter.is_some() && !program.direct_counter {
                 return misfit(format_args!(
                     "table '{name}' has no direct counter in the program"
                 ));
@@ -379,7 +379,7 @@ impl Builder<'_> {
                 const_entries: item.is_const_table || program.const_entries,
                 const_default: item.const_default_action_id != 0 || program.const_default_action,
                 profile,
-                direct_counter,
+                direct_counter: direct_counter.map(|counter| counter_unit(&counter.spec)),
                 direct_meter: direct_meter.map(|meter| meter_type(&meter.spec)),
                 idle_timeout: item.idle_timeout_behavior
                     == IdleTimeoutBehavior::NotifyControl as i32,
@@ -471,6 +471,11 @@ impl Builder<'_> {
         }
         Ok(schema)
     }
+}
+
+fn counter_unit(spec: &Option<CounterSpec>) -> CounterUnit {
+    spec.and_then(|spec| CounterUnit::try_from(spec.unit).ok())
+        .unwrap_or(CounterUnit::Both)
 }
 
 fn meter_type(spec: &Option<MeterSpec>) -> MeterType {

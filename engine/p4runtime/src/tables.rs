@@ -32,7 +32,7 @@ fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
     if entry.time_since_last_hit.is_some() {
         return bad("time_since_last_hit cannot be written");
     }
-    if entry.counter_data.is_some() && !table.direct_counter {
+    if entry.counter_data.is_some() && table.direct_counter.is_none() {
         return bad("counter_data is given, but the table has no direct counter");
     }
     if entry.meter_config.is_some() && table.direct_meter.is_none() {
@@ -210,7 +210,7 @@ impl Writer<'_> {
                 key: &row.key,
                 priority: row.priority,
             };
-            self.switch.direct_counter_write(&table.name, place, cell)?;
+            self.set_direct_counter(table, place, cell)?;
         }
         self.note_idle(index, entry);
         self.set_extra(index, &row.key, row.priority, entry);
@@ -283,7 +283,7 @@ impl Writer<'_> {
             key: &row.key,
             priority: row.priority,
         };
-        if table.direct_counter {
+        if table.direct_counter.is_some() {
             let cell = old.counter.unwrap_or_default();
             self.switch.direct_counter_write(&table.name, place, cell)?;
         }
@@ -466,7 +466,7 @@ impl Writer<'_> {
     ) -> Outcome<()> {
         let place = EntryRef::Key { key, priority };
         if let Some(cell) = counter {
-            self.switch.direct_counter_write(&table.name, place, cell)?;
+            self.set_direct_counter(table, place, cell)?;
         }
         if meter.is_some() {
             self.switch

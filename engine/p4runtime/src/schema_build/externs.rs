@@ -2,7 +2,7 @@
 
 use p4mesh_pipeline::{HeaderTypeInfo, MatchKind};
 
-use super::{meter_type, misfit, Builder};
+use super::{counter_unit, meter_type, misfit, Builder};
 use crate::packet::{PacketField, PacketHeader};
 use crate::proto::info::*;
 use crate::refusal::{Outcome, Refusal};
@@ -24,7 +24,10 @@ impl Builder<'_> {
                 continue;
             };
             same_size("counter", &name, item.size, size)?;
-            self.schema.counters.push(ArraySchema { id, name, size });
+            self.schema.counters.push(CounterSchema {
+                array: ArraySchema { id, name, size },
+                unit: counter_unit(&item.spec),
+            });
         }
         for item in &self.info.direct_counters {
             self.named(&item.preamble, "direct counter", ObjectRef::DirectCounter)?;
