@@ -45,7 +45,7 @@ def test_seeds_cover_the_slot_rate() -> None:
     rate = max_rate_fps(64, 10**9)
     (count,) = seed_counts([(rate, 64)], LOOP, "sim")
     assert count * 10**12 >= rate * LOOP.round_ps(64)
-    assert (count - 1) * 10**12 < rate * LOOP.round_ps(64) * Fraction(21, 20)
+    assert (count - 1) * 10**12 < rate * LOOP.round_ps(64) * Fraction(5, 4)
 
 
 def test_full_recirculation_port_is_refused_with_the_limit() -> None:

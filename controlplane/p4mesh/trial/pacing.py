@@ -17,7 +17,11 @@ _FRACTION_BITS = 32
 _LONGEST_SLOT_TICKS = 1 << 30
 """A slot must stay below 2^31 ticks, the reach of the 32-bit comparison in the program."""
 _PS_PER_S = 10**12
+_MARGIN = Fraction(5, 4)
+"""Passes per slot: with a quarter more, a departure is never a whole frame late at line rate."""
 _FINEST_SHARE = 64
+_RATE_ROUNDING = Fraction(1, 10**6)
+"""The rate of a clock is rounded to 2^-32 tick; at the port's own line rate that may be upwards."""
 
 
 @dataclass(frozen=True)
@@ -104,18 +108,18 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
     if not slots:
         return []
     busy = sum((rate * loop.pass_ps(size) / _PS_PER_S for rate, size in slots), Fraction(0))
-    if busy > 1:
+    if busy > 1 + _RATE_ROUNDING:
         raise UnsupportedError(
             f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
             hint="lower the rate or the number of streams, or give the loop more bandwidth (tester.loop.rate_bps)",
         )
     lone_round_ps = max(loop.round_ps(size) for _, size in slots)
-    margin = Fraction(21, 20)
+    margin = _MARGIN
     while True:
         counts = [max(1, _ceil(margin * rate * lone_round_ps / _PS_PER_S)) for rate, _ in slots]
         queued = sum((count * loop.pass_ps(size) for count, (_, size) in zip(counts, slots, strict=True)), Fraction(0))
         round_ps = max(lone_round_ps, queued)
-        if all(count * _PS_PER_S >= rate * round_ps for count, (rate, _) in zip(counts, slots, strict=True)):
+        if all(count * _PS_PER_S * (1 + _RATE_ROUNDING) >= rate * round_ps for count, (rate, _) in zip(counts, slots, strict=True)):
             return counts
         # A full port shares its passes by seeds; more seeds make the shares finer.
         margin *= 2
