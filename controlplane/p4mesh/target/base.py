@@ -46,6 +46,10 @@ class Target(ABC):
         """Let ``duration_ns`` of the target's time pass after ``packet_outs`` packet-outs in total."""
 
     @abstractmethod
+    def align(self, packet_outs: int) -> None:
+        """Go on to a round time, where the clock allows it: a trial then does not depend on those before it."""
+
+    @abstractmethod
     def in_flight(self) -> int:
         """Return the number of frames known to be between the ports; 0 where it cannot be known."""
 

@@ -14,6 +14,7 @@ from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.trial.pacing import LoopModel
 
 _DROP_PORT = 511
+_PS_PER_S = 10**12
 
 
 class SimTarget(Target):
@@ -59,6 +60,10 @@ class SimTarget(Target):
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Advance virtual time once the packet-outs have been handled."""
         self._network.advance(int(duration_ns * 1000), packet_outs)
+
+    def align(self, packet_outs: int) -> None:
+        """Advance to the next whole second of virtual time."""
+        self._network.advance(-self._network.now_ps % _PS_PER_S, packet_outs)
 
     def in_flight(self) -> int:
         """Return the frames on wires and in devices."""

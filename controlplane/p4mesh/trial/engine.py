@@ -43,6 +43,7 @@ class TrialEngine:
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """Run one trial and return its counts."""
+        self.target.align(self.dataplane.packet_outs_sent)
         plan = self._plan(spec.streams, histograms=spec.histograms)
         self._learn(spec)
         if spec.learning.enabled and spec.learning.verify:

@@ -119,7 +119,10 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
         counts = [max(1, _ceil(margin * rate * lone_round_ps / _PS_PER_S)) for rate, _ in slots]
         queued = sum((count * loop.pass_ps(size) for count, (_, size) in zip(counts, slots, strict=True)), Fraction(0))
         round_ps = max(lone_round_ps, queued)
-        if all(count * _PS_PER_S * (1 + _RATE_ROUNDING) >= rate * round_ps for count, (rate, _) in zip(counts, slots, strict=True)):
+        if all(
+            count * _PS_PER_S * (1 + _RATE_ROUNDING) >= rate * round_ps
+            for count, (rate, _) in zip(counts, slots, strict=True)
+        ):
             return counts
         # A full port shares its passes by seeds; more seeds make the shares finer.
         margin *= 2
