@@ -420,7 +420,8 @@ impl Fabric {
         if ports[receiver].honours_pause && !bad_fcs {
             if let Some(quanta) = pause::quanta_of(&frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
-                let bit_ps = 1_000_000_000_000 * u128::from(quanta) * u128::from(pause::QUANTUM_BITS);
+                let bit_ps =
+                    1_000_000_000_000 * u128::from(quanta) * u128::from(pause::QUANTUM_BITS);
                 let hold_ps = bit_ps / u128::from(self.ports[receiver].line.rate_bps());
                 let until_ps = self.now_ps + hold_ps as u64;
                 self.hold(receiver, until_ps);
