@@ -201,3 +201,11 @@ def test_sixty_four_streams_run_at_the_same_time() -> None:
     assert result.tx_frames == result.rx_frames == 4 * sum(5 + n for n in range(64))
     for n in range(64):
         assert sum(f.rx_frames for f in result.flows if f.stream == f"s{n}") == 4 * (5 + n)
+
+
+def test_one_frame_per_minute_keeps_its_distance() -> None:
+    stream = Stream("slow", 64, Fraction(1, 60), 3, PatternKind.PAIRS, (1,), (2,))
+    (result,) = measure(wire(10**9), trial(stream))
+    assert result.status is Status.VALID, result.reason
+    assert (result.tx_frames, result.rx_frames) == (3, 3)
+    assert abs(result.last_tx_ns - result.first_tx_ns - 120 * 10**9) < 1000, "within one round of the loop"

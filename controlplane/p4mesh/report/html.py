@@ -8,6 +8,7 @@ from typing import Any
 
 from p4mesh.methods.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric
+from p4mesh.report.pacing import pacing_table
 from p4mesh.report.svg import figure_svg
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_directory import StoredRun
@@ -53,6 +54,7 @@ def report_html(run: StoredRun, outcome: Outcome) -> str:
         ),
         *(_table_section(table) for table in outcome.tables),
         _list_section("Deviations from the RFC", "deviations", outcome.deviations),
+        _pacing(run),
         _configuration(config),
         _trial_log(run),
     ]
@@ -110,6 +112,11 @@ def _table_section(table: Table) -> str:
     if table.detail:
         grid = f"<details><summary>{len(table.rows)} rows</summary>{grid}</details>"
     return f"<section><h2>{escape(table.title)}</h2>{grid}{note}</section>"
+
+
+def _pacing(run: StoredRun) -> str:
+    table = pacing_table(run.trials)
+    return _table_section(table) if table else ""
 
 
 def _configuration(config: dict[str, Any]) -> str:
