@@ -16,9 +16,12 @@ import ptf.testutils as testutils
 from benches import Bench
 from ptf.base_tests import BaseTest
 from scapy.packet import Packet
+from signature import test_frame
 
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.target.contract import Contract
+from p4mesh.traffic.stream import FrameTemplate
+from p4mesh.trial.frames import seed_payload
 
 READ_CELLS = 64
 """Cells that tests use: enough for every flow, transmitter and port number in them."""
@@ -40,7 +43,19 @@ class TesterTest(BaseTest):
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.run_id = self.bench.next_run()
         self._set_run(self.run_id)
+        self._prove_that_empty_tables_drop()
         self._reasons = self._count_reasons()
+
+    def _prove_that_empty_tables_drop(self) -> None:
+        """Without entries a test frame is measured nowhere, a seed ends, and nothing leaves."""
+        self._reasons = self._count_reasons()
+        self.send(1, test_frame(dst="02:00:00:00:00:01", run=self.run_id))
+        self.tester.inject_seed(0, seed_payload(FrameTemplate(), 64), 0, 1)
+        self.bench.settle()
+        self.expect_nothing()
+        self.assert_reasons(flooded=1, unknown_stream=1)
+        self.assertEqual(self.records()["frames"].sum(), 0)
+        self.tester.clear(READ_CELLS, self.bench.wait_passes)
 
     def install(self, *entities: Entity) -> None:
         """Insert entities; they are deleted when the test ends."""
