@@ -209,3 +209,16 @@ def test_one_frame_per_minute_keeps_its_distance() -> None:
     assert result.status is Status.VALID, result.reason
     assert (result.tx_frames, result.rx_frames) == (3, 3)
     assert abs(result.last_tx_ns - result.first_tx_ns - 120 * 10**9) < 1000, "within one round of the loop"
+
+
+def test_mesh_streams_give_every_pair_its_share_without_common_phase() -> None:
+    stream = replace(mesh(64, 6, Fraction(90), 500), pattern=PatternKind.MESH_STREAMS)
+    spec = replace(trial(stream, Learning(wait_ns=1_000_000)), duration_ns=1_000_000)
+    (result,) = measure(switch(6, ""), spec)
+    assert result.status is Status.VALID, result.reason
+    assert {flow.tx_frames for flow in result.flows} == {100}
+    assert result.lost_frames == 0
+    assert result.latency is not None
+    (phased,) = measure(switch(6, ""), trial(mesh(64, 6, Fraction(90), 500), Learning(wait_ns=1_000_000)))
+    assert phased.latency is not None
+    assert result.latency.max_ns > phased.latency.max_ns + 500, "frames of several ports meet at one output"

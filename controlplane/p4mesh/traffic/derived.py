@@ -8,7 +8,7 @@ from fractions import Fraction
 from random import Random
 
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.stream import PatternKind, Stream
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
 
 
 def without_phase(stream: Stream, seed: int = 0) -> Stream:
-    """Return the full mesh as testers send it whose ports do not start in step (pattern ``mesh_streams``).
+    """Return the pattern ``mesh_streams`` as a full mesh whose ports do not start in step.
 
     Every port begins with a pseudo-random number of departures left out, fewer than its destinations.
     The destinations of a moment are then no permutation: outputs are over-subscribed for short times.
@@ -56,4 +56,4 @@ def without_phase(stream: Stream, seed: int = 0) -> Stream:
     random = Random(seed)
     interval_ns = Fraction(NS_PER_S) / stream.rate_fps
     offsets = tuple(round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for _ in stream.tx_ports)
-    return replace(stream, name=f"{stream.name}-unphased", start_offset_ns=offsets)
+    return replace(stream, pattern=PatternKind.FULL_MESH, start_offset_ns=offsets)

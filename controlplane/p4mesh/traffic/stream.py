@@ -16,6 +16,9 @@ class PatternKind(str, Enum):
 
     FULL_MESH = "full_mesh"
     """RFC 2889 5.1.3: ``dst(i, k) = 1 + ((i + (k mod (N-1))) mod N)``; transmit ports = receive ports."""
+    MESH_STREAMS = "mesh_streams"
+    """Full mesh as testers send it whose ports are not in step: one stream per (source, destination), each with
+    its share of the port's rate, and no common phase of the ports."""
     ROTATE = "rotate"
     """RFC 2889 5.4: ``dst(i, k) = r[(i - 1 + k) mod K]``; also one-to-many and many-to-one."""
     PAIRS = "pairs"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.traffic.derived import without_phase
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.traffic.stream import MAX_MODIFIERS, PatternKind, Stream, ValueList
 from p4mesh.trial.histogram import HistogramRule, prefixes
@@ -114,6 +115,7 @@ def make_plan(
     streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, histograms: bool = False
 ) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them."""
+    streams = [without_phase(stream) if stream.pattern is PatternKind.MESH_STREAMS else stream for stream in streams]
     _require(len(streams), limits.streams, "streams", limits)
     shared_ports = shared_ports_of(streams)
     destinations: list[tuple[Stream, Station]] = []
