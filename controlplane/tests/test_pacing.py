@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,10 @@ def test_recirculation_port_can_be_filled() -> None:
 def test_slot_rate_is_the_inverse_of_the_slot() -> None:
     clock = departure_clock(Fraction(1000), 10, 1000)
     assert slot_rate_fps(clock, 1000) == 1000
+
+
+def test_documents_state_how_long_a_latency_sum_lasts() -> None:
+    day_frames = max_rate_fps(64, 10**11) * 24 * 3600
+    mean_ms = Fraction(1 << 64) / day_frames / 10**6
+    page = (Path(__file__).parents[2] / "docs" / "DATAPLANE.md").read_text()
+    assert f"up to a mean latency of {float(mean_ms):.2f} ms" in page
