@@ -27,7 +27,7 @@ use crate::LoadError;
 const MAX_ARRAY_WORDS: u64 = 1 << 27;
 /// Words of a counter cell and of a meter cell.
 const COUNTER_WORDS: u64 = 2;
-const METER_WORDS: u64 = 14;
+const METER_WORDS: u64 = 20;
 /// Words of all parameters of an action.
 const MAX_PARAM_WORDS: usize = 4_096;
 
@@ -65,7 +65,10 @@ impl Declarations {
     }
 }
 
-pub(crate) fn compile(text: &str) -> Load<Program> {
+/// Parameters of an action (name, those in the JSON) that are left out there.
+pub(crate) type UnusedParams<'a> = &'a dyn Fn(&str, &[ParamInfo]) -> Vec<ParamInfo>;
+
+pub(crate) fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let value: Value = serde_json::from_str(text).map_err(|error| LoadError::Syntax(error.to_string()))?;
     let root = Node::root(&value);
     if !value.is_object() {
@@ -82,7 +85,7 @@ pub(crate) fn compile(text: &str) -> Load<Program> {
     let (meters, meter_infos, meter_targets) = load_meters(&root, &layout, &mut words)?;
     let (value_sets, value_set_infos) = load_value_sets(&root)?;
     let (calculations, calculation_plans) = load_calculations(&root, &layout)?;
-    let (actions, action_infos) = load_action_infos(&root)?;
+    let (actions, action_infos) = load_action_infos(&root, unused)?;
     let param_words =
         |info: &ActionInfo| info.params.iter().map(|p| limbs_for(p.width_bits).max(1)).sum::<usize>();
     let param_words = action_infos.iter().map(param_words).max().unwrap_or(0);
@@ -347,7 +350,7 @@ fn load_calculations(root: &Node, layout: &Layout) -> Load<(HashMap<String, u16>
     Ok((names, plans))
 }
 
-fn load_action_infos(root: &Node) -> Load<(HashMap<u32, usize>, Vec<ActionInfo>)> {
+fn load_action_infos(root: &Node, unused: UnusedParams) -> Load<(HashMap<u32, usize>, Vec<ActionInfo>)> {
     let mut ids = HashMap::new();
     let mut infos: Vec<ActionInfo> = Vec::new();
     for node in root.list("actions")? {
@@ -362,7 +365,11 @@ fn load_action_infos(root: &Node) -> Load<(HashMap<u32, usize>, Vec<ActionInfo>)
         if ids.insert(id, infos.len()).is_some() {
             return node.malformed(format!("a second action with id {id}"));
         }
-        infos.push(ActionInfo { name: node.text("name")?.to_string(), id, params });
+        let name = node.text("name")?.to_string();
+        let unused = unused(&name, &params);
+        let unused_params = unused.len();
+        params.extend(unused);
+        infos.push(ActionInfo { name, id, params, unused_params });
     }
     if infos.len() > 60_000 {
         return root.too_large("number of actions", infos.len() as u64, 60_000);

@@ -76,6 +76,8 @@ pub struct EntryRead {
     pub counter: Option<CounterCell>,
     /// Present when the table has a direct meter that was configured.
     pub meter: Option<MeterConfig>,
+    /// What the direct meter has marked green, yellow and red, where the table has one.
+    pub marked: Option<[CounterCell; 3]>,
     /// Pipeline time of the last hit, or of the insertion or modification if later.
     pub last_hit_ps: u64,
 }
@@ -103,6 +105,8 @@ pub struct ProfileGroup {
     /// 0 = limited by the profile only.
     pub max_size: usize,
     pub members: Vec<(u32, u32)>,
+    /// Members that keep their place and are not chosen.
+    pub absent: Vec<u32>,
 }
 
 /// One member of a parser value set: a match per field.

@@ -68,8 +68,6 @@ pub enum ControlError {
     NotFound { owner: String },
     #[error("{owner}: full, its size is {size}")]
     Full { owner: String, size: usize },
-    #[error("table '{table}': its entries are const in the program")]
-    ConstTable { table: String },
     #[error("table '{table}': its default action is const in the program")]
     ConstDefault { table: String },
     #[error("{owner}: index {index} is out of range; valid: 0 to {last}")]
@@ -98,9 +96,7 @@ impl ControlError {
             }
             ControlError::Exists { .. } => ControlErrorKind::AlreadyExists,
             ControlError::Full { .. } => ControlErrorKind::ResourceExhausted,
-            ControlError::ConstTable { .. } | ControlError::ConstDefault { .. } => {
-                ControlErrorKind::PermissionDenied
-            }
+            ControlError::ConstDefault { .. } => ControlErrorKind::PermissionDenied,
             ControlError::InUse { .. } => ControlErrorKind::FailedPrecondition,
         }
     }

@@ -73,6 +73,8 @@ pub struct ActionInfo {
     pub name: String,
     pub id: u32,
     pub params: Vec<ParamInfo>,
+    /// The last so many of them are not in the JSON, as nothing uses them.
+    pub unused_params: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +86,8 @@ pub struct TableInfo {
     /// Indices into [`crate::Program::actions`].
     pub actions: Vec<usize>,
     pub max_size: usize,
-    /// Its entries come from the program and cannot be changed.
-    pub const_entries: bool,
+    /// The program brings entries along. Whether they are const only P4Info says.
+    pub initial_entries: bool,
     /// The control plane may not change the default action.
     pub const_default_action: bool,
     pub direct_counter: bool,

@@ -1,6 +1,7 @@
 //! Two-rate three-colour meters, colour-blind, with integer arithmetic over pipeline time.
 
-use crate::control::MeterConfig;
+use crate::control::{CounterCell, MeterConfig};
+use crate::info::MeterUnit;
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 
@@ -39,6 +40,8 @@ impl Bucket {
 pub(crate) struct MeterCell {
     /// (committed, peak)
     buckets: Option<(Bucket, Bucket)>,
+    /// What was marked green, yellow and red.
+    pub marked: [CounterCell; 3],
 }
 
 impl MeterCell {
@@ -60,8 +63,20 @@ impl MeterCell {
         })
     }
 
-    /// 0 green, 1 yellow, 2 red.
-    pub fn execute(&mut self, amount: u64, now_ps: u64) -> u64 {
+    /// 0 green, 1 yellow, 2 red, for a packet of so many bytes.
+    pub fn execute(&mut self, unit: MeterUnit, bytes: u64, now_ps: u64) -> u64 {
+        let amount = match unit {
+            MeterUnit::Packets => 1,
+            MeterUnit::Bytes => bytes,
+        };
+        let colour = self.colour(amount, now_ps);
+        let marked = &mut self.marked[colour as usize];
+        marked.packets += 1;
+        marked.bytes += bytes;
+        colour
+    }
+
+    fn colour(&mut self, amount: u64, now_ps: u64) -> u64 {
         match &mut self.buckets {
             None => 0,
             Some((committed, peak)) => {
@@ -85,13 +100,15 @@ mod tests {
     #[test]
     fn colours_follow_both_rates() {
         let mut cell = MeterCell::default();
-        assert_eq!(cell.execute(1, 0), 0);
+        let execute = |cell: &mut MeterCell, now_ps| cell.execute(MeterUnit::Packets, 60, now_ps);
+        assert_eq!(execute(&mut cell, 0), 0);
         let config =
             MeterConfig { committed_rate_per_s: 1, committed_burst: 1, peak_rate_per_s: 2, peak_burst: 2 };
         cell.configure(Some(config), 0);
-        assert_eq!((cell.execute(1, 0), cell.execute(1, 0), cell.execute(1, 0)), (0, 1, 2));
-        assert_eq!(cell.execute(1, 500_000_000_000), 1);
-        assert_eq!(cell.execute(1, 2_000_000_000_000), 0);
+        assert_eq!([0; 3].map(|now_ps| execute(&mut cell, now_ps)), [0, 1, 2]);
+        assert_eq!(execute(&mut cell, 500_000_000_000), 1);
+        assert_eq!(execute(&mut cell, 2_000_000_000_000), 0);
+        assert_eq!(cell.marked.map(|count| (count.packets, count.bytes)), [(3, 180), (2, 120), (1, 60)]);
         assert_eq!(cell.config(), Some(config));
     }
 }

@@ -122,6 +122,7 @@ impl ProfileState {
             }
         }
         order.sort_unstable();
+        order.retain(|(_, id)| !group.absent.contains(id));
         let choices = order.into_iter().map(|(_, id)| id).collect();
         let before = self.groups.insert(group.group, Group { group: group.clone(), choices });
         let mut touched: BTreeSet<u32> = wanted.iter().map(|&(id, _)| id).collect();

@@ -220,7 +220,16 @@ pub struct Program {
 impl Program {
     /// Checks and compiles BMv2 JSON.
     pub fn from_json(text: &str) -> Result<Program, LoadError> {
-        compile::compile(text)
+        compile::compile(text, &|_, _| Vec::new())
+    }
+
+    /// As [`Program::from_json`]; `unused` returns, for the name of an action and the parameters that
+    /// it has there, those that it does not use. The compiler leaves them out, entries have them.
+    pub fn with_unused_params(
+        text: &str,
+        unused: &dyn Fn(&str, &[ParamInfo]) -> Vec<ParamInfo>,
+    ) -> Result<Program, LoadError> {
+        compile::compile(text, unused)
     }
 
     pub(crate) fn index_names(&mut self) {

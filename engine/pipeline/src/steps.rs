@@ -2,7 +2,7 @@
 
 use crate::hash::{self, hash_input, BitWriter};
 use crate::header_ops::{extract, header_op};
-use crate::info::MeterUnit;
+
 use crate::ir::{Op, Pc, Select, SelectCase};
 use crate::layout::packet_slot;
 use crate::machine::{State, Wire};
@@ -151,12 +151,9 @@ impl Context<'_> {
             Op::Meter { dst, meter, index } => {
                 let index = usize::try_from(self.regs[index as usize]).unwrap_or(usize::MAX);
                 let meter = &mut self.state.meters[meter as usize];
-                let amount = match meter.unit {
-                    MeterUnit::Packets => 1,
-                    MeterUnit::Bytes => self.regs[packet_slot::INGRESS_LENGTH as usize],
-                };
+                let bytes = self.regs[packet_slot::INGRESS_LENGTH as usize];
                 if let Some(cell) = meter.cells.get_mut(index) {
-                    self.regs[dst as usize] = cell.execute(amount, self.now_ps);
+                    self.regs[dst as usize] = cell.execute(meter.unit, bytes, self.now_ps);
                 }
             }
             Op::Random { dst, a, b } => {
@@ -277,28 +274,24 @@ impl Context<'_> {
         let State { tables, profiles, meters, rng, scratch, .. } = &mut **state;
         let table = &mut tables[index as usize];
         let hit = table.lookup(regs);
+        let bytes = regs[packet_slot::INGRESS_LENGTH as usize];
+        if plan.counted {
+            let cell = table.counter_mut(hit);
+            cell.packets += 1;
+            cell.bytes += bytes;
+        }
+        if let Some((meter, field)) = plan.meter {
+            // Without a meter of the default entry a miss leaves the field as it is.
+            if let Some(cell) = table.meter_in_use(hit) {
+                let colour = cell.execute(meters[meter as usize].unit, bytes, *now_ps);
+                regs[field.slot as usize] = colour & words::mask64(field.bits.min(64));
+            }
+        }
         let target = match hit {
             Some(id) => {
                 let id = id as usize;
                 if plan.timeout {
                     table.last_hit_ps[id] = *now_ps;
-                }
-                let bytes = regs[packet_slot::INGRESS_LENGTH as usize];
-                if plan.counted {
-                    if let Some(cell) = table.counters.get_mut(id) {
-                        cell.packets += 1;
-                        cell.bytes += bytes;
-                    }
-                }
-                if let Some((meter, field)) = plan.meter {
-                    let amount = match meters[meter as usize].unit {
-                        MeterUnit::Packets => 1,
-                        MeterUnit::Bytes => bytes,
-                    };
-                    if let Some(cell) = table.meters.get_mut(id) {
-                        let colour = cell.execute(amount, *now_ps);
-                        regs[field.slot as usize] = colour & words::mask64(field.bits.min(64));
-                    }
                 }
                 &table.targets[id]
             }

@@ -115,6 +115,11 @@ impl Switch {
         switch
     }
 
+    /// Starts the numbers of `random()` anew.
+    pub fn reseed(&mut self, seed: u64) {
+        self.engine.state.rng = Rng::new(seed);
+    }
+
     /// Default actions and constant entries of the program.
     fn install_initial_entries(&mut self) {
         let program = Arc::clone(&self.program);

@@ -1,5 +1,6 @@
 //! The control plane of a [`Switch`]: counters, meters, registers, value sets and replication.
 
+use crate::meter::MeterCell;
 use crate::words::{bit_length, from_bytes, to_bytes};
 use crate::*;
 
@@ -91,13 +92,31 @@ impl Switch {
         }
     }
 
+    fn meter_cell(&self, meter: &str, index: usize) -> Result<&MeterCell> {
+        let cells = &self.engine.state.meters[self.meter(meter)?].cells;
+        cells.get(index).ok_or_else(|| out_of_range("meter", meter, index, cells.len()))
+    }
+
+    fn meter_cell_mut(&mut self, meter: &str, index: usize) -> Result<&mut MeterCell> {
+        let at = self.meter(meter)?;
+        let cells = &mut self.engine.state.meters[at].cells;
+        let size = cells.len();
+        cells.get_mut(index).ok_or_else(|| out_of_range("meter", meter, index, size))
+    }
+
     /// `None`: not configured, every packet is green.
     pub fn meter_read(&self, meter: &str, index: usize) -> Result<Option<MeterConfig>> {
-        let cells = &self.engine.state.meters[self.meter(meter)?].cells;
-        match cells.get(index) {
-            Some(cell) => Ok(cell.config()),
-            None => Err(out_of_range("meter", meter, index, cells.len())),
-        }
+        Ok(self.meter_cell(meter, index)?.config())
+    }
+
+    /// What a cell has marked green, yellow and red.
+    pub fn meter_marked(&self, meter: &str, index: usize) -> Result<[CounterCell; 3]> {
+        Ok(self.meter_cell(meter, index)?.marked)
+    }
+
+    pub fn meter_set_marked(&mut self, meter: &str, index: usize, marked: [CounterCell; 3]) -> Result<()> {
+        self.meter_cell_mut(meter, index)?.marked = marked;
+        Ok(())
     }
 
     pub fn meter_write(
@@ -107,17 +126,9 @@ impl Switch {
         config: Option<MeterConfig>,
         now_ps: u64,
     ) -> Result<()> {
-        let at = self.meter(meter)?;
         check_meter(&format!("meter '{meter}'"), config)?;
-        let cells = &mut self.engine.state.meters[at].cells;
-        let size = cells.len();
-        match cells.get_mut(index) {
-            Some(cell) => {
-                cell.configure(config, now_ps);
-                Ok(())
-            }
-            None => Err(out_of_range("meter", meter, index, size)),
-        }
+        self.meter_cell_mut(meter, index)?.configure(config, now_ps);
+        Ok(())
     }
 
     fn register(&self, register: &str) -> Result<usize> {

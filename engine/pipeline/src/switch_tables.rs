@@ -37,14 +37,6 @@ impl Switch {
             .ok_or_else(|| ControlError::Unknown { kind: "table", name: table.to_string() })
     }
 
-    fn writable(&self, table: &str) -> Result<usize> {
-        let index = self.table_index(table)?;
-        if self.program.tables[index].const_entries {
-            return Err(ControlError::ConstTable { table: table.to_string() });
-        }
-        Ok(index)
-    }
-
     /// The action of that name among `actions`, with its data checked.
     fn action_of(&self, owner: &str, actions: &[usize], call: &ActionCall) -> Result<usize> {
         let infos = &self.program.actions;
@@ -112,7 +104,7 @@ impl Switch {
     }
 
     pub fn table_insert(&mut self, table: &str, entry: &TableEntry, now_ps: u64) -> Result<()> {
-        let index = self.writable(table)?;
+        let index = self.table_index(table)?;
         let target = self.target(index, &entry.action, true)?;
         let program = &self.program;
         self.engine.state.tables[index].insert(
@@ -137,7 +129,7 @@ impl Switch {
 
     /// Replaces action and idle timeout of the entry with this key and priority.
     pub fn table_modify(&mut self, table: &str, entry: &TableEntry, now_ps: u64) -> Result<()> {
-        let index = self.writable(table)?;
+        let index = self.table_index(table)?;
         let id = self.entry_id(index, &entry.key, entry.priority)?;
         let target = self.target(index, &entry.action, true)?;
         self.engine.state.tables[index].modify(id, entry, target, now_ps);
@@ -145,7 +137,7 @@ impl Switch {
     }
 
     pub fn table_delete(&mut self, table: &str, key: &[KeyMatch], priority: i32) -> Result<()> {
-        let index = self.writable(table)?;
+        let index = self.table_index(table)?;
         let id = self.entry_id(index, key, priority)?;
         self.engine.state.tables[index].remove(id);
         Ok(())
@@ -205,40 +197,64 @@ impl Switch {
         Ok(())
     }
 
-    /// Table index and entry of a direct resource; the default entry has none in simple_switch.
-    fn direct(&self, table: &str, entry: EntryRef, resource: &str, present: bool) -> Result<(usize, usize)> {
+    /// Table index and entry (`None`: default) of a direct resource.
+    fn direct(
+        &self,
+        table: &str,
+        entry: EntryRef,
+        resource: &str,
+        present: bool,
+    ) -> Result<(usize, Option<u32>)> {
         let index = self.table_index(table)?;
         let owner = format!("table '{table}'");
         if !present {
             return Err(ControlError::Invalid { owner, problem: format!("it has no direct {resource}") });
         }
         match entry {
-            EntryRef::Key { key, priority } => Ok((index, self.entry_id(index, key, priority)? as usize)),
-            EntryRef::Default => Err(ControlError::Invalid {
-                owner,
-                problem: format!("the default entry has no direct {resource}"),
-            }),
+            EntryRef::Key { key, priority } => Ok((index, Some(self.entry_id(index, key, priority)?))),
+            EntryRef::Default => Ok((index, None)),
         }
+    }
+
+    fn direct_meter(&self, table: &str, entry: EntryRef) -> Result<(usize, Option<u32>)> {
+        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
+        self.direct(table, entry, "meter", present)
     }
 
     pub fn direct_counter_read(&self, table: &str, entry: EntryRef) -> Result<CounterCell> {
         let present = self.program.code.tables[self.table_index(table)?].counted;
         let (table, id) = self.direct(table, entry, "counter", present)?;
-        Ok(self.engine.state.tables[table].counters[id])
+        Ok(self.engine.state.tables[table].counter(id))
     }
 
     pub fn direct_counter_write(&mut self, table: &str, entry: EntryRef, cell: CounterCell) -> Result<()> {
         let present = self.program.code.tables[self.table_index(table)?].counted;
         let (table, id) = self.direct(table, entry, "counter", present)?;
-        self.engine.state.tables[table].counters[id] = cell;
+        *self.engine.state.tables[table].counter_mut(id) = cell;
         Ok(())
     }
 
     /// `None`: not configured, every packet is green.
     pub fn direct_meter_read(&self, table: &str, entry: EntryRef) -> Result<Option<MeterConfig>> {
-        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
-        let (table, id) = self.direct(table, entry, "meter", present)?;
-        Ok(self.engine.state.tables[table].meters[id].config())
+        let (table, id) = self.direct_meter(table, entry)?;
+        Ok(self.engine.state.tables[table].meter(id).config())
+    }
+
+    /// What the direct meter of an entry has marked green, yellow and red.
+    pub fn direct_meter_marked(&self, table: &str, entry: EntryRef) -> Result<[CounterCell; 3]> {
+        let (table, id) = self.direct_meter(table, entry)?;
+        Ok(self.engine.state.tables[table].meter(id).marked)
+    }
+
+    pub fn direct_meter_set_marked(
+        &mut self,
+        table: &str,
+        entry: EntryRef,
+        marked: [CounterCell; 3],
+    ) -> Result<()> {
+        let (table, id) = self.direct_meter(table, entry)?;
+        self.engine.state.tables[table].meter_mut(id).marked = marked;
+        Ok(())
     }
 
     pub fn direct_meter_write(
@@ -248,11 +264,10 @@ impl Switch {
         config: Option<MeterConfig>,
         now_ps: u64,
     ) -> Result<()> {
-        let present = self.program.code.tables[self.table_index(table)?].meter.is_some();
         let owner = format!("table '{table}'");
-        let (table, id) = self.direct(table, entry, "meter", present)?;
+        let (table, id) = self.direct_meter(table, entry)?;
         crate::switch_arrays::check_meter(&owner, config)?;
-        self.engine.state.tables[table].meters[id].configure(config, now_ps);
+        self.engine.state.tables[table].meter_mut(id).configure(config, now_ps);
         Ok(())
     }
 }

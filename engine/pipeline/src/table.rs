@@ -94,8 +94,11 @@ pub(crate) struct TableState {
     parts: Vec<KeyPart>,
     index: Index,
     pub targets: Vec<Target>,
-    pub counters: Vec<CounterCell>,
-    pub meters: Vec<MeterCell>,
+    counters: Vec<CounterCell>,
+    meters: Vec<MeterCell>,
+    /// Direct resources of the default entry.
+    default_counter: CounterCell,
+    default_meter: MeterCell,
     pub last_hit_ps: Vec<u64>,
     entries: Vec<Option<Entry>>,
     free: BinaryHeap<Reverse<u32>>,
@@ -153,6 +156,8 @@ impl TableState {
             targets: Vec::new(),
             counters: Vec::new(),
             meters: Vec::new(),
+            default_counter: CounterCell::default(),
+            default_meter: MeterCell::default(),
             last_hit_ps: Vec::new(),
             entries: Vec::new(),
             free: BinaryHeap::new(),
@@ -273,6 +278,40 @@ impl TableState {
         Ok(id)
     }
 
+    /// The direct counter of an entry, of the default entry for `None`.
+    #[inline]
+    pub fn counter_mut(&mut self, entry: Option<u32>) -> &mut CounterCell {
+        match entry.and_then(|id| self.counters.get_mut(id as usize)) {
+            Some(cell) => cell,
+            None => &mut self.default_counter,
+        }
+    }
+
+    pub fn counter(&self, entry: Option<u32>) -> CounterCell {
+        entry.map_or(self.default_counter, |id| self.counters[id as usize])
+    }
+
+    /// The direct meter of an entry, of the default entry for `None`.
+    pub fn meter_mut(&mut self, entry: Option<u32>) -> &mut MeterCell {
+        match entry.and_then(|id| self.meters.get_mut(id as usize)) {
+            Some(cell) => cell,
+            None => &mut self.default_meter,
+        }
+    }
+
+    pub fn meter(&self, entry: Option<u32>) -> &MeterCell {
+        entry.map_or(&self.default_meter, |id| &self.meters[id as usize])
+    }
+
+    /// The meter that a packet meets; the default entry has one only when it is configured.
+    #[inline]
+    pub fn meter_in_use(&mut self, entry: Option<u32>) -> Option<&mut MeterCell> {
+        match entry {
+            Some(id) => self.meters.get_mut(id as usize),
+            None => Some(&mut self.default_meter).filter(|cell| cell.config().is_some()),
+        }
+    }
+
     pub fn modify(&mut self, id: u32, entry: &TableEntry, target: Target, now_ps: u64) {
         self.targets[id as usize] = target;
         self.last_hit_ps[id as usize] = now_ps;
@@ -297,6 +336,7 @@ impl TableState {
             entry: table_entry(entry),
             counter: self.counters.get(at).copied(),
             meter: self.meters.get(at).and_then(MeterCell::config),
+            marked: self.meters.get(at).map(|cell| cell.marked),
             last_hit_ps: self.last_hit_ps[at],
         })
     }

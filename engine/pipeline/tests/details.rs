@@ -119,7 +119,7 @@ fn members_of_a_group_go_by_the_age_of_their_copies() {
         member,
         action: action_call("In.set", &[&(member as u16).to_be_bytes()]),
     };
-    let group = ProfileGroup { group: 1, max_size: 8, members: vec![(1, 2), (2, 1), (3, 3)] };
+    let group = ProfileGroup { group: 1, max_size: 8, members: vec![(1, 2), (2, 1), (3, 3)], absent: vec![] };
     let mut target = load("matching");
     for id in 1..4 {
         target.switch.member_insert(profile, &member(id)).unwrap();

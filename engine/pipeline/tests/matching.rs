@@ -68,16 +68,15 @@ fn ranges_and_optional_fields() {
 }
 
 #[test]
-fn constant_entries_are_there_and_stay() {
+fn entries_of_the_program_are_there_with_room_for_more() {
     let mut target = load("matching");
     assert_eq!(ask(&mut target, 2, 0x15, 0, 0).0, 30);
     assert_eq!(ask(&mut target, 2, 0x11, 0, 0).0, 30, "the first entry has the better priority");
     assert_eq!(ask(&mut target, 2, 0x99, 0, 0).0, 32);
-    let entry =
-        TableEntry { key: vec![ternary(&[1], &[1])], priority: 1, action: set(1), idle_timeout_ns: 0 };
-    let error = target.switch.table_insert("In.const_table", &entry, 0).unwrap_err();
-    assert_eq!(error.to_string(), "table 'In.const_table': its entries are const in the program");
-    assert_eq!(target.switch.table_len("In.const_table").unwrap(), 3);
+    // The program does not say that they are const, nor how large the table is; P4Info does.
+    target.insert("In.const_table", vec![ternary(&[1], &[1])], 9, set(1));
+    assert_eq!(ask(&mut target, 2, 0x15, 0, 0).0, 1);
+    assert_eq!(target.switch.table_len("In.const_table").unwrap(), 4);
 }
 
 #[test]
@@ -109,7 +108,7 @@ fn selectors_choose_by_hash() {
         let action = action_call("In.set", &[&(400 + member as u16).to_be_bytes()]);
         target.switch.member_insert("In.selector", &ProfileMember { member, action }).unwrap();
     }
-    let group = ProfileGroup { group: 1, max_size: 8, members: vec![(0, 1), (1, 1), (3, 2)] };
+    let group = ProfileGroup { group: 1, max_size: 8, members: vec![(0, 1), (1, 1), (3, 2)], absent: vec![] };
     target.switch.group_insert("In.selector", &group).unwrap();
     target.insert("In.selector_table", vec![exact(&[1])], 0, EntryAction::Group(1));
     let mut hits = [0; 4];

@@ -80,7 +80,7 @@ fn drops_and_counts_what_it_must_not_forward() {
 }
 
 #[test]
-fn direct_counters_belong_to_entries() {
+fn direct_counters_belong_to_entries_and_to_the_default_entry() {
     let mut target = router();
     let key = lpm([10, 1, 0, 0], 16);
     let entry = EntryRef::Key { key: &key, priority: 0 };
@@ -93,7 +93,11 @@ fn direct_counters_belong_to_entries() {
     target.switch.direct_counter_write(ROUTES, entry, CounterCell { packets: 1, bytes: 2 }).unwrap();
     let read = target.switch.table_read(ROUTES, &key, 0).unwrap();
     assert_eq!(read.counter, Some(CounterCell { packets: 1, bytes: 2 }));
-    assert!(target.switch.direct_counter_read(ROUTES, EntryRef::Default).is_err());
+    let missed = target.switch.direct_counter_read(ROUTES, EntryRef::Default).unwrap();
+    assert_eq!(missed, CounterCell::default());
+    target.send(0, &frame(64, [99, 1, 9, 8], 6));
+    let missed = target.switch.direct_counter_read(ROUTES, EntryRef::Default).unwrap();
+    assert_eq!(missed, CounterCell { packets: 1, bytes: 40 });
 }
 
 #[test]

@@ -487,6 +487,8 @@ impl<'n> Pipeline<'_, 'n> {
             None => None,
         };
         let max_size = match node.opt("max_size") {
+            // p4c gives the number of these entries here, whatever the size of the table is.
+            Some(_) if node.opt("entries").is_some() => MAX_TABLE_SIZE as usize,
             Some(size) => size.bounded("table size", u64::MAX)?.min(MAX_TABLE_SIZE) as usize,
             None => node.list("entries")?.len(),
         };
@@ -502,7 +504,7 @@ impl<'n> Pipeline<'_, 'n> {
             key: key_infos,
             actions: actions.clone(),
             max_size,
-            const_entries: node.opt("entries").is_some(),
+            initial_entries: node.opt("entries").is_some(),
             const_default_action: const_default,
             direct_counter: counted,
             direct_meter: node.opt("direct_meters").map(|m| m.str().map(str::to_string)).transpose()?,
@@ -542,14 +544,17 @@ impl<'n> Pipeline<'_, 'n> {
         let Some(&action) = self.declarations.actions.get(&id) else {
             return node.unknown("action with id", &id.to_string());
         };
-        let params = &self.declarations.action_infos[action].params;
-        let mut data = Vec::new();
-        for (value, info) in node.get("action_data")?.items()?.iter().zip(params) {
-            data.push(constant_bytes(value, info.width_bits)?);
-        }
-        if data.len() != params.len() || node.get("action_data")?.items()?.len() != params.len() {
+        let info = &self.declarations.action_infos[action];
+        let (params, unused) = info.params.split_at(info.params.len() - info.unused_params);
+        let values = node.get("action_data")?.items()?;
+        if values.len() != params.len() {
             return node.malformed(format!("expected {} action parameters", params.len()));
         }
+        let mut data = Vec::new();
+        for (value, info) in values.iter().zip(params) {
+            data.push(constant_bytes(value, info.width_bits)?);
+        }
+        data.resize(data.len() + unused.len(), vec![0]);
         Ok((action, data))
     }
 

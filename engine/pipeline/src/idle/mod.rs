@@ -22,6 +22,7 @@ use crate::program::Program;
 use crate::switch::Switch;
 use crate::wire;
 use crate::words::mask64;
+use crate::CounterCell;
 
 pub use moving::Refusal;
 use moving::{Clock, Form, Limits, Moving, Probe};
@@ -120,19 +121,27 @@ impl Switch {
     /// ingress and its egress at these times.
     pub fn repeat_idle(&mut self, pass: &IdlePass, times: u64, ingress_ps: u64, egress_ps: u64) {
         let state = &mut self.engine.state;
+        let count = |cell: &mut CounterCell, bytes: u64| {
+            cell.packets += times;
+            cell.bytes += times * bytes;
+        };
         for effect in &pass.effects {
             match *effect {
                 Effect::Count { counter, cell, bytes } => {
                     if let Some(cell) = state.counters[counter as usize].get_mut(cell as usize) {
-                        cell.packets += times;
-                        cell.bytes += times * bytes;
+                        count(cell, bytes);
                     }
                 }
                 Effect::EntryCount { table, entry, bytes } => {
-                    if let Some(cell) = state.tables[table as usize].counters.get_mut(entry as usize) {
-                        cell.packets += times;
-                        cell.bytes += times * bytes;
+                    count(state.tables[table as usize].counter_mut(entry), bytes);
+                }
+                Effect::Green { meter, cell, bytes } => {
+                    if let Some(cell) = state.meters[meter as usize].cells.get_mut(cell as usize) {
+                        count(&mut cell.marked[0], bytes);
                     }
+                }
+                Effect::EntryGreen { table, entry, bytes } => {
+                    count(&mut state.tables[table as usize].meter_mut(Some(entry)).marked[0], bytes);
                 }
                 Effect::Hit { table, entry, egress } => {
                     let at_ps = if egress { egress_ps } else { ingress_ps };

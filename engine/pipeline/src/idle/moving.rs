@@ -142,6 +142,23 @@ impl Limits {
         (value, form)
     }
 
+    /// `(a | b) & mask`; followed where the two have no bit in common, as in the assignment of a slice.
+    pub fn joined(&mut self, a: Value, b: Value, mask: u64) -> Value {
+        let value = (a.0 | b.0) & mask;
+        let (number, moving, fixed) = match (a.1, b.1) {
+            (Form::Fixed, Form::Fixed) => return (value, Form::Fixed),
+            (Form::Moving(moving), Form::Fixed) => (a.0, moving, b.0),
+            (Form::Fixed, Form::Moving(moving)) => (b.0, moving, a.0),
+            _ => return (value, Form::Unknown),
+        };
+        if fixed & mask64(u32::from(moving.width)) != 0 {
+            return (value, Form::Unknown);
+        }
+        // Without a carry out of the moving bits, the whole is a sum.
+        self.cut(moving.clock, moving.room(number));
+        self.sum((number, Form::Moving(moving)), (fixed, Form::Fixed), false, mask)
+    }
+
     /// `!a & mask`.
     pub fn complement(&mut self, a: Value, mask: u64) -> Value {
         // !a = -1 - a.
@@ -283,12 +300,13 @@ mod tests {
             let mask = masks[rng.uniform(0, 7) as usize];
             let right = [0, 1, 3, 7, 62][rng.uniform(0, 4) as usize];
             let mut limits = Limits::default();
-            let kind = rng.uniform(0, 7);
+            let kind = rng.uniform(0, 8);
             let (known, truth): (Value, Box<dyn Fn(u64, u64) -> u64>) = match kind {
                 0 => (limits.sum(a, b, false, mask), Box::new(move |a, b| a.wrapping_add(b) & mask)),
                 1 => (limits.sum(a, b, true, mask), Box::new(move |a, b| a.wrapping_sub(b) & mask)),
                 2 => (limits.slice(a, right, mask), Box::new(move |a, _| a >> right & mask)),
                 3 => (limits.complement(a, mask), Box::new(move |a, _| !a & mask)),
+                8 => (limits.joined(a, b, mask), Box::new(move |a, b| (a | b) & mask)),
                 4 => {
                     let bits = [4, 5, 8, 64][rng.uniform(0, 3) as usize];
                     (limits.sign_extended(a, bits), Box::new(move |a, _| crate::words::sign_extend(a, bits)))

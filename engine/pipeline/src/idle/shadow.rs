@@ -29,7 +29,19 @@ pub(super) enum Effect {
         cell: u32,
         bytes: u64,
     },
+    /// The direct counter of an entry, of the default entry for `None`.
     EntryCount {
+        table: u16,
+        entry: Option<u32>,
+        bytes: u64,
+    },
+    /// A packet is green to a meter that is not configured.
+    Green {
+        meter: u16,
+        cell: u32,
+        bytes: u64,
+    },
+    EntryGreen {
         table: u16,
         entry: u32,
         bytes: u64,
@@ -220,6 +232,8 @@ impl Shadow {
                         if cell.config().is_some() {
                             return Err(Refusal("the pass is metered"));
                         }
+                        let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
+                        self.effects.push(Effect::Green { meter, cell: index as u32, bytes });
                         self.set(dst, (0, Form::Fixed));
                     }
                 }
@@ -353,8 +367,8 @@ impl Shadow {
                 self.opaque(dst, &[a, b], value);
             }
             Op::Or { dst, a, b, mask } => {
-                let value = (self.value(a).0 | self.value(b).0) & mask;
-                self.opaque(dst, &[a, b], value);
+                let value = self.limits.joined(self.value(a), self.value(b), mask);
+                self.set(dst, value);
             }
             Op::Xor { dst, a, b, mask } => {
                 let value = (self.value(a).0 ^ self.value(b).0) & mask;
@@ -508,21 +522,20 @@ impl Shadow {
             }
         }
         let hit = table.lookup(&self.regs);
+        let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
+        if plan.counted {
+            self.effects.push(Effect::EntryCount { table: index, entry: hit, bytes });
+        }
+        if plan.meter.is_some() && table.meter(hit).config().is_some() {
+            return Err(Refusal("the pass is metered"));
+        }
         if let Some(entry) = hit {
-            let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
             if plan.timeout {
                 self.effects.push(Effect::Hit { table: index, entry, egress: false });
             }
-            if plan.counted {
-                self.effects.push(Effect::EntryCount { table: index, entry, bytes });
-            }
             if let Some((_, field)) = plan.meter {
-                if table.meters.get(entry as usize).is_some_and(|cell| cell.config().is_some()) {
-                    return Err(Refusal("the pass is metered"));
-                }
-                if table.meters.get(entry as usize).is_some() {
-                    self.set(field.slot, (0, Form::Fixed));
-                }
+                self.effects.push(Effect::EntryGreen { table: index, entry, bytes });
+                self.set(field.slot, (0, Form::Fixed));
             }
         }
         let target = match hit {
