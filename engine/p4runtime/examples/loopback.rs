@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use p4mesh_p4runtime::{Event, Notifier, Server, Target};
+use p4mesh_p4runtime::{Address, Event, Notifier, Server, Target};
 use p4mesh_pipeline::{Program, Switch, SwitchConfig};
 
 struct Loopback {
@@ -39,7 +39,7 @@ impl Target for Loopback {
 
 fn main() {
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:0".to_string());
-    let Ok(address) = address.parse() else {
+    let Ok(address) = address.parse().map(Address::Tcp) else {
         eprintln!("usage: loopback HOST:PORT");
         std::process::exit(2);
     };

@@ -82,7 +82,7 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
             }
         )));
     }
-    let mut params = Vec::with_capacity(described.params.len());
+    let mut params = vec![Vec::new(); described.params.len()];
     for (position, param) in described.params.iter().enumerate() {
         let given = match action.params.get(position) {
             Some(given) if given.param_id == param.id => Some(given),
@@ -92,14 +92,11 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
                 .find(|given| given.param_id == param.id),
         };
         let what = || format!("action '{}': parameter '{}'", described.name, param.name);
-        if param.text {
-            return Err(Refusal::unimplemented(format!(
-                "{}: translation to strings is not supported",
-                what()
-            )));
-        }
         let given = given.ok_or_else(|| Refusal::invalid(format!("{} is missing", what())))?;
-        params.push(value::checked(&given.value, param.width_bits, what)?.to_vec());
+        params[param.position] = match &param.names {
+            None => value::checked(&given.value, param.width_bits, what)?.to_vec(),
+            Some(names) => names.number(&given.value, param.width_bits, what)?,
+        };
     }
     if action.params.len() != described.params.len() {
         return Err(Refusal::invalid(format!(
@@ -121,10 +118,16 @@ pub fn from_call(schema: &Schema, call: &ActionCall) -> Option<Action> {
         params: described
             .params
             .iter()
-            .zip(&call.params)
-            .map(|(param, bytes)| Param {
-                param_id: param.id,
-                value: value::canonical_bytes(bytes),
+            .map(|param| {
+                let bytes = &call.params[param.position];
+                let value = match &param.names {
+                    None => value::canonical_bytes(bytes),
+                    Some(names) => names.text(bytes),
+                };
+                Param {
+                    param_id: param.id,
+                    value,
+                }
             })
             .collect(),
     })

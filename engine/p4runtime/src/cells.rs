@@ -12,7 +12,7 @@ use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ArraySchema, CounterSchema, TableSchema};
 use crate::state::Writer;
-use crate::tables::{entry_key, no_default_resources};
+use crate::tables::{check_default, counter_data, entry_key};
 
 /// A cell of the pipeline for a message.
 pub fn to_cell(data: &CounterData) -> Outcome<CounterCell> {
@@ -38,6 +38,32 @@ fn written(unit: CounterUnit, new: CounterCell, old: CounterCell) -> CounterCell
             ..old
         },
         CounterUnit::Both | CounterUnit::Unspecified => new,
+    }
+}
+
+/// What a meter has marked, as a message.
+pub fn from_marked(marked: [CounterCell; 3]) -> MeterCounterData {
+    let [green, yellow, red] = marked.map(|cell| Some(counter_data(cell)));
+    MeterCounterData { green, yellow, red }
+}
+
+/// Checks the counters per colour of a write: they can only be set to 0 (section 9.4).
+///
+/// # Errors
+/// INVALID_ARGUMENT for any other value.
+pub fn check_marked(owner: &str, data: &Option<MeterCounterData>) -> Outcome<()> {
+    let Some(MeterCounterData { green, yellow, red }) = data else {
+        return Ok(());
+    };
+    let zero = CounterData::default();
+    match [green, yellow, red]
+        .iter()
+        .all(|data| data.unwrap_or_default() == zero)
+    {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "{owner}: the counters per colour of a meter can only be set to 0"
+        ))),
     }
 }
 
@@ -164,13 +190,9 @@ impl Writer<'_> {
         let schema = self.state.schema.clone();
         let (_, meter) = schema.meter(entry.meter_id)?;
         let name = meter.array.name.clone();
-        if entry.counter_data.is_some() {
-            return Err(Refusal::unimplemented(format!(
-                "meter '{name}': counter_data is not supported"
-            )));
-        }
-        let range = cell_range("meter", &meter.array, entry.index)?;
         let owner = format!("meter '{name}'");
+        check_marked(&owner, &entry.counter_data)?;
+        let range = cell_range("meter", &meter.array, entry.index)?;
         let config = entry
             .config
             .as_ref()
@@ -179,17 +201,25 @@ impl Writer<'_> {
         let mut before = Vec::new();
         if self.keeps_undo() {
             for index in range.clone() {
-                before.push(self.switch.meter_read(&name, index)?);
+                before.push((
+                    self.switch.meter_read(&name, index)?,
+                    self.switch.meter_marked(&name, index)?,
+                ));
             }
         }
         for index in range.clone() {
             self.switch.meter_write(&name, index, config, self.now_ps)?;
+            if entry.counter_data.is_some() {
+                self.switch
+                    .meter_set_marked(&name, index, Default::default())?;
+            }
         }
         self.on_undo(|| {
             Box::new(move |writer| {
                 let now = writer.now_ps;
-                for (index, config) in range.zip(before) {
+                for (index, (config, marked)) in range.zip(before) {
                     writer.switch.meter_write(&name, index, config, now)?;
+                    writer.switch.meter_set_marked(&name, index, marked)?;
                 }
                 Ok(())
             })
@@ -209,7 +239,7 @@ impl Writer<'_> {
                 "register '{name}': data is not set"
             )));
         };
-        let bytes = data::to_scalar(register.kind, register.width_bits, given, || {
+        let bytes = data::to_scalar(&register.kind, register.width_bits, given, || {
             format!("register '{name}'")
         })?;
         let mut before = Vec::new();
@@ -288,30 +318,28 @@ impl Writer<'_> {
         let schema = self.state.schema.clone();
         let (table, place) = direct_place(&schema, &entry.table_entry)?;
         let meter_kind = check_direct_meter(table)?;
-        if entry.counter_data.is_some() {
-            return Err(Refusal::unimplemented(format!(
-                "table '{}': counter_data of a meter is not supported",
-                table.name
-            )));
-        }
+        let owner = format!("table '{}'", table.name);
+        check_marked(&owner, &entry.counter_data)?;
         let config = entry
             .config
             .as_ref()
-            .map(|config| to_meter(&format!("table '{}'", table.name), meter_kind, config))
+            .map(|config| to_meter(&owner, meter_kind, config))
             .transpose()?;
-        let before = match self.keeps_undo() {
-            true => self.switch.direct_meter_read(&table.name, place.as_ref())?,
-            false => None,
-        };
-        self.switch
-            .direct_meter_write(&table.name, place.as_ref(), config, self.now_ps)?;
         let name = table.name.clone();
+        let before = self.switch.direct_meter_read(&name, place.as_ref())?;
+        let marked = self.switch.direct_meter_marked(&name, place.as_ref())?;
+        self.switch
+            .direct_meter_write(&name, place.as_ref(), config, self.now_ps)?;
+        if entry.counter_data.is_some() {
+            self.switch
+                .direct_meter_set_marked(&name, place.as_ref(), Default::default())?;
+        }
         self.on_undo(|| {
             Box::new(move |writer| {
-                let now = writer.now_ps;
-                Ok(writer
-                    .switch
-                    .direct_meter_write(&name, place.as_ref(), before, now)?)
+                let (now, place) = (writer.now_ps, place.as_ref());
+                let switch = &mut writer.switch;
+                switch.direct_meter_write(&name, place, before, now)?;
+                Ok(switch.direct_meter_set_marked(&name, place, marked)?)
             })
         });
         Ok(())
@@ -356,14 +384,21 @@ impl Writer<'_> {
     }
 }
 
-/// Key and priority of the entry that a direct resource belongs to.
-pub struct DirectPlace(Vec<KeyMatch>, i32);
+/// The entry that a direct resource belongs to.
+pub enum DirectPlace {
+    /// Key and priority.
+    Entry(Vec<KeyMatch>, i32),
+    Default,
+}
 
 impl DirectPlace {
     pub fn as_ref(&self) -> EntryRef<'_> {
-        EntryRef::Key {
-            key: &self.0,
-            priority: self.1,
+        match self {
+            DirectPlace::Entry(key, priority) => EntryRef::Key {
+                key,
+                priority: *priority,
+            },
+            DirectPlace::Default => EntryRef::Default,
         }
     }
 }
@@ -378,10 +413,11 @@ pub fn direct_place<'a>(
     };
     let (_, table) = schema.table(entry.table_id)?;
     if entry.is_default_action {
-        return Err(no_default_resources(table));
+        check_default(table, entry)?;
+        return Ok((table, DirectPlace::Default));
     }
     let key = entry_key(table, entry)?;
-    Ok((table, DirectPlace(key, entry.priority)))
+    Ok((table, DirectPlace::Entry(key, entry.priority)))
 }
 
 /// Refuses a table without a direct counter.

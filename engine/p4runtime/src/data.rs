@@ -4,8 +4,9 @@ use bytes::Bytes;
 
 use crate::proto::entity::{P4Data, P4DataKind, P4Header, P4StructLike};
 use crate::proto::info::*;
+
 use crate::refusal::{Outcome, Refusal};
-use crate::schema::ScalarKind;
+use crate::schema::{ScalarKind, Schema};
 use crate::value;
 
 fn data(kind: P4DataKind) -> P4Data {
@@ -18,10 +19,10 @@ fn data(kind: P4DataKind) -> P4Data {
 /// A text that says why the type and the fields do not fit.
 pub fn from_fields(
     spec: &P4DataTypeSpec,
-    types: &P4TypeInfo,
+    schema: &Schema,
     fields: &mut std::vec::IntoIter<Vec<u8>>,
 ) -> Result<P4Data, String> {
-    let built = build(spec, types, fields, 0)?;
+    let built = build(spec, schema, fields, 0)?;
     match fields.len() {
         0 => Ok(built),
         extra => Err(format!(
@@ -35,7 +36,7 @@ const MAX_DEPTH: u32 = 32;
 
 fn build(
     spec: &P4DataTypeSpec,
-    types: &P4TypeInfo,
+    schema: &Schema,
     fields: &mut std::vec::IntoIter<Vec<u8>>,
     depth: u32,
 ) -> Result<P4Data, String> {
@@ -54,25 +55,27 @@ fn build(
             P4DataKind::EnumValue(value::canonical_bytes(&next()?))
         }
         Some(TypeSpec::Struct(named)) => {
-            let spec = types
+            let spec = schema
+                .types
                 .structs
                 .get(&named.name)
                 .ok_or_else(|| format!("type_info has no struct '{}'", named.name))?;
             P4DataKind::Struct(struct_like(
                 spec.members.iter().map(|member| member.type_spec.as_ref()),
-                types,
+                schema,
                 fields,
                 depth,
             )?)
         }
         Some(TypeSpec::Tuple(tuple)) => P4DataKind::Tuple(struct_like(
             tuple.members.iter().map(Some),
-            types,
+            schema,
             fields,
             depth,
         )?),
         Some(TypeSpec::Header(named)) => {
-            let spec = types
+            let spec = schema
+                .types
                 .headers
                 .get(&named.name)
                 .ok_or_else(|| format!("type_info has no header '{}'", named.name))?;
@@ -86,15 +89,19 @@ fn build(
             })
         }
         Some(TypeSpec::NewType(named)) => {
-            let spec = types
+            let spec = schema
+                .types
                 .new_types
                 .get(&named.name)
                 .ok_or_else(|| format!("type_info has no new type '{}'", named.name))?;
             match &spec.representation {
                 Some(Representation::OriginalType(original)) => {
-                    return build(original, types, fields, depth + 1)
+                    return build(original, schema, fields, depth + 1)
                 }
-                _ => P4DataKind::Bitstring(value::canonical_bytes(&next()?)),
+                _ => P4DataKind::Bitstring(match schema.names.get(&named.name) {
+                    Some(names) => names.text(&next()?),
+                    None => value::canonical_bytes(&next()?),
+                }),
             }
         }
         _ => return Err("the type is not supported".to_string()),
@@ -104,23 +111,24 @@ fn build(
 
 fn struct_like<'a>(
     members: impl Iterator<Item = Option<&'a P4DataTypeSpec>>,
-    types: &P4TypeInfo,
+    schema: &Schema,
     fields: &mut std::vec::IntoIter<Vec<u8>>,
     depth: u32,
 ) -> Result<P4StructLike, String> {
     let members = members
         .map(|spec| {
             let spec = spec.ok_or_else(|| "a member has no type".to_string())?;
-            build(spec, types, fields, depth + 1)
+            build(spec, schema, fields, depth + 1)
         })
         .collect::<Result<_, _>>()?;
     Ok(P4StructLike { members })
 }
 
 /// The wire form of a scalar of the program.
-pub fn scalar(kind: ScalarKind, width_bits: u32, bytes: &[u8]) -> P4Data {
+pub fn scalar(kind: &ScalarKind, width_bits: u32, bytes: &[u8]) -> P4Data {
     data(match kind {
         ScalarKind::Bits => P4DataKind::Bitstring(value::canonical_bytes(bytes)),
+        ScalarKind::Text(names) => P4DataKind::Bitstring(names.text(bytes)),
         ScalarKind::Int => P4DataKind::Bitstring(signed_canonical(width_bits, bytes)),
         ScalarKind::Bool => P4DataKind::Bool(!value::is_zero(bytes)),
         ScalarKind::EnumValue => P4DataKind::EnumValue(value::canonical_bytes(bytes)),
@@ -147,7 +155,7 @@ fn signed_canonical(width_bits: u32, bytes: &[u8]) -> Bytes {
 
 /// The program's value for a scalar from the wire.
 pub fn to_scalar(
-    kind: ScalarKind,
+    kind: &ScalarKind,
     width_bits: u32,
     given: &P4Data,
     what: impl Fn() -> String,
@@ -157,6 +165,9 @@ pub fn to_scalar(
         | (ScalarKind::EnumValue, Some(P4DataKind::EnumValue(bytes))) => {
             Ok(value::checked(bytes, width_bits, what)?.to_vec())
         }
+        (ScalarKind::Text(names), Some(P4DataKind::Bitstring(bytes))) => {
+            names.number(bytes, width_bits, what)
+        }
         (ScalarKind::Int, Some(P4DataKind::Bitstring(bytes))) => {
             signed_value(width_bits, bytes, what)
         }
@@ -165,7 +176,7 @@ pub fn to_scalar(
             "{}: data must be a {}",
             what(),
             match kind {
-                ScalarKind::Bits | ScalarKind::Int => "bitstring",
+                ScalarKind::Bits | ScalarKind::Text(_) | ScalarKind::Int => "bitstring",
                 ScalarKind::Bool => "bool",
                 ScalarKind::EnumValue => "enum_value",
             }
@@ -208,7 +219,7 @@ mod tests {
 
     #[test]
     fn signed_values_keep_their_sign() {
-        let wire = |width, bytes: &[u8]| match scalar(ScalarKind::Int, width, bytes).data {
+        let wire = |width, bytes: &[u8]| match scalar(&ScalarKind::Int, width, bytes).data {
             Some(P4DataKind::Bitstring(bytes)) => bytes.to_vec(),
             _ => unreachable!(),
         };
@@ -218,7 +229,7 @@ mod tests {
         assert_eq!(wire(12, &[0x08, 0x00]), [0xf8, 0x00]);
         let back = |width, bytes: &'static [u8]| {
             let given = data(P4DataKind::Bitstring(Bytes::from_static(bytes)));
-            to_scalar(ScalarKind::Int, width, &given, || "r".into())
+            to_scalar(&ScalarKind::Int, width, &given, || "r".into())
         };
         assert_eq!(back(16, &[0xff]).unwrap(), [0xff, 0xff]);
         assert_eq!(back(12, &[0xf8, 0x00]).unwrap(), [0x08, 0x00]);

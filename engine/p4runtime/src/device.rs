@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
-use p4mesh_pipeline::{Program, Switch};
+use p4mesh_pipeline::{ParamInfo, Program, Switch};
 use prost::Message;
 use tonic::{Code, Status};
 
@@ -525,7 +525,8 @@ pub fn verify(
     let text = std::str::from_utf8(&json).map_err(|_| {
         Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON")
     })?;
-    let program = Program::from_json(text)
+    let unused = |action: &str, params: &[ParamInfo]| schema_build::unused(&info, action, params);
+    let program = Program::with_unused_params(text, &unused)
         .map_err(|error| Status::invalid_argument(format!("p4_device_config: {error}")))?;
     let schema = schema_build::build(&info, &program)?;
     let raw = ForwardingPipelineConfig {

@@ -119,7 +119,7 @@ impl Digests {
             .iter()
             .filter_map(|fields| {
                 let mut fields = fields.clone().into_iter();
-                data::from_fields(&digest.type_spec, &schema.types, &mut fields).ok()
+                data::from_fields(&digest.type_spec, schema, &mut fields).ok()
             })
             .collect();
         self.last_list_id += 1;

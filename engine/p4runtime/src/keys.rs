@@ -2,6 +2,7 @@
 
 use p4mesh_pipeline::{KeyMatch, MatchKind};
 
+use crate::names::Names;
 use crate::proto::entity::{Exact, FieldMatch, FieldMatchType, Lpm, Optional, Range, Ternary};
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::FieldSchema;
@@ -98,13 +99,21 @@ fn to_match(
 ) -> Outcome<KeyMatch> {
     let what = || format!("{}: key field '{}'", owner(), field.name);
     let bad = |problem: &str| Err(Refusal::invalid(format!("{}: {problem}", what())));
-    if field.text {
-        return Err(Refusal::unimplemented(format!(
-            "{}: translation to strings is not supported",
-            what()
-        )));
-    }
     let width = field.width_bits;
+    if let Some(names) = &field.names {
+        return match (field.kind, given.field_match_type.as_ref()) {
+            (MatchKind::Exact, Some(FieldMatchType::Exact(exact))) => {
+                Ok(KeyMatch::Exact(names.number(&exact.value, width, what)?))
+            }
+            (MatchKind::Optional, Some(FieldMatchType::Optional(optional))) => Ok(
+                KeyMatch::Optional(Some(names.number(&optional.value, width, what)?)),
+            ),
+            _ => Err(Refusal::unimplemented(format!(
+                "{}: strings match as exact or optional only",
+                what()
+            ))),
+        };
+    }
     let number = |bytes| value::checked(bytes, width, what);
     let omit = "matches anything; leave the field out instead";
     match (field.kind, given.field_match_type.as_ref()) {
@@ -229,6 +238,19 @@ fn from_ternary(kind: MatchKind, value: &[u8], mask: &[u8], width_bits: u32) -> 
     }
 }
 
+/// A match whose value is given as the string that stands for it.
+fn to_text(names: &Names, kind: FieldMatchType) -> FieldMatchType {
+    match kind {
+        FieldMatchType::Exact(Exact { value }) => FieldMatchType::Exact(Exact {
+            value: names.text(&value),
+        }),
+        FieldMatchType::Optional(Optional { value }) => FieldMatchType::Optional(Optional {
+            value: names.text(&value),
+        }),
+        other => other,
+    }
+}
+
 /// The same key with every value in canonical form and masked, so that equal keys compare equal.
 pub fn canonical_key(key: &[KeyMatch]) -> Vec<KeyMatch> {
     let short = |bytes: &[u8]| value::canonical_bytes(bytes).to_vec();
@@ -290,7 +312,10 @@ pub fn from_key(fields: &[FieldSchema], key: &[KeyMatch]) -> Vec<FieldMatch> {
         };
         matches.push(FieldMatch {
             field_id: field.id,
-            field_match_type: Some(kind),
+            field_match_type: Some(match &field.names {
+                None => kind,
+                Some(names) => to_text(names, kind),
+            }),
         });
     }
     matches

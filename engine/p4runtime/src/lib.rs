@@ -14,6 +14,7 @@ mod device;
 mod digests;
 mod idle;
 mod keys;
+mod names;
 mod outbox;
 mod packet;
 mod ports;
@@ -33,6 +34,6 @@ mod target;
 mod value;
 
 pub use device::{verify, Device, Dispatch, Verified};
-pub use server::{Server, ServerError};
+pub use server::{Address, Server, ServerError};
 pub use service::API_VERSION;
 pub use target::{Event, Notifier, PacketIoCounters, PacketIoCounts, SharedTarget, Target};

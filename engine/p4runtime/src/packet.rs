@@ -1,21 +1,26 @@
 //! Packet I/O (P4Runtime section 16.1): controller headers in front of frames.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
+use crate::names::Names;
 use crate::proto::stream::{PacketIn, PacketMetadata, PacketOut};
 use crate::refusal::{Outcome, Refusal};
 use crate::value;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PacketField {
     pub id: u32,
     pub name: String,
+    /// Of a type that is translated to strings.
+    pub names: Option<Arc<Names>>,
     pub width_bits: u32,
 }
 
 /// The layout of `packet_in` or `packet_out`: fields in wire order. The header takes whole bytes;
 /// bits left over in the last byte are zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PacketHeader {
     pub fields: Vec<PacketField>,
 }
@@ -62,10 +67,17 @@ impl PacketHeader {
                 .ok_or_else(|| {
                     Refusal::invalid(format!("packet_out: metadata '{}' is missing", field.name))
                 })?;
-            let bytes = value::checked(&given.value, field.width_bits, || {
-                format!("packet_out: metadata '{}'", field.name)
-            })?;
-            put_bits(&mut frame, offset_bits, field.width_bits, bytes);
+            let what = || format!("packet_out: metadata '{}'", field.name);
+            match &field.names {
+                None => {
+                    let bytes = value::checked(&given.value, field.width_bits, what)?;
+                    put_bits(&mut frame, offset_bits, field.width_bits, bytes);
+                }
+                Some(names) => {
+                    let bytes = names.number(&given.value, field.width_bits, what)?;
+                    put_bits(&mut frame, offset_bits, field.width_bits, &bytes);
+                }
+            }
             offset_bits += field.width_bits;
         }
         frame.extend_from_slice(&packet.payload);
@@ -83,7 +95,10 @@ impl PacketHeader {
             .fields
             .iter()
             .map(|field| {
-                let value = get_bits(&frame, offset_bits, field.width_bits);
+                let mut value = get_bits(&frame, offset_bits, field.width_bits);
+                if let Some(names) = &field.names {
+                    value = names.text(&value);
+                }
                 offset_bits += field.width_bits;
                 PacketMetadata {
                     metadata_id: field.id,
@@ -155,6 +170,7 @@ mod tests {
                 .map(|(index, width)| PacketField {
                     id: index as u32 + 1,
                     name: format!("f{index}"),
+                    names: None,
                     width_bits: *width,
                 })
                 .collect(),

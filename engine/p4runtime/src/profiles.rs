@@ -215,7 +215,8 @@ impl Writer<'_> {
         let group = ProfileGroup {
             group: id,
             max_size: max_size.max(0) as usize,
-            members: self.state.live(&members, watches),
+            absent: self.state.absent(&members, watches),
+            members: unsigned(&members),
         };
         if kind == UpdateType::Insert {
             self.refuse_mixed_style(index, profile, false)?;
@@ -314,7 +315,8 @@ impl Writer<'_> {
         let group = ProfileGroup {
             group: first,
             max_size: 0,
-            members: self.state.live(&weights, watches),
+            absent: self.state.absent(&weights, watches),
+            members: unsigned(&weights),
         };
         if let Err(error) = self.switch.group_insert(&profile.name, &group) {
             self.drop_members(&profile.name, &members);
@@ -352,22 +354,20 @@ impl Writer<'_> {
 }
 
 impl State {
-    /// The members of a group whose watch port, if any, is not down (section 9.2.2).
-    fn live<'a>(
+    /// The members of a group whose watch port is down (section 9.2.2). They keep their places, so
+    /// that flows of the others stay where they are when the port comes back.
+    fn absent<'a>(
         &self,
         members: &[(u32, i32)],
         watches: impl Iterator<Item = &'a Option<WatchKind>>,
-    ) -> Vec<(u32, u32)> {
-        let up = |watch: &Option<WatchKind>| match watch_port(watch).map(u16::try_from) {
-            Some(Ok(port)) => !self.ports_down.contains(&port),
-            _ => true,
+    ) -> Vec<u32> {
+        let down = |watch: &Option<WatchKind>| match watch_port(watch).map(u16::try_from) {
+            Some(Ok(port)) => self.ports_down.contains(&port),
+            _ => false,
         };
-        members
-            .iter()
-            .zip(watches)
-            .filter(|(_, watch)| up(watch))
-            .map(|((member, weight), _)| (*member, *weight as u32))
-            .collect()
+        let watched = members.iter().zip(watches);
+        let absent = watched.filter(|(_, watch)| down(watch));
+        absent.map(|((member, _), _)| *member).collect()
     }
 
     /// Notes that a port is up or down and sets every group with a member that watches it anew.
@@ -387,12 +387,8 @@ impl State {
                 let members = extra.members.iter();
                 let members: Vec<(u32, i32)> =
                     members.map(|one| (one.member_id, one.weight)).collect();
-                groups.push((
-                    *profile,
-                    *id,
-                    extra.max_size,
-                    self.live(&members, watches()),
-                ));
+                let absent = self.absent(&members, watches());
+                groups.push((*profile, *id, extra.max_size, members, absent));
             }
         }
         for ((profile, id), one_shot) in &self.one_shots {
@@ -402,19 +398,27 @@ impl State {
                 let weights = actions.iter().map(|action| action.weight);
                 let members: Vec<(u32, i32)> =
                     one_shot.members.iter().copied().zip(weights).collect();
-                groups.push((*profile, *id, 0, self.live(&members, watches())));
+                let absent = self.absent(&members, watches());
+                groups.push((*profile, *id, 0, members, absent));
             }
         }
-        for (profile, group, max_size, members) in groups {
+        for (profile, group, max_size, members, absent) in groups {
             let group = ProfileGroup {
                 group,
                 max_size: max_size.max(0) as usize,
-                members,
+                members: unsigned(&members),
+                absent,
             };
             switch.group_modify(&self.schema.profiles[profile].name, &group)?;
         }
         Ok(())
     }
+}
+
+/// Members with their weights, which were checked.
+fn unsigned(members: &[(u32, i32)]) -> Vec<(u32, u32)> {
+    let weights = members.iter();
+    weights.map(|(id, weight)| (*id, *weight as u32)).collect()
 }
 
 /// The watch port of a member; `None` when it watches none.

@@ -2,7 +2,7 @@
 //! found, into messages well below gRPC's default limit of 4 MiB.
 
 use bytes::{Bytes, BytesMut};
-use p4mesh_pipeline::{EntryAction, EntryRead, Switch};
+use p4mesh_pipeline::{CounterCell, EntryAction, EntryRead, MeterConfig as PipelineMeter, Switch};
 use prost::encoding::{encode_key, encode_varint, WireType};
 use prost::Message;
 
@@ -16,7 +16,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::replication;
 use crate::schema::{CounterSchema, TableSchema};
 use crate::state::State;
-use crate::tables::{counter_data, entry_key, no_default_resources};
+use crate::tables::{check_default, counter_data, entry_key, DefaultResources};
 
 /// A message is sent when it has reached this size.
 const MESSAGE_BYTES: usize = 1 << 20;
@@ -155,12 +155,6 @@ impl Reader<'_> {
         if wanted.is_default_action && !wanted.r#match.is_empty() {
             return bad("the default entry has no match");
         }
-        if wanted.meter_counter_data.is_some() {
-            return Err(Refusal::unimplemented(format!(
-                "table '{}': meter_counter_data is not supported",
-                table.name
-            )));
-        }
         Ok(())
     }
 
@@ -251,8 +245,12 @@ impl Reader<'_> {
                 }),
                 _ => None,
             },
+            meter_counter_data: match wanted.meter_counter_data {
+                Some(_) => read.marked.map(cells::from_marked),
+                None => None,
+            },
             is_const: table.const_entries,
-            ..TableEntry::default()
+            is_default_action: false,
         })
     }
 
@@ -274,6 +272,8 @@ impl Reader<'_> {
             return Ok(());
         }
         let extra = &self.state.defaults[index];
+        let resources = DefaultResources::read(self.switch, table)?;
+        let (meter, marked) = resources.meter.unzip();
         answers.push(EntityKind::TableEntry(TableEntry {
             table_id: table.id,
             action: Some(action),
@@ -281,6 +281,15 @@ impl Reader<'_> {
             controller_metadata: extra.controller_metadata,
             metadata: extra.metadata.clone(),
             is_const: table.const_default,
+            counter_data: wanted.counter_data.and(resources.counter).map(counter_data),
+            meter_config: match wanted.meter_config {
+                Some(_) => meter.flatten().map(cells::from_meter),
+                None => None,
+            },
+            meter_counter_data: match wanted.meter_counter_data {
+                Some(_) => marked.map(cells::from_marked),
+                None => None,
+            },
             ..TableEntry::default()
         }));
         Ok(())
@@ -338,11 +347,6 @@ impl Reader<'_> {
 
     fn meters(&self, wanted: &MeterEntry, answers: &mut dyn Sink) -> Outcome<()> {
         let schema = &self.state.schema;
-        if wanted.counter_data.is_some() {
-            return Err(Refusal::unimplemented(
-                "counter_data of a meter is not supported",
-            ));
-        }
         let range = match wanted.meter_id {
             0 => 0..schema.meters.len(),
             id => {
@@ -363,7 +367,12 @@ impl Reader<'_> {
                         index: index as i64,
                     }),
                     config: config.map(cells::from_meter),
-                    counter_data: None,
+                    counter_data: match wanted.counter_data {
+                        Some(_) => Some(cells::from_marked(
+                            self.switch.meter_marked(&meter.array.name, index)?,
+                        )),
+                        None => None,
+                    },
                 }));
             }
         }
@@ -391,7 +400,7 @@ impl Reader<'_> {
                     index: Some(Index {
                         index: index as i64,
                     }),
-                    data: Some(data::scalar(register.kind, register.width_bits, &bytes)),
+                    data: Some(data::scalar(&register.kind, register.width_bits, &bytes)),
                 }));
             }
         }
@@ -403,7 +412,7 @@ impl Reader<'_> {
         &self,
         wanted: &Option<TableEntry>,
         has: &dyn Fn(&TableSchema) -> Outcome<()>,
-        visit: &mut dyn FnMut(TableEntry, EntryRead),
+        visit: &mut dyn FnMut(TableEntry, Resources),
     ) -> Outcome<()> {
         let Some(wanted) = wanted else {
             return Err(Refusal::invalid("a direct resource needs its table_entry"));
@@ -423,7 +432,18 @@ impl Reader<'_> {
                 ..TableEntry::default()
             };
             if wanted.is_default_action {
-                return Err(no_default_resources(table));
+                check_default(table, wanted)?;
+                let found = DefaultResources::read(self.switch, table)?;
+                let (meter, marked) = found.meter.unzip();
+                let resources = Resources {
+                    counter: found.counter.unwrap_or_default(),
+                    meter: meter.flatten(),
+                    marked,
+                };
+                let mut entry = named(Vec::new(), 0);
+                entry.is_default_action = true;
+                visit(entry, resources);
+                continue;
             }
             let mut found = Vec::new();
             self.entries(index, table, wanted, &mut |read| found.push(read))?;
@@ -435,7 +455,12 @@ impl Reader<'_> {
             }
             for read in found {
                 let key = keys::from_key(&table.fields, &read.entry.key);
-                visit(named(key, read.entry.priority), read);
+                let resources = Resources {
+                    counter: read.counter.unwrap_or_default(),
+                    meter: read.meter,
+                    marked: read.marked,
+                };
+                visit(named(key, read.entry.priority), resources);
             }
         }
         Ok(())
@@ -443,21 +468,24 @@ impl Reader<'_> {
 
     fn direct_counters(&self, wanted: &DirectCounterEntry, answers: &mut dyn Sink) -> Outcome<()> {
         let place = &wanted.table_entry;
-        self.direct(place, &check_direct_counter, &mut |entry, read| {
+        self.direct(place, &check_direct_counter, &mut |entry, found| {
             answers.push(EntityKind::DirectCounterEntry(DirectCounterEntry {
                 table_entry: Some(entry),
-                data: Some(counter_data(read.counter.unwrap_or_default())),
+                data: Some(counter_data(found.counter)),
             }));
         })
     }
 
     fn direct_meters(&self, wanted: &DirectMeterEntry, answers: &mut dyn Sink) -> Outcome<()> {
         let has = |table: &TableSchema| check_direct_meter(table).map(|_| ());
-        self.direct(&wanted.table_entry, &has, &mut |entry, read| {
+        self.direct(&wanted.table_entry, &has, &mut |entry, found| {
             answers.push(EntityKind::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(entry),
-                config: read.meter.map(cells::from_meter),
-                counter_data: None,
+                config: found.meter.map(cells::from_meter),
+                counter_data: match wanted.counter_data {
+                    Some(_) => found.marked.map(cells::from_marked),
+                    None => None,
+                },
             }));
         })
     }
@@ -502,6 +530,13 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Direct counter and meter of an entry.
+struct Resources {
+    counter: CounterCell,
+    meter: Option<PipelineMeter>,
+    marked: Option<[CounterCell; 3]>,
 }
 
 /// The P4Info id that a filter names.

@@ -1,7 +1,8 @@
 //! RECONCILE_AND_COMMIT (section 14): forwarding state as updates that write it again.
 
-use p4mesh_pipeline::{EntryAction, Program, Switch, SwitchConfig};
+use p4mesh_pipeline::{CounterCell, EntryAction, Program, Switch, SwitchConfig};
 
+use crate::cells::direct_place;
 use crate::proto::entity::*;
 use crate::proto::service::{Update, UpdateType};
 use crate::reader::Reader;
@@ -52,6 +53,7 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
             table_id: table.id,
             counter_data: table.direct_counter.map(|_| CounterData::default()),
             meter_config: table.direct_meter.map(|_| MeterConfig::default()),
+            meter_counter_data: table.direct_meter.map(|_| MeterCounterData::default()),
             ..TableEntry::default()
         };
         if !table.const_entries {
@@ -60,20 +62,27 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
                 UpdateType::Insert,
             );
         }
-        if !table.const_default && table.profile.is_none() {
-            let changed = switch.table_default(&table.name)? != fresh.table_default(&table.name)?;
-            let wanted = TableEntry {
-                is_default_action: true,
-                ..wanted
-            };
-            if changed {
-                insert(all(EntityKind::TableEntry(wanted))?, UpdateType::Modify);
+        let changed = switch.table_default(&table.name)? != fresh.table_default(&table.name)?;
+        let wanted = TableEntry {
+            is_default_action: true,
+            ..wanted
+        };
+        let mut found = all(EntityKind::TableEntry(wanted))?;
+        for entity in &mut found {
+            if let EntityKind::TableEntry(entry) = entity {
+                // Without an action only the direct resources are written.
+                entry.action = entry.action.take().filter(|_| changed);
             }
         }
+        found.retain(|entity| changed || is_set(entity));
+        insert(found, UpdateType::Modify);
     }
     let cells = [
         EntityKind::CounterEntry(CounterEntry::default()),
-        EntityKind::MeterEntry(MeterEntry::default()),
+        EntityKind::MeterEntry(MeterEntry {
+            counter_data: Some(MeterCounterData::default()),
+            ..MeterEntry::default()
+        }),
         EntityKind::RegisterEntry(RegisterEntry::default()),
         EntityKind::ValueSetEntry(ValueSetEntry::default()),
     ];
@@ -100,11 +109,19 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
 
 /// False for a cell that has the value of a fresh switch.
 fn is_set(entity: &EntityKind) -> bool {
+    let counted = |data: &Option<CounterData>| data.is_some_and(|data| data != Default::default());
+    let marked = |data: &Option<MeterCounterData>| {
+        let data = data.unwrap_or_default();
+        [data.green, data.yellow, data.red].iter().any(counted)
+    };
     match entity {
-        EntityKind::CounterEntry(entry) => entry
-            .data
-            .is_some_and(|data| data.byte_count != 0 || data.packet_count != 0),
-        EntityKind::MeterEntry(entry) => entry.config.is_some(),
+        EntityKind::TableEntry(entry) => {
+            entry.meter_config.is_some()
+                || counted(&entry.counter_data)
+                || marked(&entry.meter_counter_data)
+        }
+        EntityKind::CounterEntry(entry) => counted(&entry.data),
+        EntityKind::MeterEntry(entry) => entry.config.is_some() || marked(&entry.counter_data),
         EntityKind::RegisterEntry(entry) => {
             match entry.data.as_ref().and_then(|data| data.data.as_ref()) {
                 Some(P4DataKind::Bitstring(bytes)) | Some(P4DataKind::EnumValue(bytes)) => {
@@ -167,7 +184,7 @@ pub fn replay(
         if gone {
             continue;
         }
-        writer.apply(update).map_err(|refusal| {
+        preserve(&mut writer, update).map_err(|refusal| {
             Refusal::invalid(format!(
                 "the forwarding state cannot be preserved: {}",
                 refusal.message
@@ -175,6 +192,75 @@ pub fn replay(
         })?;
     }
     Ok(())
+}
+
+/// Writes an entity of a dump. Counts are put back as they were: a controller cannot write those of
+/// a meter, nor the half of a counter that its unit does not name.
+fn preserve(writer: &mut Writer, update: &Update) -> Outcome<()> {
+    let mut update = update.clone();
+    let mut marked = None;
+    if let Some(Entity {
+        entity: Some(entity),
+    }) = &mut update.entity
+    {
+        marked = match entity {
+            EntityKind::TableEntry(entry) => entry.meter_counter_data.take(),
+            EntityKind::MeterEntry(entry) => entry.counter_data.take(),
+            _ => None,
+        };
+    }
+    writer.apply(&update)?;
+    let marked = marked.map(|data| [data.green, data.yellow, data.red]);
+    let marked = marked.map(|colours| colours.map(|data| cell(&data.unwrap_or_default())));
+    let Some(Entity {
+        entity: Some(entity),
+    }) = &update.entity
+    else {
+        return Ok(());
+    };
+    let schema = writer.state.schema.clone();
+    match entity {
+        EntityKind::TableEntry(entry) => {
+            let (table, place) = direct_place(&schema, &Some(entry.clone()))?;
+            if let Some(data) = &entry.counter_data {
+                let switch = &mut writer.switch;
+                switch.direct_counter_write(&table.name, place.as_ref(), cell(data))?;
+            }
+            if let Some(marked) = marked {
+                let switch = &mut writer.switch;
+                switch.direct_meter_set_marked(&table.name, place.as_ref(), marked)?;
+            }
+        }
+        EntityKind::CounterEntry(CounterEntry {
+            counter_id,
+            index: Some(index),
+            data: Some(data),
+        }) => {
+            let name = &schema.counter(*counter_id)?.1.array.name;
+            let index = index.index as usize;
+            writer.switch.counter_write(name, index, cell(data))?;
+        }
+        EntityKind::MeterEntry(MeterEntry {
+            meter_id,
+            index: Some(index),
+            ..
+        }) => {
+            let name = &schema.meter(*meter_id)?.1.array.name;
+            let marked = marked.unwrap_or_default();
+            writer
+                .switch
+                .meter_set_marked(name, index.index as usize, marked)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn cell(data: &CounterData) -> CounterCell {
+    CounterCell {
+        packets: data.packet_count as u64,
+        bytes: data.byte_count as u64,
+    }
 }
 
 /// A switch of its own for a program that the target does not run.

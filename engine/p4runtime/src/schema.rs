@@ -2,9 +2,11 @@
 //! Built by [`crate::schema_build`], which also checks that P4Info fits the program.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use p4mesh_pipeline::MatchKind;
 
+use crate::names::Names;
 use crate::packet::PacketHeader;
 use crate::proto::info::{
     CounterUnit, MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics,
@@ -21,8 +23,8 @@ pub struct FieldSchema {
     /// True where the program matches as ternary what P4Info calls exact, LPM or optional (p4c
     /// writes optional fields as ternary ones).
     pub as_ternary: bool,
-    /// Translated to strings (`sdn_string`), which is not supported: the field cannot be given.
-    pub text: bool,
+    /// Of a type that is translated to strings.
+    pub names: Option<Arc<Names>>,
     pub width_bits: u32,
 }
 
@@ -30,9 +32,11 @@ pub struct FieldSchema {
 pub struct ParamSchema {
     pub id: u32,
     pub name: String,
-    /// Translated to strings, which is not supported: the parameter cannot be given.
-    pub text: bool,
+    /// Of a type that is translated to strings.
+    pub names: Option<Arc<Names>>,
     pub width_bits: u32,
+    /// In the list of the program.
+    pub position: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +64,8 @@ pub struct TableSchema {
     pub actions: Vec<ActionUse>,
     pub needs_priority: bool,
     pub const_entries: bool,
+    /// The size in P4Info of a table with initial entries; the program has none for it.
+    pub initial_size: Option<usize>,
     pub const_default: bool,
     /// Position in [`Schema::profiles`].
     pub profile: Option<usize>,
@@ -108,9 +114,11 @@ pub struct RegisterSchema {
 }
 
 /// How a scalar of the program appears in a P4Data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum ScalarKind {
     Bits,
+    /// Translated to strings.
+    Text(Arc<Names>),
     /// Two's complement of this width.
     Int,
     Bool,
@@ -146,6 +154,8 @@ pub struct Schema {
     pub value_sets: Vec<ValueSetSchema>,
     pub digests: Vec<DigestSchema>,
     pub types: P4TypeInfo,
+    /// Of each type that is translated to strings.
+    pub names: HashMap<String, Arc<Names>>,
     pub packet_in: Option<PacketHeader>,
     pub packet_out: Option<PacketHeader>,
     pub(crate) ids: HashMap<u32, ObjectRef>,

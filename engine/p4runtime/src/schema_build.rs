@@ -4,10 +4,12 @@
 mod externs;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use p4mesh_pipeline::{KeyInfo, MatchKind, Program, TableInfo};
+use p4mesh_pipeline::{KeyInfo, MatchKind, ParamInfo, Program, TableInfo};
 
-use crate::proto::info::*;
+use crate::names::Names;
+use crate::proto::info::{self, *};
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::*;
 
@@ -23,10 +25,34 @@ pub fn build(info: &P4Info, program: &Program) -> Outcome<Schema> {
             types: info.type_info.clone().unwrap_or_default(),
             ..Schema::default()
         },
-        names: HashMap::new(),
+        ids: HashMap::new(),
     };
     builder.run()?;
     Ok(builder.schema)
+}
+
+/// Parameters that P4Info has for an action beyond those of the program: the compiler leaves out of
+/// the program what the action does not use.
+pub fn unused(info: &P4Info, action: &str, params: &[ParamInfo]) -> Vec<ParamInfo> {
+    let named =
+        |item: &&info::ActionInfo| (item.preamble.as_ref()).is_some_and(|item| item.name == action);
+    let Some(described) = info.actions.iter().find(named) else {
+        return Vec::new();
+    };
+    let unknown = |param: &&info::ParamInfo| params.iter().all(|known| known.name != param.name);
+    let missing: Vec<&info::ParamInfo> = described.params.iter().filter(unknown).collect();
+    // Otherwise the names differ and not the parameters.
+    match missing.len() + params.len() == described.params.len() {
+        true => missing
+            .into_iter()
+            .map(|param| ParamInfo {
+                name: param.name.clone(),
+                // A type that is translated has no width here, and no use.
+                width_bits: u32::try_from(param.bitwidth).unwrap_or(0).max(1),
+            })
+            .collect(),
+        false => Vec::new(),
+    }
 }
 
 struct Builder<'a> {
@@ -34,7 +60,7 @@ struct Builder<'a> {
     program: &'a Program,
     schema: Schema,
     /// Ids seen so far, with the name that has them.
-    names: HashMap<u32, String>,
+    ids: HashMap<u32, String>,
 }
 
 fn misfit<T>(message: impl std::fmt::Display) -> Outcome<T> {
@@ -126,6 +152,7 @@ impl Builder<'_> {
 
     fn run(&mut self) -> Outcome<()> {
         self.platform()?;
+        self.names()?;
         self.actions()?;
         self.profiles()?;
         self.tables()?;
@@ -172,7 +199,7 @@ impl Builder<'_> {
         if id == 0 || name.is_empty() {
             return misfit(format_args!("a {kind} has no id or no name"));
         }
-        if let Some(other) = self.names.insert(id, name.clone()) {
+        if let Some(other) = self.ids.insert(id, name.clone()) {
             return misfit(format_args!(
                 "'{other}' and '{name}' have the same id {id:#010x}"
             ));
@@ -189,8 +216,9 @@ impl Builder<'_> {
                 params.push(ParamSchema {
                     id: param.id,
                     name: param.name.clone(),
-                    text: self.text(&param.type_name),
+                    names: self.names_of(&param.type_name),
                     width_bits: param.bitwidth.max(0) as u32,
+                    position: params.len(),
                 });
             }
             self.schema.action_names.insert(name.clone(), index);
@@ -222,10 +250,18 @@ impl Builder<'_> {
             ));
         }
         let info = &self.info.actions[index];
-        let mut widths = Vec::new();
-        for ((param, in_program), described) in
-            action.params.iter().zip(&program.params).zip(&info.params)
-        {
+        let named = |name: &str| program.params.iter().position(|param| param.name == name);
+        let by_name = action
+            .params
+            .iter()
+            .all(|param| named(&param.name).is_some());
+        let mut places = Vec::new();
+        for (order, (param, described)) in action.params.iter().zip(&info.params).enumerate() {
+            let position = match by_name {
+                true => named(&param.name).unwrap_or(order),
+                false => order,
+            };
+            let in_program = &program.params[position];
             let translated = self.translated(&described.type_name);
             if param.width_bits != in_program.width_bits && !translated {
                 return misfit(format_args!(
@@ -233,10 +269,13 @@ impl Builder<'_> {
                     param.name, param.width_bits, in_program.width_bits
                 ));
             }
-            widths.push(in_program.width_bits);
+            places.push((in_program.width_bits, position));
         }
-        for (param, width_bits) in self.schema.actions[index].params.iter_mut().zip(widths) {
+        for (param, (width_bits, position)) in
+            self.schema.actions[index].params.iter_mut().zip(places)
+        {
             param.width_bits = width_bits;
+            param.position = position;
         }
         Ok(())
     }
@@ -249,23 +288,31 @@ impl Builder<'_> {
         matches!(
             self.schema.types.new_types.get(name),
             Some(P4NewTypeSpec {
-                representation: Some(Representation::TranslatedType(_))
+                representation: Some(Representation::TranslatedType(_)),
+                ..
             })
         )
     }
 
-    /// True for a type with `@p4runtime_translation` to strings.
-    fn text(&self, type_name: &Option<P4NamedType>) -> bool {
-        let Some(P4NamedType { name }) = type_name else {
-            return false;
-        };
-        let spec = self.schema.types.new_types.get(name);
-        let Some(Some(Representation::TranslatedType(translation))) =
-            spec.map(|spec| &spec.representation)
-        else {
-            return false;
-        };
-        matches!(translation.sdn_type, Some(SdnType::SdnString(_)))
+    /// Prepares the types with `@p4runtime_translation` to strings.
+    fn names(&mut self) -> Outcome<()> {
+        for (name, spec) in &self.schema.types.new_types {
+            if let Some(Representation::TranslatedType(P4NewTypeTranslation {
+                sdn_type: Some(SdnType::SdnString(_)),
+                ..
+            })) = spec.representation
+            {
+                let names = Names::new(name, &spec.annotations)?;
+                self.schema.names.insert(name.clone(), Arc::new(names));
+            }
+        }
+        Ok(())
+    }
+
+    /// The strings of a type that is translated to strings.
+    fn names_of(&self, type_name: &Option<P4NamedType>) -> Option<Arc<Names>> {
+        let P4NamedType { name } = type_name.as_ref()?;
+        self.schema.names.get(name).cloned()
     }
 
     fn profiles(&mut self) -> Outcome<()> {
@@ -376,7 +423,9 @@ impl Builder<'_> {
             self.schema.tables.push(TableSchema {
                 id,
                 needs_priority: program.needs_priority(),
-                const_entries: item.is_const_table || program.const_entries,
+                const_entries: item.is_const_table
+                    || (program.initial_entries && !item.has_initial_entries),
+                initial_size: program.initial_entries.then_some(item.size.max(0) as usize),
                 const_default: item.const_default_action_id != 0 || program.const_default_action,
                 profile,
                 direct_counter: direct_counter.map(|counter| counter_unit(&counter.spec)),
@@ -465,7 +514,7 @@ impl Builder<'_> {
                     _ => part.kind,
                 },
                 as_ternary,
-                text: self.text(&field.type_name),
+                names: self.names_of(&field.type_name),
                 width_bits,
             });
         }

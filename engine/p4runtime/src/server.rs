@@ -1,22 +1,83 @@
 //! The server's threads: a socket, a tokio runtime of its own, and an orderly end.
 
+use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use thiserror::Error;
 use tokio::sync::oneshot;
+use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::server::TcpIncoming;
 
 use crate::service::{P4RuntimeService, Shared};
 use crate::target::{Notifier, PacketIoCounters, SharedTarget};
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    /// A socket in the file system; one that is there already is replaced.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// 0 for a socket in the file system.
+    pub fn port(&self) -> u16 {
+        match self {
+            Address::Tcp(address) => address.port(),
+            Address::Unix(_) => 0,
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(out),
+            Address::Unix(path) => write!(out, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A bound socket that does not serve yet.
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Binds an address; returns it with the port that it got.
+    fn bind(address: &Address) -> std::io::Result<(Listener, Address)> {
+        match address {
+            Address::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                let local = listener.local_addr()?;
+                Ok((Listener::Tcp(listener), Address::Tcp(local)))
+            }
+            Address::Unix(path) => {
+                use std::os::unix::fs::FileTypeExt;
+                let old = std::fs::symlink_metadata(path);
+                if old.is_ok_and(|old| old.file_type().is_socket()) {
+                    std::fs::remove_file(path)?;
+                }
+                let listener = UnixListener::bind(path)?;
+                listener.set_nonblocking(true)?;
+                Ok((Listener::Unix(listener), address.clone()))
+            }
+        }
+    }
+}
 
 /// Why a server did not start.
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        address: SocketAddr,
+        address: Address,
         source: std::io::Error,
     },
     #[error("cannot start the server's threads: {0}")]
@@ -25,7 +86,7 @@ pub enum ServerError {
 
 /// A running P4Runtime server for one device. Ends when dropped.
 pub struct Server {
-    address: SocketAddr,
+    address: Address,
     counters: Arc<PacketIoCounters>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -41,15 +102,15 @@ impl Server {
     /// # Errors
     /// The address cannot be used, or threads cannot be made.
     pub fn start(
-        address: SocketAddr,
+        address: Address,
         device_id: u64,
         target: SharedTarget,
         notifier: Notifier,
     ) -> Result<Server, ServerError> {
-        let listen = |source| ServerError::Listen { address, source };
-        let listener = TcpListener::bind(address).map_err(listen)?;
-        listener.set_nonblocking(true).map_err(listen)?;
-        let local = listener.local_addr().map_err(listen)?;
+        let (listener, local) = match Listener::bind(&address) {
+            Ok(bound) => bound,
+            Err(source) => return Err(ServerError::Listen { address, source }),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("p4runtime")
@@ -64,19 +125,34 @@ impl Server {
             .spawn(move || {
                 runtime.block_on(async move {
                     let dispatcher = tokio::spawn(shared.clone().dispatch());
-                    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-                        return;
-                    };
-                    // Without it each answer of a read waits for a delayed acknowledgement, 40 ms.
-                    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-                    let serve = tonic::transport::Server::builder()
+                    let router = tonic::transport::Server::builder()
                         .initial_stream_window_size(WINDOW_BYTES)
                         .initial_connection_window_size(WINDOW_BYTES)
-                        .add_service(P4RuntimeService { shared })
-                        .serve_with_incoming(incoming);
-                    tokio::select! {
-                        _ = serve => {}
-                        _ = stopped => {}
+                        .add_service(P4RuntimeService { shared });
+                    let stopped = async {
+                        let _ = stopped.await;
+                    };
+                    match listener {
+                        Listener::Tcp(listener) => {
+                            if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
+                                // Without it each answer of a read waits for a delayed
+                                // acknowledgement, 40 ms.
+                                let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+                                tokio::select! {
+                                    _ = router.serve_with_incoming(incoming) => {}
+                                    _ = stopped => {}
+                                }
+                            }
+                        }
+                        Listener::Unix(listener) => {
+                            if let Ok(listener) = tokio::net::UnixListener::from_std(listener) {
+                                let incoming = UnixListenerStream::new(listener);
+                                tokio::select! {
+                                    _ = router.serve_with_incoming(incoming) => {}
+                                    _ = stopped => {}
+                                }
+                            }
+                        }
                     }
                     dispatcher.abort();
                 });
@@ -92,8 +168,8 @@ impl Server {
     }
 
     /// Where the server listens, with the port that it got.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Packet I/O counts, for waiting until packet-outs have reached the target.
@@ -108,6 +184,9 @@ impl Server {
         }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+            if let Address::Unix(path) = &self.address {
+                let _ = std::fs::remove_file(path);
+            }
         }
     }
 }

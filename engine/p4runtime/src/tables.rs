@@ -1,7 +1,7 @@
 //! Table entries and default entries: writing (section 9.1).
 
 use p4mesh_pipeline::{
-    CounterCell, EntryAction, EntryRead, EntryRef, KeyMatch, MeterConfig as PipelineMeter,
+    CounterCell, EntryAction, EntryRead, EntryRef, KeyMatch, MeterConfig as PipelineMeter, Switch,
     TableEntry as PipelineEntry,
 };
 
@@ -38,12 +38,10 @@ fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
     if entry.meter_config.is_some() && table.direct_meter.is_none() {
         return bad("meter_config is given, but the table has no direct meter");
     }
-    if entry.meter_counter_data.is_some() {
-        return Err(Refusal::unimplemented(format!(
-            "{}: meter_counter_data is not supported",
-            owner(table)
-        )));
+    if entry.meter_counter_data.is_some() && table.direct_meter.is_none() {
+        return bad("meter_counter_data is given, but the table has no direct meter");
     }
+    cells::check_marked(&owner(table), &entry.meter_counter_data)?;
     if entry.idle_timeout_ns < 0 {
         return bad("idle_timeout_ns is negative");
     }
@@ -100,17 +98,22 @@ impl Writer<'_> {
             )));
         }
         let key = entry_key(table, entry)?;
+        if let Some(size) = table.initial_size {
+            let known = self.switch.table_read(&table.name, &key, entry.priority);
+            if known.is_err() && self.switch.table_len(&table.name)? >= size {
+                return Err(Refusal::exhausted(format!(
+                    "{}: full, its size is {size}",
+                    owner(table)
+                )));
+            }
+        }
         let Some(action) = &entry.action else {
             return Err(Refusal::invalid(format!(
                 "{}: the entry has no action",
                 owner(table)
             )));
         };
-        let meter = self.meter_of(table, entry)?;
-        let counter = entry
-            .counter_data
-            .map(|data| cells::to_cell(&data))
-            .transpose()?;
+        let (counter, meter) = direct_resources(table, entry)?;
         let new_action = self.entry_action(schema, table, action)?;
         let row = PipelineEntry {
             key,
@@ -157,11 +160,7 @@ impl Writer<'_> {
             return Err(const_table(table));
         }
         let key = entry_key(table, entry)?;
-        let meter = self.meter_of(table, entry)?;
-        let counter = entry
-            .counter_data
-            .map(|data| cells::to_cell(&data))
-            .transpose()?;
+        let (counter, meter) = direct_resources(table, entry)?;
         let old = self.switch.table_read(&table.name, &key, entry.priority)?;
         let old_action = old.entry.action.clone();
         let old_one_shot = self.one_shot_of(table, &old_action);
@@ -205,12 +204,16 @@ impl Writer<'_> {
             self.switch
                 .direct_meter_write(&table.name, place, meter, self.now_ps)?;
         }
+        let place = EntryRef::Key {
+            key: &row.key,
+            priority: row.priority,
+        };
         if let Some(cell) = counter {
-            let place = EntryRef::Key {
-                key: &row.key,
-                priority: row.priority,
-            };
             self.set_direct_counter(table, place, cell)?;
+        }
+        if entry.meter_counter_data.is_some() {
+            self.switch
+                .direct_meter_set_marked(&table.name, place, Default::default())?;
         }
         self.note_idle(index, entry);
         self.set_extra(index, &row.key, row.priority, entry);
@@ -290,6 +293,11 @@ impl Writer<'_> {
         if table.direct_meter.is_some() {
             self.switch
                 .direct_meter_write(&table.name, place, old.meter, self.now_ps)?;
+            self.switch.direct_meter_set_marked(
+                &table.name,
+                place,
+                old.marked.unwrap_or_default(),
+            )?;
         }
         let place: EntryKey = (keys::canonical_key(&row.key), row.priority);
         match extra {
@@ -306,12 +314,7 @@ impl Writer<'_> {
         table: &TableSchema,
         entry: &TableEntry,
     ) -> Outcome<()> {
-        if !entry.r#match.is_empty() || entry.priority != 0 {
-            return Err(Refusal::invalid(format!(
-                "{}: the default entry has neither match nor priority",
-                owner(table)
-            )));
-        }
+        check_default(table, entry)?;
         if entry.idle_timeout_ns != 0 {
             return Err(Refusal::invalid(format!(
                 "{}: the default entry has no idle timeout",
@@ -324,9 +327,7 @@ impl Writer<'_> {
                 owner(table)
             )));
         }
-        if entry.counter_data.is_some() || entry.meter_config.is_some() {
-            return Err(no_default_resources(table));
-        }
+        let (counter, meter) = direct_resources(table, entry)?;
         let new_action = match &entry.action {
             None => None,
             Some(TableAction {
@@ -369,10 +370,34 @@ impl Writer<'_> {
             true => EntryExtra::default(),
             false => extra_of(entry),
         };
+        let resources = DefaultResources::read(self.switch, table)?;
+        if let Some(cell) = counter {
+            self.set_direct_counter(table, EntryRef::Default, cell)?;
+        }
+        if table.direct_meter.is_some() {
+            self.switch
+                .direct_meter_write(&table.name, EntryRef::Default, meter, self.now_ps)?;
+            if entry.meter_counter_data.is_some() {
+                let zero = Default::default();
+                self.switch
+                    .direct_meter_set_marked(&table.name, EntryRef::Default, zero)?;
+            }
+        }
         if let Some((action, extra)) = before {
             let name = table.name.clone();
             self.on_undo(|| {
                 Box::new(move |writer| {
+                    let now_ps = writer.now_ps;
+                    if let Some(cell) = resources.counter {
+                        writer
+                            .switch
+                            .direct_counter_write(&name, EntryRef::Default, cell)?;
+                    }
+                    if let Some((meter, marked)) = resources.meter {
+                        let (switch, place) = (&mut writer.switch, EntryRef::Default);
+                        switch.direct_meter_write(&name, place, meter, now_ps)?;
+                        switch.direct_meter_set_marked(&name, place, marked)?;
+                    }
                     match action {
                         Some(action) => writer.switch.table_set_default(&name, &action)?,
                         None => writer.switch.table_reset_default(&name)?,
@@ -449,13 +474,6 @@ impl Writer<'_> {
         self.drop_one_shot(table.profile?, group)
     }
 
-    fn meter_of(&self, table: &TableSchema, entry: &TableEntry) -> Outcome<Option<PipelineMeter>> {
-        match (&entry.meter_config, table.direct_meter) {
-            (Some(config), Some(kind)) => Ok(Some(cells::to_meter(&owner(table), kind, config)?)),
-            _ => Ok(None),
-        }
-    }
-
     fn set_resources(
         &mut self,
         table: &TableSchema,
@@ -492,6 +510,19 @@ impl Writer<'_> {
     }
 }
 
+/// The direct counter and meter that an entry message sets.
+fn direct_resources(
+    table: &TableSchema,
+    entry: &TableEntry,
+) -> Outcome<(Option<CounterCell>, Option<PipelineMeter>)> {
+    let counter = entry.counter_data.as_ref().map(cells::to_cell);
+    let meter = match (&entry.meter_config, table.direct_meter) {
+        (Some(config), Some(kind)) => Some(cells::to_meter(&owner(table), kind, config)?),
+        _ => None,
+    };
+    Ok((counter.transpose()?, meter))
+}
+
 fn extra_of(entry: &TableEntry) -> EntryExtra {
     EntryExtra {
         controller_metadata: entry.controller_metadata,
@@ -507,12 +538,41 @@ fn const_table(table: &TableSchema) -> Refusal {
     ))
 }
 
-/// simple_switch has direct counters and meters for entries only, and so has the engine.
-pub fn no_default_resources(table: &TableSchema) -> Refusal {
-    Refusal::unimplemented(format!(
-        "{}: the default entry has no direct counter or meter on this target",
-        owner(table)
-    ))
+/// Refuses a default entry with a key.
+pub fn check_default(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
+    match entry.r#match.is_empty() && entry.priority == 0 {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "{}: the default entry has neither match nor priority",
+            owner(table)
+        ))),
+    }
+}
+
+/// Direct resources of a default entry, as far as its table has them.
+pub struct DefaultResources {
+    pub counter: Option<CounterCell>,
+    /// Configuration, and what was marked in each colour.
+    pub meter: Option<(Option<PipelineMeter>, [CounterCell; 3])>,
+}
+
+impl DefaultResources {
+    pub fn read(switch: &Switch, table: &TableSchema) -> Outcome<DefaultResources> {
+        let (name, place) = (&table.name, EntryRef::Default);
+        Ok(DefaultResources {
+            counter: match table.direct_counter {
+                Some(_) => Some(switch.direct_counter_read(name, place)?),
+                None => None,
+            },
+            meter: match table.direct_meter {
+                Some(_) => Some((
+                    switch.direct_meter_read(name, place)?,
+                    switch.direct_meter_marked(name, place)?,
+                )),
+                None => None,
+            },
+        })
+    }
 }
 
 fn default_kind(table: &TableSchema) -> Refusal {

@@ -55,11 +55,13 @@ fn link(device: &mut Device, port: u16, up: bool) {
     device.dispatch(&mut events, 16);
 }
 
-/// Members of the first group as the pipeline has them.
+/// Members of the first group that frames can be sent to.
 fn members(target: &Arc<Mutex<LocalTarget>>) -> Vec<(u32, u32)> {
     let mut target = target.lock().expect("target");
     let switch = target.switch().expect("a program");
-    switch.groups(PROFILE).expect("groups")[0].members.clone()
+    let mut group = switch.groups(PROFILE).expect("groups")[0].clone();
+    group.members.retain(|(id, _)| !group.absent.contains(id));
+    group.members
 }
 
 #[test]

@@ -504,6 +504,8 @@ pub struct P4SerializableEnumTypeSpec {
 pub struct P4NewTypeSpec {
     #[prost(oneof = "Representation", tags = "1, 2")]
     pub representation: Option<Representation>,
+    #[prost(string, repeated, tag = "3")]
+    pub annotations: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]

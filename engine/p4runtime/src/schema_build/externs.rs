@@ -96,7 +96,12 @@ impl Builder<'_> {
                     Representation::OriginalType(original) => {
                         self.scalar_kind(&Some(original.clone()))
                     }
-                    Representation::TranslatedType(_) => Some(ScalarKind::Bits),
+                    Representation::TranslatedType(_) => {
+                        Some(match self.schema.names.get(&named.name) {
+                            Some(names) => ScalarKind::Text(names.clone()),
+                            None => ScalarKind::Bits,
+                        })
+                    }
                 }
             }
             _ => None,
@@ -119,7 +124,11 @@ impl Builder<'_> {
             let widths: Vec<u32> = item
                 .r#match
                 .iter()
-                .map(|field| field.bitwidth.max(0) as u32)
+                .enumerate()
+                .map(|(index, field)| match self.translated(&field.type_name) {
+                    true => program.width_bits.get(index).copied().unwrap_or(0),
+                    false => field.bitwidth.max(0) as u32,
+                })
                 .collect();
             if widths != program.width_bits {
                 return misfit(format_args!(
@@ -128,7 +137,7 @@ impl Builder<'_> {
                 ));
             }
             let mut fields = Vec::new();
-            for field in &item.r#match {
+            for (field, width_bits) in item.r#match.iter().zip(widths) {
                 let kind = match &field.r#match {
                     Some(Match::MatchType(kind)) => MatchType::try_from(*kind).ok(),
                     _ => None,
@@ -151,8 +160,8 @@ impl Builder<'_> {
                     name: field.name.clone(),
                     kind,
                     as_ternary: false,
-                    text: false,
-                    width_bits: field.bitwidth.max(0) as u32,
+                    names: self.names_of(&field.type_name),
+                    width_bits,
                 });
             }
             self.schema.value_sets.push(ValueSetSchema {
@@ -183,7 +192,7 @@ impl Builder<'_> {
             let type_spec = item.type_spec.clone().unwrap_or_default();
             crate::data::from_fields(
                 &type_spec,
-                &self.schema.types,
+                &self.schema,
                 &mut vec![vec![0]; program.fields.len()].into_iter(),
             )
             .map_err(|problem| {
@@ -214,6 +223,7 @@ impl Builder<'_> {
                     .map(|(field, width_bits)| PacketField {
                         id: field.id,
                         name: field.name.clone(),
+                        names: self.names_of(&field.type_name),
                         width_bits,
                     })
                     .collect(),
