@@ -25,4 +25,6 @@ pub enum IoError {
     },
     #[error("{}: {problem}", path.display())]
     Pcap { path: PathBuf, problem: String },
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
 }

@@ -237,6 +237,23 @@ impl PacketSocket {
     }
 }
 
+impl PacketSocket {
+    /// True while the interface is up and has a carrier; also where the system does not say.
+    pub fn is_up(&self) -> bool {
+        // SAFETY: all zero is a valid ifreq.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        let name = self.interface.bytes().take(libc::IFNAMSIZ - 1);
+        for (to, from) in request.ifr_name.iter_mut().zip(name) {
+            *to = from as libc::c_char;
+        }
+        // SAFETY: the request is an ifreq with a name that ends with 0.
+        let failed = unsafe { libc::ioctl(self.as_raw_fd(), libc::SIOCGIFFLAGS, &mut request) } < 0;
+        // SAFETY: SIOCGIFFLAGS has filled in the flags.
+        let flags = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });
+        failed || flags & (libc::IFF_UP | libc::IFF_RUNNING) == libc::IFF_UP | libc::IFF_RUNNING
+    }
+}
+
 impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()

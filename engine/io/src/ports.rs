@@ -1,8 +1,11 @@
 //! The port trait: where frames come from and go to.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
 use crate::{IoError, PacketSocket, PcapReader, PcapRecord, PcapWriter};
 
@@ -30,6 +33,11 @@ pub trait Ports: Send {
 
     /// Frames that the operating system did not take.
     fn send_drops(&self) -> u64;
+
+    /// Ports, each with whether its link is up; files have no links.
+    fn links(&self) -> Vec<(u16, bool)> {
+        Vec::new()
+    }
 }
 
 /// Linux interfaces.
@@ -84,14 +92,27 @@ impl Ports for LivePorts {
     fn send_drops(&self) -> u64 {
         self.sockets.values().map(|socket| socket.send_drops).sum()
     }
+
+    fn links(&self) -> Vec<(u16, bool)> {
+        let links = self.sockets.iter();
+        links
+            .map(|(port, socket)| (*port, socket.is_up()))
+            .collect()
+    }
 }
 
-/// Pcap files, as simple_switch's `--use-files` has them: `NAME_in.pcap` of every port, read in
-/// time-stamp order, and `NAME_out.pcap`.
+/// Frames that were read from files and wait.
+const READ_AHEAD: usize = 256;
+
+type Input = PcapReader<BufReader<File>>;
+type Arrival = Result<(u16, PcapRecord), IoError>;
+
+/// Pcap files, as simple_switch's `--use-files` has them: `NAME_in.pcap` of every port, of whose next
+/// frames the earliest comes first, and `NAME_out.pcap`. Inputs may be pipes that are still written.
 pub struct FilePorts {
-    inputs: Vec<(u16, PathBuf)>,
-    /// Empty until [`Ports::load`].
-    records: VecDeque<(u16, PcapRecord)>,
+    /// Until [`Ports::load`], in the order of the ports.
+    inputs: Vec<(u16, Input)>,
+    arrivals: Option<Receiver<Arrival>>,
     outputs: BTreeMap<u16, PcapWriter>,
 }
 
@@ -101,10 +122,12 @@ impl FilePorts {
     pub fn open(interfaces: &[(u16, String)]) -> Result<FilePorts, IoError> {
         let mut outputs = BTreeMap::new();
         let mut inputs = Vec::new();
+        // simple_switch opens them in the order of the ports, and so do those who write to pipes.
+        let mut interfaces: Vec<&(u16, String)> = interfaces.iter().collect();
+        interfaces.sort_by_key(|(port, _)| *port);
         for (port, interface) in interfaces {
             let input = PathBuf::from(format!("{interface}_in.pcap"));
-            PcapReader::open(&input)?;
-            inputs.push((*port, input));
+            inputs.push((*port, PcapReader::open(&input)?));
             let writer = PcapWriter::create(format!("{interface}_out.pcap").as_ref())?;
             if outputs.insert(*port, writer).is_some() {
                 return Err(two_names(*port, interface));
@@ -112,32 +135,58 @@ impl FilePorts {
         }
         Ok(FilePorts {
             inputs,
-            records: VecDeque::new(),
+            arrivals: None,
             outputs,
         })
     }
 }
 
-impl Ports for FilePorts {
-    /// Reads the input files. Frames with one time stamp come in the order of the ports.
-    fn load(&mut self) -> Result<(), IoError> {
-        let mut records = Vec::new();
-        for (port, input) in &self.inputs {
-            let mut reader = PcapReader::open(input)?;
-            while let Some(record) = reader.next_record()? {
-                records.push((*port, record));
-            }
+/// Reads all inputs; of their next frames the earliest goes first, of several the one of the lowest
+/// port. Ends with the inputs, with an error, or when nobody takes the frames any more.
+fn merge(inputs: Vec<(u16, Input)>, arrivals: &SyncSender<Arrival>) -> Option<()> {
+    let mut waiting = Vec::new();
+    for (port, mut input) in inputs {
+        match input.next_record() {
+            Ok(Some(record)) => waiting.push((port, record, input)),
+            Ok(None) => {}
+            Err(error) => return arrivals.send(Err(error)).ok(),
         }
-        records.sort_by_key(|(port, record)| (record.time_ps, *port));
-        self.records = records.into();
+    }
+    let earliest = |waiting: &Vec<(u16, PcapRecord, Input)>| {
+        (0..waiting.len()).min_by_key(|index| (waiting[*index].1.time_ps, *index))
+    };
+    while let Some(index) = earliest(&waiting) {
+        let (port, record, mut input) = waiting.remove(index);
+        arrivals.send(Ok((port, record))).ok()?;
+        match input.next_record() {
+            Ok(Some(next)) => waiting.insert(index, (port, next, input)),
+            Ok(None) => {}
+            Err(error) => return arrivals.send(Err(error)).ok(),
+        }
+    }
+    Some(())
+}
+
+impl Ports for FilePorts {
+    /// Starts to read the input files, in a thread: a pipe may keep it waiting.
+    fn load(&mut self) -> Result<(), IoError> {
+        let (sender, receiver) = sync_channel(READ_AHEAD);
+        let inputs = std::mem::take(&mut self.inputs);
+        std::thread::Builder::new()
+            .name("p4mesh-files".to_string())
+            .spawn(move || merge(inputs, &sender))
+            .map_err(IoError::Thread)?;
+        self.arrivals = Some(receiver);
         Ok(())
     }
 
     /// One frame at a time, so that all that follows from it comes before the next.
     fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
-        let Some((port, record)) = self.records.pop_front() else {
+        let next = self.arrivals.as_ref().map(Receiver::try_recv);
+        let Some(Ok(arrival)) = next else {
             return Ok(0);
         };
+        let (port, record) = arrival?;
         handle(port, &record.frame);
         Ok(1)
     }
@@ -183,7 +232,8 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("p4mesh-ports-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let interface = |name: &str| directory.join(name).to_str().unwrap().to_string();
-        for (name, times) in [("a", [3, 5]), ("b", [1, 5])] {
+        // A file whose own times go back keeps its order.
+        for (name, times) in [("a", [3, 5, 4]), ("b", [1, 5, 7])] {
             let mut writer =
                 PcapWriter::create(format!("{}_in.pcap", interface(name)).as_ref()).unwrap();
             for time in times {
@@ -200,12 +250,12 @@ mod tests {
         );
         ports.load().unwrap();
         let mut seen = Vec::new();
-        while ports
-            .receive(&mut |port, frame| seen.push((port, frame[0])))
-            .unwrap()
-            > 0
-        {}
-        assert_eq!(seen, [(2, 1), (7, 3), (2, 5), (7, 5)]);
+        while seen.len() < 6 {
+            ports
+                .receive(&mut |port, frame| seen.push((port, frame[0])))
+                .unwrap();
+        }
+        assert_eq!(seen, [(2, 1), (7, 3), (2, 5), (7, 5), (7, 4), (2, 7)]);
         assert!(ports.send(7, 0, &[]).unwrap());
         assert!(!ports.send(9, 0, &[]).unwrap());
         ports.flush().unwrap();
