@@ -28,6 +28,11 @@ impl BitErrors {
         errors
     }
 
+    /// Draws from other numbers.
+    pub fn reseed(&mut self, rng: Rng) {
+        *self = BitErrors::new(self.per_1e15, rng);
+    }
+
     fn distance(&mut self) -> u64 {
         let unit = u128::from(self.rng.exponential_q32());
         let bits = (unit * PER_BITS / u128::from(self.per_1e15)) >> 32;

@@ -99,9 +99,6 @@ pub struct TesterPortConfig {
     /// PAUSE frames that arrive stop the port.
     #[serde(default)]
     pub honours_pause: bool,
-    /// Every so often one frame leaves with an FCS that does not fit; 0 = never.
-    #[serde(default)]
-    pub bad_fcs_interval_ps: u64,
 }
 
 /// The recirculation port.
@@ -129,6 +126,19 @@ pub struct DeviceConfig {
     /// What the model needs; its fields depend on `device`.
     #[serde(default = "empty_object")]
     pub model: serde_json::Value,
+    /// How the device comes back from a reset.
+    #[serde(default)]
+    pub reset: ResetConfig,
+}
+
+/// What a reset of a device takes.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResetConfig {
+    /// From the reset until the device forwards again.
+    pub time_ps: u64,
+    /// Its links are down meanwhile.
+    pub links_down: bool,
 }
 
 /// A port of a device.
@@ -163,6 +173,18 @@ pub struct LinkConfig {
     /// Bits that change among 10^15, in either direction: 1000 is a bit error rate of 1e-12.
     #[serde(default)]
     pub bit_errors_per_1e15: u64,
+    /// When the link is down.
+    #[serde(default)]
+    pub outages: Vec<OutageConfig>,
+}
+
+/// A loss of link.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutageConfig {
+    pub at_ps: u64,
+    /// Absent: the link stays down.
+    pub duration_ps: Option<u64>,
 }
 
 /// One end of a cable.
@@ -215,6 +237,8 @@ const MAX_DELAY_PS: u64 = 1_000_000_000_000;
 const MAX_SLOT_BITS: u64 = 1_000_000;
 /// A bit error rate of 0.1 %.
 const MAX_BIT_ERRORS_PER_1E15: u64 = 1_000_000_000_000;
+/// 11 days.
+const MAX_OUTAGE_PS: u64 = 1_000_000_000_000_000_000;
 const MAX_QUEUE_FRAMES: usize = 1_048_576;
 
 impl NetworkConfig {
@@ -247,31 +271,24 @@ impl NetworkConfig {
                 let problem = format!("the name '{}' is empty or in use", device.name);
                 return invalid(format!("{at}.name"), problem, "a name of its own");
             }
+            let reset = format!("{at}.reset");
+            check_range(&reset, "time_ps", device.reset.time_ps, 0, MAX_OUTAGE_PS)?;
             for (number, port) in device.ports.iter().enumerate() {
                 let at = format!("{at}.ports[{number}]");
-                check_line(
-                    &at,
-                    port.rate_bps,
-                    port.inter_frame_gap_bits,
-                    port.clock_ppb,
-                )?;
-                check_range(
-                    &at,
-                    "queue_frames",
-                    port.queue_frames as u64,
-                    0,
-                    MAX_QUEUE_FRAMES as u64,
-                )?;
+                let (gap_bits, clock_ppb) = (port.inter_frame_gap_bits, port.clock_ppb);
+                check_line(&at, port.rate_bps, gap_bits, clock_ppb)?;
+                check_queue(&at, port.queue_frames, 0)?;
                 let min_slot_bits = port.min_slot_bits;
                 check_range(&at, "min_slot_bits", min_slot_bits, 0, MAX_SLOT_BITS)?;
                 add_port(&mut rates, &at, &device.name, port.id, port.rate_bps)?;
             }
         }
-        if rates.len() >= MAX_PORTS {
+        // The loop has a port, and the last number is that of no port.
+        if rates.len() + 1 >= MAX_PORTS {
             return invalid(
                 "devices".to_string(),
                 format!("{} ports in all", rates.len()),
-                "fewer than 262144",
+                "fewer than 262143",
             );
         }
         self.check_links(&rates)
@@ -285,19 +302,9 @@ impl NetworkConfig {
         let special = [tester.cpu_port, tester.drop_port, tester.recirculation.port];
         for (number, port) in tester.ports.iter().enumerate() {
             let at = format!("tester.ports[{number}]");
-            check_line(
-                &at,
-                port.rate_bps,
-                port.inter_frame_gap_bits,
-                port.clock_ppb,
-            )?;
-            check_range(
-                &at,
-                "queue_frames",
-                port.queue_frames as u64,
-                1,
-                MAX_QUEUE_FRAMES as u64,
-            )?;
+            let (gap_bits, clock_ppb) = (port.inter_frame_gap_bits, port.clock_ppb);
+            check_line(&at, port.rate_bps, gap_bits, clock_ppb)?;
+            check_queue(&at, port.queue_frames, 1)?;
             check_range(&at, "id", u64::from(port.id), 0, 65_534)?;
             if special.contains(&port.id) {
                 let problem = format!("{} is the CPU, drop or loop port", port.id);
@@ -311,55 +318,35 @@ impl NetworkConfig {
         }
         let recirculation = &tester.recirculation;
         check_line("tester.loop", recirculation.rate_bps, 0, 0)?;
-        check_range(
-            "tester.loop",
-            "latency_ps",
-            recirculation.latency_ps,
-            0,
-            MAX_DELAY_PS,
-        )?;
-        check_range(
-            "tester.loop",
-            "queue_frames",
-            recirculation.queue_frames as u64,
-            1,
-            MAX_QUEUE_FRAMES as u64,
-        )?;
-        check_range(
-            "tester",
-            "timestamp_tick_ps",
-            tester.timestamp_tick_ps,
-            1,
-            MAX_DELAY_PS,
-        )?;
-        check_range(
-            "tester",
-            "ingress_latency_ps",
-            tester.ingress_latency_ps,
-            0,
-            MAX_DELAY_PS,
-        )?;
-        check_range(
-            "tester",
-            "egress_latency_ps",
-            tester.egress_latency_ps,
-            0,
-            MAX_DELAY_PS,
-        )?;
-        check_range(
-            "tester",
-            "max_frame_bytes",
-            u64::from(tester.max_frame_bytes),
-            64,
-            65_535,
-        )?;
-        check_range(
-            "tester",
-            "packet_in_limit",
-            tester.packet_in_limit as u64,
-            1,
-            1 << 24,
-        )
+        check_queue("tester.loop", recirculation.queue_frames, 1)?;
+        let latency_ps = recirculation.latency_ps;
+        check_range("tester.loop", "latency_ps", latency_ps, 0, MAX_DELAY_PS)?;
+        let (frame_bytes, packet_ins) = (tester.max_frame_bytes, tester.packet_in_limit);
+        for (field, value, low, high) in [
+            (
+                "timestamp_tick_ps",
+                tester.timestamp_tick_ps,
+                1,
+                MAX_DELAY_PS,
+            ),
+            (
+                "ingress_latency_ps",
+                tester.ingress_latency_ps,
+                0,
+                MAX_DELAY_PS,
+            ),
+            (
+                "egress_latency_ps",
+                tester.egress_latency_ps,
+                0,
+                MAX_DELAY_PS,
+            ),
+            ("max_frame_bytes", u64::from(frame_bytes), 64, 65_535),
+            ("packet_in_limit", packet_ins as u64, 1, 1 << 24),
+        ] {
+            check_range("tester", field, value, low, high)?;
+        }
+        Ok(())
     }
 
     fn check_links(&self, rates: &BTreeMap<EndConfig, u64>) -> Result<(), ConfigError> {
@@ -378,20 +365,21 @@ impl NetworkConfig {
                     return invalid(at, problem, "one link per port");
                 }
             }
+            let (at, errors) = (format!("links[{index}]"), link.bit_errors_per_1e15);
+            check_range(&at, "delay_ps", link.delay_ps, 0, MAX_DELAY_PS)?;
             check_range(
-                &format!("links[{index}]"),
-                "delay_ps",
-                link.delay_ps,
-                0,
-                MAX_DELAY_PS,
-            )?;
-            check_range(
-                &format!("links[{index}]"),
+                &at,
                 "bit_errors_per_1e15",
-                link.bit_errors_per_1e15,
+                errors,
                 0,
                 MAX_BIT_ERRORS_PER_1E15,
             )?;
+            for (number, outage) in link.outages.iter().enumerate() {
+                let at = format!("links[{index}].outages[{number}]");
+                check_range(&at, "at_ps", outage.at_ps, 0, MAX_OUTAGE_PS)?;
+                let duration_ps = outage.duration_ps.unwrap_or(1);
+                check_range(&at, "duration_ps", duration_ps, 1, MAX_OUTAGE_PS)?;
+            }
             let (rate_a, rate_b) = (rates[&link.a], rates[&link.b]);
             if rate_a != rate_b {
                 let problem = format!("connects {rate_a} b/s with {rate_b} b/s");
@@ -473,6 +461,11 @@ fn check_line(at: &str, rate_bps: u64, gap_bits: u32, clock_ppb: i64) -> Result<
         );
     }
     Ok(())
+}
+
+fn check_queue(at: &str, queue_frames: usize, least: u64) -> Result<(), ConfigError> {
+    let most = MAX_QUEUE_FRAMES as u64;
+    check_range(at, "queue_frames", queue_frames as u64, least, most)
 }
 
 fn check_range(at: &str, field: &str, value: u64, low: u64, high: u64) -> Result<(), ConfigError> {

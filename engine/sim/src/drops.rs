@@ -56,12 +56,16 @@ drop_causes! {
     Unconnected = "unconnected",
     /// The destination is behind the port from which the frame came.
     SamePort = "same_port",
+    /// There is no other port to which a flooded frame could go.
+    NoOutput = "no_output",
     /// More frames per second than the device can look up.
     LookupOverload = "lookup_overload",
     /// More flooded frames per second than the device can replicate.
     BroadcastOverload = "broadcast_overload",
     /// The random loss that the model asks for.
     RandomLoss = "random_loss",
+    /// It came at the same moment as a frame of another port.
+    SimultaneousArrival = "simultaneous_arrival",
     /// The FCS did not fit.
     BadFcs = "bad_fcs",
     /// Addressed to the bridge group 01-80-C2-00-00-0x, which no switch forwards.

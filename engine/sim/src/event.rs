@@ -12,7 +12,7 @@ pub enum Source {
     PortFree(u32),
     /// The first packet in the recirculation loop comes back.
     Loop,
-    /// A timer that the node of port `0` has set.
+    /// A timer that the node of port `0` has set, or the network itself ([`Source::UPSET`]).
     Timer(u32),
 }
 
@@ -22,6 +22,9 @@ const SOURCE_BITS: u32 = INDEX_BITS + 2;
 pub const MAX_PORTS: usize = 1 << INDEX_BITS;
 
 impl Source {
+    /// A link or a device changes its state. No port has this number: there are fewer.
+    pub const UPSET: Source = Source::Timer(MAX_PORTS as u32 - 1);
+
     fn encode(self) -> u128 {
         let (kind, index) = match self {
             Source::Flight(port) => (0, port),

@@ -13,6 +13,7 @@ use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::pause;
+use crate::rng::Rng;
 
 /// When a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,26 @@ pub struct Arrival {
     pub last_bit_ps: u64,
     /// Its bits changed on the way, so the FCS does not fit.
     pub bad_fcs: bool,
+}
+
+/// Frames whose six bytes at a place, read as a number, lie in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadFcsRule {
+    pub offset_bytes: usize,
+    pub low: u64,
+    pub high: u64,
+}
+
+impl BadFcsRule {
+    fn matches(&self, frame: &[u8]) -> bool {
+        let Some(field) = frame.get(self.offset_bytes..self.offset_bytes + 6) else {
+            return false;
+        };
+        let number = field
+            .iter()
+            .fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        (self.low..=self.high).contains(&number)
+    }
 }
 
 /// A frame between the decision to send it and the decision of its receiver.
@@ -54,8 +75,10 @@ pub struct PortCounters {
     pub tx_bytes: u64,
     pub rx_frames: u64,
     pub rx_bytes: u64,
-    /// Of the frames sent, those with an FCS that does not fit.
+    /// Of the frames sent and received, those with an FCS that does not fit. What the cable damages
+    /// counts at the receiver.
     pub tx_bad_fcs_frames: u64,
+    pub rx_bad_fcs_frames: u64,
     pub drops: DropCounters,
 }
 
@@ -74,6 +97,7 @@ pub struct Port {
     peer: Option<u32>,
     delay_ps: u64,
     link_up: bool,
+    link_losses: u64,
     /// Latency of the receiver at the other end.
     peer_latency_ps: u64,
     flights: VecDeque<Flight>,
@@ -83,9 +107,8 @@ pub struct Port {
     bit_errors: Option<BitErrors>,
     /// PAUSE frames that arrive stop the port from sending (IEEE 802.3 annex 31B).
     honours_pause: bool,
-    /// A frame with a bad FCS leaves every so often; 0 = never.
-    bad_fcs_interval_ps: u64,
-    next_bad_fcs_ps: u64,
+    /// Frames that leave with an FCS that does not fit.
+    bad_fcs_rules: Vec<BadFcsRule>,
 }
 
 impl Port {
@@ -95,6 +118,16 @@ impl Port {
 
     pub fn peer(&self) -> Option<usize> {
         self.peer.map(|peer| peer as usize)
+    }
+
+    /// How often the link has gone down.
+    pub fn link_losses(&self) -> u64 {
+        self.link_losses
+    }
+
+    fn set_link(&mut self, up: bool) {
+        self.link_losses += u64::from(self.link_up && !up);
+        self.link_up = up;
     }
 
     /// Frames sent by this port that the receiver has not acted on.
@@ -147,15 +180,22 @@ impl Fabric {
             peer: None,
             delay_ps: 0,
             link_up: true,
+            link_losses: 0,
             peer_latency_ps: 0,
             flights: VecDeque::new(),
             waiting: VecDeque::new(),
             bit_errors: None,
             honours_pause: false,
-            bad_fcs_interval_ps: 0,
-            next_bad_fcs_ps: 0,
+            bad_fcs_rules: Vec::new(),
         });
         self.ports.len() - 1
+    }
+
+    /// Starts the random numbers of a cable anew; `part` names one direction of it.
+    pub(crate) fn reseed_bit_errors(&mut self, port: usize, seed: u64, part: &str) {
+        if let Some(errors) = &mut self.ports[port].bit_errors {
+            errors.reseed(Rng::for_part(seed, part));
+        }
     }
 
     /// Sets the bit errors of a cable in one direction.
@@ -163,12 +203,9 @@ impl Fabric {
         self.ports[port].bit_errors = bit_errors;
     }
 
-    /// Sends a frame with an FCS that does not fit every `interval_ps` from now on; 0 ends it.
-    pub(crate) fn set_bad_fcs_interval(&mut self, port: usize, interval_ps: u64) {
-        let now_ps = self.now_ps;
-        let port = &mut self.ports[port];
-        port.bad_fcs_interval_ps = interval_ps;
-        port.next_bad_fcs_ps = now_ps + interval_ps;
+    /// Chooses the frames that leave a port with an FCS that does not fit, from now on.
+    pub(crate) fn set_bad_fcs_rules(&mut self, port: usize, rules: Vec<BadFcsRule>) {
+        self.ports[port].bad_fcs_rules = rules;
     }
 
     /// Makes a port obey PAUSE frames, or not.
@@ -190,9 +227,9 @@ impl Fabric {
     /// Sets both directions of the link of a port up or down. Frames in flight on a link that is
     /// down when they arrive are lost.
     pub(crate) fn set_link(&mut self, port: usize, up: bool) {
-        self.ports[port].link_up = up;
+        self.ports[port].set_link(up);
         if let Some(peer) = self.ports[port].peer() {
-            self.ports[peer].link_up = up;
+            self.ports[peer].set_link(up);
         }
     }
 
@@ -242,14 +279,11 @@ impl Fabric {
             out.pool.give(frame);
             return slot;
         }
+        bad_fcs |= port.bad_fcs_rules.iter().any(|rule| rule.matches(&frame));
+        port.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
         if let Some(errors) = &mut port.bit_errors {
             bad_fcs |= errors.damage(&mut frame);
         }
-        if port.bad_fcs_interval_ps > 0 && slot.start_ps >= port.next_bad_fcs_ps {
-            bad_fcs = true;
-            port.next_bad_fcs_ps = slot.start_ps + port.bad_fcs_interval_ps;
-        }
-        port.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
         let act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
         let ticket = events.ticket();
         if port.flights.is_empty() {
@@ -410,6 +444,7 @@ impl Fabric {
         let counters = &mut ports[receiver].counters;
         counters.rx_frames += 1;
         counters.rx_bytes += u64::from(wire_bytes(&flight.frame));
+        counters.rx_bad_fcs_frames += u64::from(flight.bad_fcs);
         let Flight {
             first_bit_ps,
             last_bit_ps,

@@ -27,8 +27,7 @@
 //!       "tx_stamp_offset_ps": 0,                  // *
 //!       "rx_stamp_offset_ps": 0,                  // *
 //!       "pad_to_minimum": true,                   // *
-//!       "honours_pause": false,                   // *
-//!       "bad_fcs_interval_ps": 0                  // *
+//!       "honours_pause": false                    // *
 //!     }],
 //!     "loop": {"port": 509, "rate_bps": 100000000000, "latency_ps": 500000, "queue_frames": 16384},
 //!     "cpu_port": 510, "drop_port": 511,          // *
@@ -71,12 +70,18 @@
 //!     }
 //!   }],
 //!   "links": [{"a": {"node": "tester", "port": 1}, "b": {"node": "dut", "port": 1},
-//!              "delay_ps": 5000, "bit_errors_per_1e15": 0}]
+//!              "delay_ps": 5000, "bit_errors_per_1e15": 0,
+//!              "outages": [{"at_ps": 7000000000000, "duration_ps": 1000000000000}]}]   // none
 //! }
 //! ```
 //!
+//! A device may say what its reset takes: `"reset": {"time_ps": 300000000000, "links_down": true}`.
+//!
 //! A device `host` has no model fields: tests send and take frames at its ports by hand. A `tap` has
 //! its first two ports in a cable: `latency_ps`, `monitor_first`, `monitor_second` (port numbers).
+//! A device `router` has `interfaces` (`port`, `mac`, `addresses` with prefix lengths), `routes` (`prefix`,
+//! `next_hops`), `static_neighbours` (`address`, `mac`), `neighbours` (`accept_unsolicited`, `retry_ps`,
+//! `attempts`, `waiting_packets`, `lifetime_ps`), `lookup` and `latency_ps`; addresses and MACs are texts.
 //! A device `p4` runs a program: `program` (BMv2 JSON), `latency_ps`, `timestamp_tick_ps`, and what
 //! does not change: `groups` (`group`, `ports`) and `entries` (`table`, `key` by field name,
 //! `priority`, `action`, `params`); values are numbers or texts such as `"0x02f4bc000001"`, a key
@@ -100,11 +105,12 @@ mod recirculation;
 mod rng;
 mod tester;
 mod time;
+mod upsets;
 
 pub use config::ConfigError;
 pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
-pub use fabric::{Arrival, ArrivalRule, Fabric, PortCounters};
+pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, PortCounters};
 pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
 pub use network::{
     DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth,
@@ -112,3 +118,4 @@ pub use network::{
 pub use rng::Rng;
 pub use tester::{Digest, Tester};
 pub use time::{BitClock, Span};
+pub use upsets::{LinkState, PortStatus};

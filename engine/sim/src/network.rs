@@ -12,11 +12,12 @@ use crate::config::{ConfigError, NetworkConfig};
 use crate::device::{self, Device, DevicePorts, Host, HostFrame};
 use crate::drops::DropCause;
 use crate::event::{Source, Ticket};
-use crate::fabric::{ArrivalRule, Fabric};
+use crate::fabric::{ArrivalRule, BadFcsRule, Fabric};
 use crate::idle::Patience;
 use crate::line::Line;
 use crate::rng::Rng;
 use crate::tester::{Digest, Tester};
+use crate::upsets::{Restart, Upsets};
 
 /// The clock goes no further; times that follow from an event before it are far from overflow.
 const MAX_TIME_PS: u64 = 1 << 62;
@@ -63,8 +64,9 @@ pub struct PortTruth {
     pub queued_frames: u64,
     /// Frames between this port and the decision of the node at the other end now.
     pub in_flight_frames: u64,
-    /// Frames sent with an FCS that does not fit.
+    /// Frames sent, and received, with an FCS that does not fit.
     pub tx_bad_fcs_frames: u64,
+    pub rx_bad_fcs_frames: u64,
     pub drops: BTreeMap<&'static str, u64>,
 }
 
@@ -88,11 +90,12 @@ pub struct Truth {
     pub nodes: BTreeMap<String, NodeTruth>,
 }
 
-struct DeviceNode {
-    name: String,
-    device: Box<dyn Device>,
-    base: usize,
-    count: usize,
+pub(crate) struct DeviceNode {
+    pub name: String,
+    pub device: Box<dyn Device>,
+    pub base: usize,
+    pub count: usize,
+    pub restart: Restart,
 }
 
 /// A port of a device, for [`NetworkBuilder`].
@@ -105,10 +108,12 @@ pub struct DevicePort {
 
 /// A tester, devices, and the links between them.
 pub struct Network {
-    fabric: Fabric,
+    pub(crate) fabric: Fabric,
     tester: Option<Tester>,
     tester_name: String,
-    devices: Vec<DeviceNode>,
+    pub(crate) devices: Vec<DeviceNode>,
+    pub(crate) upsets: Upsets,
+    seed: u64,
     events_done: u64,
     patience: Patience,
     skipped_passes: u64,
@@ -140,6 +145,7 @@ impl NetworkBuilder {
             device,
             base,
             count: ports.len(),
+            restart: Restart::default(),
         });
         self.devices.len() - 1
     }
@@ -155,6 +161,11 @@ impl NetworkBuilder {
     pub fn build(self) -> Network {
         Network::new(self.fabric, None, String::new(), self.devices)
     }
+}
+
+/// One direction of a cable, for its random numbers.
+fn cable_part(node: &str, port: u16) -> String {
+    format!("link from {node} port {port}")
 }
 
 impl Network {
@@ -180,7 +191,8 @@ impl Network {
             };
             let ports: Vec<DevicePort> = entry.ports.iter().map(port).collect();
             let base = builder.fabric.ports.len();
-            builder.device(&entry.name, device, &ports);
+            let node = builder.device(&entry.name, device, &ports);
+            builder.devices[node].restart = Restart::new(entry.reset);
             for (local, port) in entry.ports.iter().enumerate() {
                 let fabric = &mut builder.fabric;
                 fabric.set_honours_pause(base + local, port.honours_pause);
@@ -189,6 +201,7 @@ impl Network {
         let NetworkBuilder { fabric, devices } = builder;
         let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
         network.patience = Patience::new(config.skip_idle_loops);
+        network.seed = config.seed;
         for link in &config.links {
             let end = |end: &crate::config::EndConfig| {
                 network
@@ -198,10 +211,10 @@ impl Network {
             let (a, b) = (end(&link.a), end(&link.b));
             let rules = [network.arrival_rule(a), network.arrival_rule(b)];
             network.fabric.connect(a, b, link.delay_ps, rules);
+            network.plan_outages(a, &link.outages);
             if link.bit_errors_per_1e15 > 0 {
                 for (from, end) in [(a, &link.a), (b, &link.b)] {
-                    let part = format!("link from {} port {}", end.node, end.port);
-                    let rng = Rng::for_part(config.seed, &part);
+                    let rng = Rng::for_part(config.seed, &cable_part(&end.node, end.port));
                     let errors = BitErrors::new(link.bit_errors_per_1e15, rng);
                     network.fabric.set_bit_errors(from, Some(errors));
                 }
@@ -211,7 +224,6 @@ impl Network {
             if let Some(index) = network.find(&config.tester.name, port.id) {
                 let fabric = &mut network.fabric;
                 fabric.set_honours_pause(index, port.honours_pause);
-                fabric.set_bad_fcs_interval(index, port.bad_fcs_interval_ps);
             }
         }
         Ok(network)
@@ -228,6 +240,8 @@ impl Network {
             tester,
             tester_name,
             devices,
+            upsets: Upsets::default(),
+            seed: 0,
             events_done: 0,
             patience: Patience::new(true),
             skipped_passes: 0,
@@ -238,7 +252,7 @@ impl Network {
         network
     }
 
-    fn with_device<T>(
+    pub(crate) fn with_device<T>(
         &mut self,
         index: usize,
         call: impl FnOnce(&mut dyn Device, &mut DevicePorts) -> T,
@@ -255,6 +269,16 @@ impl Network {
             count: *count,
         };
         call(device.as_mut(), &mut ports)
+    }
+
+    /// Index of the device with a node number; `None` for the tester.
+    pub(crate) fn device_of(&self, node: usize) -> Option<usize> {
+        node.checked_sub(1)
+    }
+
+    /// Index in the fabric of a port of the tester.
+    pub(crate) fn tester_port_index(&self, port: u16) -> Option<usize> {
+        self.tester.as_ref()?.fabric_port(port)
     }
 
     fn find(&self, node: &str, port: u16) -> Option<usize> {
@@ -403,6 +427,10 @@ impl Network {
                             .drop_frame(receiver, DropCause::BadFcs, arrival.frame);
                     }
                     (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),
+                    (node, _) if self.devices[node as usize - 1].restart.is_off() => {
+                        self.fabric
+                            .drop_frame(receiver, DropCause::Reset, arrival.frame);
+                    }
                     (node, _) => self.with_device(node as usize - 1, |device, ports| {
                         device.receive(local, arrival, ports)
                     }),
@@ -422,6 +450,10 @@ impl Network {
                 if let Some(tester) = &mut self.tester {
                     tester.recirculated(ticket, &mut self.fabric);
                 }
+            }
+            Source::UPSET => {
+                self.patience.stir();
+                self.carry_out_upsets();
             }
             Source::Timer(port) => {
                 self.patience.stir();
@@ -498,11 +530,24 @@ impl Network {
             .is_some_and(|tester| tester.has_port(port))
     }
 
-    /// Sets the link of a node's port up or down, in both directions.
-    pub fn set_link(&mut self, node: &str, port: u16, up: bool) -> Result<(), NetworkError> {
-        let index = self.port_index(node, port)?;
-        self.fabric.set_link(index, up);
-        Ok(())
+    /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the
+    /// ones of the beginning; what number draws what does not depend on what was drawn before.
+    pub fn reseed(&mut self, number: u64) {
+        let seed = match number {
+            0 => self.seed,
+            _ => Rng::for_part(self.seed, &format!("number {number}")).next(),
+        };
+        for index in 0..self.fabric.ports.len() {
+            let entry = &self.fabric.ports[index];
+            let part = cable_part(self.node_name(entry.node), entry.id);
+            self.fabric.reseed_bit_errors(index, seed, &part);
+        }
+        for node in &mut self.devices {
+            node.device.reseed(seed, &node.name);
+        }
+        if let Some(switch) = self.switch() {
+            switch.reseed(seed);
+        }
     }
 
     /// Changes the gap that a port of the tester or of a device keeps after each frame.
@@ -517,37 +562,25 @@ impl Network {
         Ok(())
     }
 
-    /// Lets every so often one frame leave a port with an FCS that does not fit; 0 ends it.
-    pub fn set_bad_fcs_interval(
-        &mut self,
-        node: &str,
-        port: u16,
-        interval_ps: u64,
-    ) -> Result<(), NetworkError> {
-        let index = self.port_index(node, port)?;
-        self.fabric.set_bad_fcs_interval(index, interval_ps);
+    /// Chooses the frames that leave a port of the tester with an FCS that does not fit, from now
+    /// on: what its MAC can be told to damage. No rule damages none.
+    pub fn set_bad_fcs(&mut self, port: u16, rules: Vec<BadFcsRule>) -> Result<(), NetworkError> {
+        let index = self.port_index(&self.tester_name, port)?;
+        self.fabric.set_bad_fcs_rules(index, rules);
         Ok(())
     }
 
-    /// Puts a device into its state after power-on: queues and tables are empty. What it has begun
-    /// to send goes on its way.
-    pub fn reset_device(&mut self, name: &str) -> Result<(), NetworkError> {
-        let Some(index) = self.devices.iter().position(|it| it.name == name) else {
-            let valid: Vec<&str> = self.devices.iter().map(|it| it.name.as_str()).collect();
-            return Err(NetworkError::NoSuchDevice {
-                name: name.to_string(),
-                valid: valid.join(", "),
-            });
+    /// Frames with an FCS that does not fit which the MACs of the tester have counted since the
+    /// beginning: port, sent, received.
+    pub fn bad_fcs_counts(&self) -> Vec<(u16, u64, u64)> {
+        let counts = |(port, _): (u16, u64)| {
+            let counters = &self.fabric.ports[self.find(&self.tester_name, port)?].counters;
+            Some((port, counters.tx_bad_fcs_frames, counters.rx_bad_fcs_frames))
         };
-        let node = &mut self.devices[index];
-        for port in node.base..node.base + node.count {
-            self.fabric.flush(port);
-        }
-        self.with_device(index, |device, ports| device.reset(ports));
-        Ok(())
+        self.tester_ports().into_iter().filter_map(counts).collect()
     }
 
-    fn port_index(&self, node: &str, port: u16) -> Result<usize, NetworkError> {
+    pub(crate) fn port_index(&self, node: &str, port: u16) -> Result<usize, NetworkError> {
         self.find(node, port).ok_or_else(|| {
             let entries = self
                 .fabric
@@ -661,6 +694,7 @@ impl Network {
                 queued_frames,
                 in_flight_frames: port.flights() as u64,
                 tx_bad_fcs_frames: counters.tx_bad_fcs_frames,
+                rx_bad_fcs_frames: counters.rx_bad_fcs_frames,
                 drops,
             };
             let node = nodes

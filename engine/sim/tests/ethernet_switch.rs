@@ -246,7 +246,7 @@ fn a_reset_empties_queues_and_table() {
     ];
     let mut network = station_and(switch(Default::default()), &ports(3), &ports(3), streams, 0);
     network.run_until(START_PS + 40 * SLOT_64_PS).unwrap();
-    network.reset_device("dut").unwrap();
+    network.reset_device("dut", 0).unwrap();
     assert_eq!(network.truth().nodes["dut"].ports[&3].queued_frames, 0);
     assert_eq!(network.device::<EthernetSwitch>(1).unwrap().addresses(0), 0);
     network.run_until(SECOND_PS).unwrap();

@@ -65,7 +65,7 @@ fn the_switch_floods_learns_and_forwards() {
         exchange(&mut network, 2, &ethernet(9, 7)).is_empty(),
         "at its own port"
     );
-    network.reset_device("dut").unwrap();
+    network.reset_device("dut", 0).unwrap();
     assert_eq!(
         ports(&exchange(&mut network, 2, &ethernet(8, 9))),
         [1, 3],
@@ -185,7 +185,7 @@ fn the_router_answers_arp() {
 fn errors_in_entries_say_where_what_and_what_is_valid() {
     for (from, to, message) in [
         ("\"interface\"", "\"interfaces\"",
-         "devices[1].model.entries[0].table: no table 'interfaces' in the program; valid: own_address, interface"),
+         "devices[1].model.entries[0].table: no table 'interfaces' in the program; valid: neighbour_ipv4, own_address"),
         ("\"accept_frame\"", "\"accept\"",
          "devices[1].model.entries[0].action: no action 'accept' in table interface; valid: "),
         ("\"mac\"", "\"source\"",

@@ -13,6 +13,7 @@ use super::learning::LearningPath;
 use super::lookup::Lookup;
 use super::mac_table::{Learned, MacTable};
 use super::pause_sender::PauseSender;
+use super::simultaneous::Simultaneous;
 use super::snooping::{Scope, Snooping};
 use super::switch_config::{EthernetSwitchConfig, Forwarding};
 use super::vlan::{Tag, Vlans};
@@ -59,6 +60,7 @@ pub struct EthernetSwitch {
     pause: Option<PauseSender>,
     vlans: Option<Vlans>,
     snooping: Option<Snooping>,
+    simultaneous: Option<Simultaneous>,
     impairments: Option<Impairments>,
     loss: Rng,
     jitter: Rng,
@@ -100,8 +102,8 @@ impl EthernetSwitch {
         seed: u64,
         ports: &[u16],
     ) -> EthernetSwitch {
-        let part = |part: &str| Rng::for_part(seed, &format!("{name} {part}"));
-        EthernetSwitch {
+        let numbers = || Rng::new(seed);
+        let mut switch = EthernetSwitch {
             macs: MacTable::new(&config.mac_table),
             lookup: config.lookup.as_ref().map(Lookup::new),
             broadcast: config.broadcast.as_ref().map(Broadcast::new),
@@ -112,15 +114,21 @@ impl EthernetSwitch {
             pause: config.pause.as_ref().map(PauseSender::new),
             vlans: config.vlans.as_ref().map(|it| Vlans::new(it, ports)),
             snooping: config.snooping.as_ref().map(|it| Snooping::new(it, ports)),
+            simultaneous: config
+                .simultaneous_arrivals
+                .as_ref()
+                .map(|it| Simultaneous::new(it, numbers())),
             impairments: config
                 .impairments
                 .as_ref()
-                .map(|it| Impairments::new(it, part("impairments"))),
-            loss: Rng::for_part(seed, name),
-            jitter: part("jitter"),
+                .map(|it| Impairments::new(it, numbers())),
+            loss: numbers(),
+            jitter: numbers(),
             counters: Counters::default(),
             config,
-        }
+        };
+        switch.reseed(seed, name);
+        switch
     }
 
     /// Addresses in the table that have not aged.
@@ -135,7 +143,7 @@ impl EthernetSwitch {
 
     /// Why a frame ends at the input, if it does.
     #[inline]
-    fn refuse(&mut self, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
+    fn refuse(&mut self, arrival: &Arrival, port: usize, now_ps: u64) -> Option<DropCause> {
         let length = wire_bytes(&arrival.frame);
         if length < self.config.min_frame_bytes || arrival.frame.len() < 14 {
             return Some(DropCause::Undersize);
@@ -155,6 +163,13 @@ impl EthernetSwitch {
             .is_some_and(|lookup| !lookup.admit(now_ps))
         {
             return Some(DropCause::LookupOverload);
+        }
+        if self
+            .simultaneous
+            .as_mut()
+            .is_some_and(|it| it.loses(port, now_ps))
+        {
+            return Some(DropCause::SimultaneousArrival);
         }
         self.loss
             .chance_ppb(self.config.loss_ppb)
@@ -222,14 +237,19 @@ impl EthernetSwitch {
         passage: Passage,
         ports: &mut DevicePorts,
     ) {
+        let mut copies = 0;
         for output in outputs {
             if output != passage.input && ports.link_up(output) && self.carries(output, passage.tag)
             {
                 let copy = ports.copy(&frame);
                 self.pass(copy, output, passage, ports);
+                copies += 1;
             }
         }
-        ports.give(frame);
+        match copies {
+            0 => ports.drop(passage.input, DropCause::NoOutput, frame),
+            _ => ports.give(frame),
+        }
     }
 
     fn carries(&self, output: usize, tag: Option<Tag>) -> bool {
@@ -361,7 +381,7 @@ impl Device for EthernetSwitch {
 
     fn receive(&mut self, port: usize, mut arrival: Arrival, ports: &mut DevicePorts) {
         let now_ps = ports.now_ps();
-        if let Some(cause) = self.refuse(&arrival, now_ps) {
+        if let Some(cause) = self.refuse(&arrival, port, now_ps) {
             return ports.drop(port, cause, arrival.frame);
         }
         let mut tag = None;
@@ -429,6 +449,32 @@ impl Device for EthernetSwitch {
         }
         if let Some(pause) = &mut self.pause {
             pause.timer(port, ports);
+        }
+    }
+
+    fn reseed(&mut self, seed: u64, name: &str) {
+        let part = |part: &str| Rng::for_part(seed, &format!("{name} {part}"));
+        self.loss = Rng::for_part(seed, name);
+        self.jitter = part("jitter");
+        if let Some(simultaneous) = &mut self.simultaneous {
+            simultaneous.reseed(part("simultaneous arrivals"));
+        }
+        if let Some(impairments) = &mut self.impairments {
+            impairments.reseed(part("impairments"));
+        }
+    }
+
+    /// A port without a link keeps no address and no membership.
+    fn link_changed(&mut self, port: usize, up: bool, _ports: &mut DevicePorts) {
+        if up {
+            return;
+        }
+        self.macs.forget_port(port);
+        if let Some(path) = &mut self.learning_path {
+            path.forget_port(port);
+        }
+        if let Some(snooping) = &mut self.snooping {
+            snooping.forget_port(port);
         }
     }
 

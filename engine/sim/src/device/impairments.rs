@@ -69,6 +69,11 @@ impl Impairments {
         }
     }
 
+    /// Draws from other numbers.
+    pub fn reseed(&mut self, rng: Rng) {
+        self.rng = rng;
+    }
+
     /// Frames held back since the beginning.
     pub fn reordered(&self) -> u64 {
         self.held_total

@@ -39,6 +39,9 @@ pub struct Ready {
 pub struct InputQueues {
     limit: usize,
     queues: Vec<VecDeque<Ready>>,
+    /// When the timer that each queue waits for falls due. Others of the port are not for it: if
+    /// each of them set a further one, they would multiply.
+    due_ps: Vec<u64>,
 }
 
 impl InputQueues {
@@ -46,6 +49,7 @@ impl InputQueues {
         InputQueues {
             limit: config.frames,
             queues: Vec::new(),
+            due_ps: Vec::new(),
         }
     }
 
@@ -53,6 +57,7 @@ impl InputQueues {
     pub fn arrive(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) -> Option<Ready> {
         if self.queues.is_empty() {
             self.queues.resize_with(ports.count(), VecDeque::new);
+            self.due_ps.resize(ports.count(), 0);
         }
         let queue = &mut self.queues[input];
         let room_at_ps = ports.room_at_ps(ready.output);
@@ -64,6 +69,7 @@ impl InputQueues {
             return None;
         }
         if queue.is_empty() {
+            self.due_ps[input] = room_at_ps;
             ports.set_timer(input, room_at_ps);
         }
         ports.keeps_frame();
@@ -75,8 +81,12 @@ impl InputQueues {
     pub fn next(&mut self, input: usize, ports: &mut DevicePorts) -> Option<Ready> {
         let queue = self.queues.get_mut(input)?;
         let head = queue.front()?;
+        if ports.now_ps() < self.due_ps[input] {
+            return None;
+        }
         let room_at_ps = ports.room_at_ps(head.output);
         if room_at_ps > ports.now_ps() {
+            self.due_ps[input] = room_at_ps;
             ports.set_timer(input, room_at_ps);
             return None;
         }

@@ -87,6 +87,11 @@ impl LearningPath {
         true
     }
 
+    /// Drops the requests of a port.
+    pub fn forget_port(&mut self, port: usize) {
+        self.requests.retain(|request| request.port != port);
+    }
+
     pub fn reset(&mut self) {
         self.requests.clear();
         self.busy_until_ps = 0;

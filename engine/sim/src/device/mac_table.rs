@@ -208,6 +208,19 @@ impl MacTable {
         }
     }
 
+    /// Forgets the addresses behind a port.
+    pub fn forget_port(&mut self, port: usize) {
+        let elsewhere = |entry: &Entry| entry.port as usize != port;
+        match &mut self.store {
+            Store::Associative(entries) => entries.retain(|_, entry| elsewhere(entry)),
+            Store::Hashed { slots, .. } => {
+                for slot in slots.iter_mut() {
+                    *slot = slot.take().filter(|(_, entry)| elsewhere(entry));
+                }
+            }
+        }
+    }
+
     pub fn clear(&mut self) {
         self.purge_after_ps = 0;
         match &mut self.store {
@@ -339,6 +352,19 @@ mod tests {
             assert_eq!(table.lookup(5, 1_101), None);
             assert_eq!(table.learn(5, 2, 500), Learned::Known);
             assert_eq!(table.lookup(5, 1_500), Some(2));
+        }
+    }
+
+    #[test]
+    fn a_port_is_forgotten_with_all_its_addresses() {
+        for ways in [None, Some(4)] {
+            let mut table = table(8, 0, ways);
+            for mac in 0..4 {
+                table.learn(mac, mac as usize % 2, 0);
+            }
+            table.forget_port(1);
+            let known: Vec<bool> = (0..4).map(|mac| table.lookup(mac, 1).is_some()).collect();
+            assert_eq!(known, [true, false, true, false]);
         }
     }
 

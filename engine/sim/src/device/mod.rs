@@ -16,6 +16,8 @@ mod lookup;
 mod mac_table;
 mod p4_device;
 mod pause_sender;
+mod router;
+mod simultaneous;
 mod size_table;
 mod snooping;
 mod station;
@@ -47,6 +49,8 @@ pub use lookup::LookupConfig;
 pub use mac_table::{Aging, Hash, MacTable, MacTableConfig};
 pub use p4_device::{P4Config, P4Device};
 pub use pause_sender::PauseSenderConfig;
+pub use router::{Router, RouterConfig};
+pub use simultaneous::SimultaneousConfig;
 pub use size_table::{SizePoint, SizeTable};
 pub use snooping::SnoopingConfig;
 pub use station::{Received, Station, Stream};
@@ -68,6 +72,12 @@ pub trait Device: Send {
 
     /// Called once, before the clock starts.
     fn start(&mut self, _ports: &mut DevicePorts) {}
+
+    /// The link of a port has gone down or come up.
+    fn link_changed(&mut self, _port: usize, _up: bool, _ports: &mut DevicePorts) {}
+
+    /// Starts the random numbers of the device called `name` anew.
+    fn reseed(&mut self, _seed: u64, _name: &str) {}
 
     /// Back to the state after power-on; the queues have been flushed.
     fn reset(&mut self, _ports: &mut DevicePorts) {}
@@ -237,7 +247,7 @@ fn check_port(path: &str, field: &str, port: u16, ports: &[u16]) -> Result<(), C
 struct NoFields {}
 
 /// Names of the models, as `device` in the configuration has them.
-pub const MODELS: &[&str] = &["ethernet_switch", "host", "p4", "tap"];
+pub const MODELS: &[&str] = &["ethernet_switch", "host", "p4", "router", "tap"];
 
 /// Makes the device of one `devices[i]` of the configuration.
 pub(crate) fn build(
@@ -264,6 +274,11 @@ pub(crate) fn build(
             let config: P4Config = parse(&path, model)?;
             let seed = Rng::for_part(seed, name).next();
             Ok(Box::new(P4Device::new(config, &path, &ports, seed)?))
+        }
+        "router" => {
+            let path = format!("{path}.model");
+            let config: RouterConfig = parse(&path, model)?;
+            Ok(Box::new(Router::new(&config, &path, &ports)?))
         }
         "tap" => {
             let path = format!("{path}.model");
@@ -302,7 +317,7 @@ mod tests {
     #[test]
     fn errors_say_where_what_and_what_is_valid() {
         for (device, model, message) in [
-            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, p4, tap"),
+            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, p4, router, tap"),
             (
                 "ethernet_switch",
                 r#"{"mac_table": {"size": 10, "ways": 4}}"#,
@@ -327,6 +342,26 @@ mod tests {
                 "ethernet_switch",
                 r#"{"forwarding": {"cut_through": {"lookahead_bytes": 13}}}"#,
                 "devices[0].model.forwarding.cut_through.lookahead_bytes: is shorter than an Ethernet header; valid: 14 or more",
+            ),
+            (
+                "router",
+                r#"{"interfaces": [{"port": 3, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}]}"#,
+                "devices[0].model.interfaces[0].port: no port 3 on this device; valid: 1, 2",
+            ),
+            (
+                "router",
+                r#"{"interfaces": [{"port": 1, "mac": "03:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}]}"#,
+                "devices[0].model.interfaces[0].mac: is '03:00:00:00:00:01'; valid: the MAC of one station, such as 02:f4:bc:00:00:01",
+            ),
+            (
+                "router",
+                r#"{"interfaces": [{"port": 1, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1"]}]}"#,
+                "devices[0].model.interfaces[0].addresses[0]: is '10.0.0.1'; valid: an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64",
+            ),
+            (
+                "router",
+                r#"{"interfaces": [], "routes": [{"prefix": "10.0.0.0/8", "next_hops": ["10.0.0.1"]}]}"#,
+                "devices[0].model.routes[0].next_hops[0]: 10.0.0.1 is in no network of an interface; valid: an address in the network of an interface",
             ),
             ("ethernet_switch", r#"{"loss_ppb": 1000000001}"#, "devices[0].model.loss_ppb: is 1000000001; valid: 0 to 1000000000"),
         ] {

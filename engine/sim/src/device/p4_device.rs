@@ -19,6 +19,7 @@ use super::{check_port, check_range, invalid, Device, DevicePorts};
 use crate::config::ConfigError;
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
+use crate::rng::Rng;
 
 const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
 /// Passes that one frame may cause, its copies included.
@@ -244,6 +245,10 @@ impl Device for P4Device {
             return ports.drop(port, DropCause::BadFcs, arrival.frame);
         }
         self.run(self.ids[port], arrival.frame, arrival.first_bit_ps, ports);
+    }
+
+    fn reseed(&mut self, seed: u64, name: &str) {
+        self.switch.reseed(Rng::for_part(seed, name).next());
     }
 
     fn reset(&mut self, _ports: &mut DevicePorts) {

@@ -42,6 +42,8 @@ struct Input {
     inside: Occupancy,
     /// The pause that was asked for ends then; 0 = not paused.
     paused_until_ps: u64,
+    /// When the timer that looks at the input again falls due; others of the port are not for it.
+    due_ps: u64,
 }
 
 /// What each input has in the device, and whether it is stopped.
@@ -82,7 +84,7 @@ impl PauseSender {
         if self
             .inputs
             .get(input)
-            .is_some_and(|it| it.paused_until_ps > 0)
+            .is_some_and(|it| it.paused_until_ps > 0 && it.due_ps <= ports.now_ps())
         {
             self.check(input, ports);
         }
@@ -100,8 +102,9 @@ impl PauseSender {
                 state.paused_until_ps = now_ps + u64::from(self.config.quanta) * quantum_ps;
                 self.send(input, self.config.quanta, ports);
             }
-            let renewed_ps = self.inputs[input].paused_until_ps;
-            ports.set_timer(input, until_ps.min(renewed_ps).max(now_ps + 1));
+            let state = &mut self.inputs[input];
+            state.due_ps = until_ps.min(state.paused_until_ps).max(now_ps + 1);
+            ports.set_timer(input, state.due_ps);
         } else if state.paused_until_ps > 0 {
             state.paused_until_ps = 0;
             self.send(input, 0, ports);

@@ -186,6 +186,14 @@ impl Snooping {
         }
     }
 
+    /// Ends the memberships of a port, and what a query has told of a router behind it.
+    pub fn forget_port(&mut self, port: usize) {
+        self.routers.remove(&port);
+        for members in self.groups.values_mut() {
+            members.remove(&port);
+        }
+    }
+
     pub fn reset(&mut self) {
         self.routers.clear();
         self.groups.clear();
@@ -348,6 +356,14 @@ mod tests {
             }
             assert_eq!(data(&mut it, 10 + delay_ps), Scope::Ports(vec![3]));
         }
+    }
+
+    #[test]
+    fn a_port_that_is_forgotten_has_no_membership() {
+        let mut it = snooping(0);
+        it.scope(1, GROUP, 1, &report_v2(0x16), 0);
+        it.forget_port(1);
+        assert_eq!(data(&mut it, 1), Scope::Ports(vec![3]), "the static router");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::learning::LearningConfig;
 use super::lookup::LookupConfig;
 use super::mac_table::MacTableConfig;
 use super::pause_sender::PauseSenderConfig;
+use super::simultaneous::SimultaneousConfig;
 use super::size_table::SizeTable;
 use super::snooping::SnoopingConfig;
 use super::vlan::VlanConfig;
@@ -54,6 +55,7 @@ pub struct EthernetSwitchConfig {
     pub snooping: Option<SnoopingConfig>,
     /// Probability that a frame is lost, in parts per billion.
     pub loss_ppb: u32,
+    pub simultaneous_arrivals: Option<SimultaneousConfig>,
     pub impairments: Option<ImpairmentsConfig>,
     /// Frames outside these lengths (with FCS) are dropped.
     pub min_frame_bytes: u32,
@@ -81,6 +83,7 @@ impl Default for EthernetSwitchConfig {
             vlans: None,
             snooping: None,
             loss_ppb: 0,
+            simultaneous_arrivals: None,
             impairments: None,
             min_frame_bytes: 64,
             max_frame_bytes: 16_384,
@@ -135,6 +138,9 @@ impl EthernetSwitchConfig {
         }
         if let Some(pause) = &self.pause {
             pause.check(path)?;
+        }
+        if let Some(simultaneous) = &self.simultaneous_arrivals {
+            simultaneous.check(path)?;
         }
         if let Some(impairments) = &self.impairments {
             impairments.check(path)?;

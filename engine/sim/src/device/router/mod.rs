@@ -1,0 +1,438 @@
+//! An IPv4 and IPv6 router: longest prefix match, equal-cost paths by a hash of the flow, hop
+//! limits, and neighbours that it asks for by ARP and neighbour discovery. Store and forward.
+//!
+//! Not modelled: fragmentation, ICMP errors, multicast, VLAN tags.
+
+mod neighbours;
+mod packets;
+mod routes;
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use p4mesh_pipeline::Frame;
+use serde::Deserialize;
+
+use self::neighbours::{Held, Key, Neighbours};
+use self::packets::{Header, Mac, Packet, Resolution};
+use self::routes::{Prefix, Route, Routes};
+use super::lookup::{Lookup, LookupConfig};
+use super::{check_port, check_range, invalid, Device, DevicePorts};
+use crate::config::ConfigError;
+use crate::drops::DropCause;
+use crate::fabric::{Arrival, ArrivalRule};
+
+pub use self::neighbours::NeighboursConfig;
+
+const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
+const VALID_NETWORK: &str =
+    "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
+const VALID_ADDRESS: &str = "an address in the network of an interface";
+const VALID_MAC: &str = "the MAC of one station, such as 02:f4:bc:00:00:01";
+
+/// `model` of a device `router`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouterConfig {
+    /// From the last bit of a packet to the queue of its output.
+    #[serde(default)]
+    pub latency_ps: u64,
+    pub interfaces: Vec<InterfaceConfig>,
+    #[serde(default)]
+    pub routes: Vec<RouteConfig>,
+    #[serde(default)]
+    pub neighbours: NeighboursConfig,
+    #[serde(default)]
+    pub static_neighbours: Vec<StaticNeighbourConfig>,
+    #[serde(default)]
+    pub lookup: Option<LookupConfig>,
+}
+
+/// A port with its addresses; their networks are routes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InterfaceConfig {
+    pub port: u16,
+    pub mac: String,
+    /// With prefix lengths.
+    pub addresses: Vec<String>,
+}
+
+/// A route; with several next hops each flow takes one of those whose link is up.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteConfig {
+    pub prefix: String,
+    pub next_hops: Vec<String>,
+}
+
+/// A neighbour that need not be asked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaticNeighbourConfig {
+    pub address: String,
+    pub mac: String,
+}
+
+/// A port of the router.
+#[derive(Clone, Default)]
+struct Interface {
+    mac: Mac,
+    networks: Vec<Prefix>,
+}
+
+impl Interface {
+    fn owns(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|it| it.address == address)
+    }
+
+    fn reaches(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|it| it.contains(address))
+    }
+
+    /// The own address from which to ask for a neighbour.
+    fn address_towards(&self, neighbour: IpAddr) -> Option<IpAddr> {
+        let network = self.networks.iter().find(|it| it.contains(neighbour));
+        network.map(|it| it.address)
+    }
+}
+
+#[derive(Default)]
+struct Counters {
+    routed: u64,
+    to_itself: u64,
+    asked: u64,
+    answered: u64,
+    learned: u64,
+}
+
+/// The model.
+pub struct Router {
+    latency_ps: u64,
+    /// By local port; without addresses where the configuration has none.
+    interfaces: Vec<Interface>,
+    routes: Routes,
+    static_neighbours: BTreeMap<Key, Mac>,
+    neighbours: Neighbours,
+    lookup: Option<Lookup>,
+    counters: Counters,
+}
+
+impl Router {
+    /// Checks and translates a configuration; errors name the path in the document.
+    pub fn new(config: &RouterConfig, path: &str, ports: &[u16]) -> Result<Router, ConfigError> {
+        check_range(path, "latency_ps", config.latency_ps, 0, MAX_LATENCY_PS)?;
+        config.neighbours.check(path)?;
+        if let Some(lookup) = &config.lookup {
+            lookup.check(path)?;
+        }
+        let mut router = Router {
+            latency_ps: config.latency_ps,
+            interfaces: vec![Interface::default(); ports.len()],
+            routes: Routes::default(),
+            static_neighbours: BTreeMap::new(),
+            neighbours: Neighbours::new(config.neighbours.clone()),
+            lookup: config.lookup.as_ref().map(Lookup::new),
+            counters: Counters::default(),
+        };
+        for (index, interface) in config.interfaces.iter().enumerate() {
+            let field = format!("interfaces[{index}]");
+            router.add_interface(interface, path, &field, ports)?;
+        }
+        for (index, route) in config.routes.iter().enumerate() {
+            router.add_route(route, path, &format!("routes[{index}]"))?;
+        }
+        for (index, neighbour) in config.static_neighbours.iter().enumerate() {
+            let field = format!("static_neighbours[{index}]");
+            let key = router.neighbour(path, &format!("{field}.address"), &neighbour.address)?;
+            let mac = mac(path, &format!("{field}.mac"), &neighbour.mac)?;
+            router.static_neighbours.insert(key, mac);
+        }
+        Ok(router)
+    }
+
+    fn add_interface(
+        &mut self,
+        interface: &InterfaceConfig,
+        path: &str,
+        field: &str,
+        ports: &[u16],
+    ) -> Result<(), ConfigError> {
+        let number = interface.port;
+        check_port(path, &format!("{field}.port"), number, ports)?;
+        let port = ports.iter().position(|&it| it == number).unwrap_or(0);
+        if !self.interfaces[port].networks.is_empty() {
+            let problem = format!("port {number} has its addresses");
+            return invalid(path, &format!("{field}.port"), problem, "each port once");
+        }
+        if interface.addresses.is_empty() {
+            let field = format!("{field}.addresses");
+            return invalid(path, &field, "is empty".to_string(), VALID_NETWORK);
+        }
+        self.interfaces[port].mac = mac(path, &format!("{field}.mac"), &interface.mac)?;
+        for (index, text) in interface.addresses.iter().enumerate() {
+            let field = format!("{field}.addresses[{index}]");
+            let Some(network) = Prefix::parse(text) else {
+                return invalid(path, &field, format!("is '{text}'"), VALID_NETWORK);
+            };
+            if !self.routes.add(network, Route::Connected(port)) {
+                let problem = format!("the network of {text} is at another port");
+                return invalid(path, &field, problem, "each network once");
+            }
+            self.interfaces[port].networks.push(network);
+        }
+        Ok(())
+    }
+
+    fn add_route(
+        &mut self,
+        route: &RouteConfig,
+        path: &str,
+        field: &str,
+    ) -> Result<(), ConfigError> {
+        let prefix_field = format!("{field}.prefix");
+        let Some(prefix) = Prefix::parse(&route.prefix) else {
+            let problem = format!("is '{}'", route.prefix);
+            return invalid(path, &prefix_field, problem, VALID_NETWORK);
+        };
+        let field = format!("{field}.next_hops");
+        if route.next_hops.is_empty() {
+            return invalid(path, &field, "is empty".to_string(), VALID_ADDRESS);
+        }
+        let mut via = Vec::new();
+        for (index, text) in route.next_hops.iter().enumerate() {
+            let key = self.neighbour(path, &format!("{field}[{index}]"), text)?;
+            if key.1.is_ipv4() != prefix.address.is_ipv4() {
+                let problem = format!("{text} is of another family than {}", route.prefix);
+                return invalid(
+                    path,
+                    &field,
+                    problem,
+                    "next hops of the family of the prefix",
+                );
+            }
+            via.push(key);
+        }
+        if !self.routes.add(prefix, Route::Via(via)) {
+            let problem = format!("there is a route to {}", route.prefix);
+            return invalid(path, &prefix_field, problem, "each prefix once");
+        }
+        Ok(())
+    }
+
+    /// The port at which an address is a neighbour, and the address.
+    fn neighbour(&self, path: &str, field: &str, text: &str) -> Result<Key, ConfigError> {
+        let address: Option<IpAddr> = text.parse().ok();
+        let at = |address: &IpAddr| self.interfaces.iter().position(|it| it.reaches(*address));
+        match address.map(|it| (at(&it), it)) {
+            Some((Some(port), address)) if !self.interfaces[port].owns(address) => {
+                Ok((port, address))
+            }
+            Some((Some(_), _)) => {
+                let problem = format!("{text} is an address of the router itself");
+                invalid(path, field, problem, VALID_ADDRESS)
+            }
+            Some((None, _)) => {
+                let problem = format!("{text} is in no network of an interface");
+                invalid(path, field, problem, VALID_ADDRESS)
+            }
+            None => invalid(
+                path,
+                field,
+                format!("'{text}' is no address"),
+                VALID_ADDRESS,
+            ),
+        }
+    }
+
+    /// Why a frame ends at the input, if it does.
+    fn refuse(&mut self, port: usize, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
+        if arrival.bad_fcs {
+            return Some(DropCause::BadFcs);
+        }
+        if arrival.frame.len() < 14 {
+            return Some(DropCause::Undersize);
+        }
+        let destination = packets::destination_mac(&arrival.frame);
+        let multicast = destination[0] & 1 == 1;
+        if !multicast && destination != self.interfaces[port].mac {
+            return Some(DropCause::NotRouted);
+        }
+        let lookup = self.lookup.as_mut();
+        lookup
+            .is_some_and(|lookup| !lookup.admit(now_ps))
+            .then_some(DropCause::LookupOverload)
+    }
+
+    fn resolve(&mut self, port: usize, message: Resolution, ports: &mut DevicePorts) {
+        let interface = &self.interfaces[port];
+        let is_own = |address: &IpAddr| interface.owns(*address);
+        let asked = message.asked.filter(is_own);
+        let own_mac = interface.mac;
+        let told = message
+            .told
+            .filter(|(address, _)| interface.reaches(*address) && !interface.owns(*address));
+        if let Some((address, mac)) = told {
+            let now_ps = ports.now_ps();
+            let key = (port, address);
+            self.counters.learned += u64::from(self.neighbours.mac(key, now_ps) != Some(mac));
+            let waiting = self.neighbours.learn(key, mac, asked.is_some(), now_ps);
+            for packet in waiting {
+                ports.releases_frame();
+                self.send(port, mac, packet, ports);
+            }
+        }
+        if let Some(own) = asked {
+            self.counters.answered += 1;
+            let mut frame = ports.take();
+            packets::write_answer(&mut frame, (own, own_mac), told);
+            let now_ps = ports.now_ps();
+            ports.enqueue(port, frame, now_ps);
+        }
+    }
+
+    fn route(&mut self, input: usize, frame: Frame, header: Header, ports: &mut DevicePorts) {
+        if self.interfaces.iter().any(|it| it.owns(header.destination)) {
+            self.counters.to_itself += 1;
+            return ports.give(frame);
+        }
+        if header.destination.is_multicast() || packets::destination_mac(&frame)[0] & 1 == 1 {
+            return ports.drop(input, DropCause::NotRouted, frame);
+        }
+        if header.hops <= 1 {
+            return ports.drop(input, DropCause::TtlExpired, frame);
+        }
+        let next = match self.routes.find(header.destination) {
+            None => None,
+            Some(&Route::Connected(port)) => Some((port, header.destination)),
+            Some(Route::Via(next_hops)) => {
+                let usable = |&&(port, _): &&Key| ports.link_up(port);
+                let count = next_hops.iter().filter(usable).count();
+                let choice = header.flow as usize % count.max(1);
+                next_hops.iter().filter(usable).nth(choice).copied()
+            }
+        };
+        let Some(next) = next else {
+            return ports.drop(input, DropCause::NoRoute, frame);
+        };
+        let now_ps = ports.now_ps();
+        let known = self.static_neighbours.get(&next).copied();
+        if let Some(mac) = known.or_else(|| self.neighbours.mac(next, now_ps)) {
+            return self.send(next.0, mac, frame, ports);
+        }
+        match self.neighbours.hold(next, frame, now_ps) {
+            Held::Ask => {
+                ports.keeps_frame();
+                self.ask(next, ports);
+            }
+            Held::Waits => ports.keeps_frame(),
+            Held::Full(frame) => ports.drop(next.0, DropCause::NoNeighbour, frame),
+        }
+    }
+
+    fn send(&mut self, output: usize, to: Mac, mut frame: Frame, ports: &mut DevicePorts) {
+        self.counters.routed += 1;
+        packets::forward(&mut frame, self.interfaces[output].mac, to);
+        let now_ps = ports.now_ps();
+        ports.enqueue(output, frame, now_ps);
+    }
+
+    /// Asks a neighbour for its MAC, and again later.
+    fn ask(&mut self, (port, address): Key, ports: &mut DevicePorts) {
+        let interface = &self.interfaces[port];
+        let Some(own) = interface.address_towards(address) else {
+            return;
+        };
+        self.counters.asked += 1;
+        let mut frame = ports.take();
+        packets::write_question(&mut frame, (own, interface.mac), address);
+        let now_ps = ports.now_ps();
+        ports.enqueue(port, frame, now_ps);
+        ports.set_timer(port, now_ps + self.neighbours.retry_ps());
+    }
+
+    fn give_up(gone: Vec<(Key, Vec<Frame>)>, cause: DropCause, ports: &mut DevicePorts) {
+        for ((port, _), packets) in gone {
+            for packet in packets {
+                ports.releases_frame();
+                ports.drop(port, cause, packet);
+            }
+        }
+    }
+}
+
+impl Device for Router {
+    fn arrival_rule(&self, _port: usize) -> ArrivalRule {
+        ArrivalRule {
+            lookahead_bytes: None,
+            latency_ps: self.latency_ps,
+        }
+    }
+
+    fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
+        if let Some(cause) = self.refuse(port, &arrival, ports.now_ps()) {
+            return ports.drop(port, cause, arrival.frame);
+        }
+        match packets::read(&arrival.frame) {
+            Err(cause) => ports.drop(port, cause, arrival.frame),
+            Ok(Packet::Resolution(message)) => {
+                ports.give(arrival.frame);
+                self.resolve(port, message, ports);
+            }
+            Ok(Packet::Ip(header)) => self.route(port, arrival.frame, header, ports),
+        }
+    }
+
+    fn timer(&mut self, _port: usize, ports: &mut DevicePorts) {
+        let (ask, gone) = self.neighbours.due(ports.now_ps());
+        for key in ask {
+            self.ask(key, ports);
+        }
+        Router::give_up(gone, DropCause::NoNeighbour, ports);
+    }
+
+    fn link_changed(&mut self, port: usize, up: bool, ports: &mut DevicePorts) {
+        if !up {
+            let gone = self.neighbours.forget(|it| it == port);
+            Router::give_up(gone, DropCause::LinkDown, ports);
+        }
+    }
+
+    fn reset(&mut self, ports: &mut DevicePorts) {
+        let gone = self.neighbours.forget(|_| true);
+        Router::give_up(gone, DropCause::Reset, ports);
+        if let Some(lookup) = &mut self.lookup {
+            lookup.reset();
+        }
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        BTreeMap::from([
+            ("routed", self.counters.routed),
+            ("to_itself", self.counters.to_itself),
+            ("asked", self.counters.asked),
+            ("answered", self.counters.answered),
+            ("learned", self.counters.learned),
+        ])
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+fn mac(path: &str, field: &str, text: &str) -> Result<Mac, ConfigError> {
+    let bytes: Option<Vec<u8>> = text
+        .split(':')
+        .map(|byte| {
+            u8::from_str_radix(byte, 16)
+                .ok()
+                .filter(|_| byte.len() == 2)
+        })
+        .collect();
+    match bytes.and_then(|bytes| Mac::try_from(bytes).ok()) {
+        Some(mac) if mac[0] & 1 == 0 => Ok(mac),
+        _ => invalid(path, field, format!("is '{text}'"), VALID_MAC),
+    }
+}

@@ -1,0 +1,214 @@
+//! The neighbours of a router: who has which MAC, what waits for an answer, when to ask again.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use p4mesh_pipeline::Frame;
+use serde::Deserialize;
+
+use super::packets::Mac;
+use crate::config::ConfigError;
+use crate::device::check_range;
+
+const HOUR_PS: u64 = 3_600_000_000_000_000;
+
+/// `neighbours` of a router.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NeighboursConfig {
+    /// Learn from gratuitous ARP and unsolicited advertisements, too.
+    pub accept_unsolicited: bool,
+    /// A question is repeated after this time, so many times in all.
+    pub retry_ps: u64,
+    pub attempts: u32,
+    /// Packets that wait for one neighbour at most.
+    pub waiting_packets: usize,
+    /// What was learned is forgotten after this time.
+    pub lifetime_ps: u64,
+}
+
+impl Default for NeighboursConfig {
+    fn default() -> NeighboursConfig {
+        NeighboursConfig {
+            accept_unsolicited: true,
+            retry_ps: 1_000_000_000_000,
+            attempts: 3,
+            waiting_packets: 3,
+            lifetime_ps: HOUR_PS / 3,
+        }
+    }
+}
+
+impl NeighboursConfig {
+    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
+        for (field, value, low, high) in [
+            ("retry_ps", self.retry_ps, 1, HOUR_PS),
+            ("attempts", u64::from(self.attempts), 1, 1_000),
+            ("waiting_packets", self.waiting_packets as u64, 0, 1_048_576),
+            ("lifetime_ps", self.lifetime_ps, 1, 1_000 * HOUR_PS),
+        ] {
+            check_range(path, &format!("neighbours.{field}"), value, low, high)?;
+        }
+        Ok(())
+    }
+}
+
+/// A neighbour: port and address.
+pub type Key = (usize, IpAddr);
+
+#[derive(Debug)]
+struct Waiting {
+    packets: Vec<Frame>,
+    asked: u32,
+    ask_again_ps: u64,
+}
+
+/// What became of a packet whose neighbour is not known.
+pub enum Held {
+    /// It waits, and the neighbour must be asked now.
+    Ask,
+    /// It waits for an answer to an earlier question.
+    Waits,
+    /// Too many wait.
+    Full(Frame),
+}
+
+/// The table.
+pub struct Neighbours {
+    config: NeighboursConfig,
+    known: BTreeMap<Key, (Mac, u64)>,
+    waiting: BTreeMap<Key, Waiting>,
+}
+
+impl Neighbours {
+    pub fn new(config: NeighboursConfig) -> Neighbours {
+        Neighbours {
+            config,
+            known: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    pub fn mac(&self, key: Key, now_ps: u64) -> Option<Mac> {
+        let &(mac, until_ps) = self.known.get(&key)?;
+        (now_ps < until_ps).then_some(mac)
+    }
+
+    /// Learns a MAC and returns the packets that waited for it. What nobody asked for changes an
+    /// entry, but makes a new one only where the configuration says so.
+    pub fn learn(&mut self, key: Key, mac: Mac, solicited: bool, now_ps: u64) -> Vec<Frame> {
+        let wanted = solicited || self.waiting.contains_key(&key) || self.known.contains_key(&key);
+        if !wanted && !self.config.accept_unsolicited {
+            return Vec::new();
+        }
+        self.known
+            .insert(key, (mac, now_ps + self.config.lifetime_ps));
+        self.waiting
+            .remove(&key)
+            .map_or(Vec::new(), |it| it.packets)
+    }
+
+    /// Keeps a packet until its neighbour is known.
+    pub fn hold(&mut self, key: Key, packet: Frame, now_ps: u64) -> Held {
+        if let Some(waiting) = self.waiting.get_mut(&key) {
+            if waiting.packets.len() >= self.config.waiting_packets {
+                return Held::Full(packet);
+            }
+            waiting.packets.push(packet);
+            return Held::Waits;
+        }
+        if self.config.waiting_packets == 0 {
+            return Held::Full(packet);
+        }
+        let waiting = Waiting {
+            packets: vec![packet],
+            asked: 1,
+            ask_again_ps: now_ps + self.config.retry_ps,
+        };
+        self.waiting.insert(key, waiting);
+        Held::Ask
+    }
+
+    /// Neighbours to ask again now, and packets to give up, with their neighbours.
+    pub fn due(&mut self, now_ps: u64) -> (Vec<Key>, Vec<(Key, Vec<Frame>)>) {
+        let (mut ask, mut gone) = (Vec::new(), Vec::new());
+        for (&key, waiting) in &mut self.waiting {
+            if waiting.ask_again_ps > now_ps {
+                continue;
+            }
+            if waiting.asked < self.config.attempts {
+                waiting.asked += 1;
+                waiting.ask_again_ps = now_ps + self.config.retry_ps;
+                ask.push(key);
+            } else {
+                gone.push((key, std::mem::take(&mut waiting.packets)));
+            }
+        }
+        for (key, _) in &gone {
+            self.waiting.remove(key);
+        }
+        (ask, gone)
+    }
+
+    /// From a question to the next.
+    pub fn retry_ps(&self) -> u64 {
+        self.config.retry_ps
+    }
+
+    /// Forgets the neighbours of the ports that `concerned` names; returns what waited for them.
+    pub fn forget(&mut self, concerned: impl Fn(usize) -> bool) -> Vec<(Key, Vec<Frame>)> {
+        self.known.retain(|&(port, _), _| !concerned(port));
+        let mut gone = Vec::new();
+        self.waiting.retain(|&key, waiting| {
+            if concerned(key.0) {
+                gone.push((key, std::mem::take(&mut waiting.packets)));
+            }
+            !concerned(key.0)
+        });
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0, 0, 0, 9];
+
+    fn key() -> Key {
+        (0, "10.0.0.2".parse().unwrap())
+    }
+
+    #[test]
+    fn packets_wait_for_the_answer_and_no_longer_than_the_questions() {
+        let mut neighbours = Neighbours::new(NeighboursConfig {
+            retry_ps: 100,
+            attempts: 2,
+            waiting_packets: 2,
+            ..Default::default()
+        });
+        assert!(matches!(neighbours.hold(key(), vec![1], 0), Held::Ask));
+        assert!(matches!(neighbours.hold(key(), vec![2], 0), Held::Waits));
+        assert!(matches!(neighbours.hold(key(), vec![3], 0), Held::Full(_)));
+        assert_eq!(neighbours.due(100), (vec![key()], vec![]));
+        let gone = vec![(key(), vec![vec![1], vec![2]])];
+        assert_eq!(neighbours.due(200), (vec![], gone));
+        assert!(matches!(neighbours.hold(key(), vec![4], 300), Held::Ask));
+        assert_eq!(neighbours.learn(key(), MAC, true, 310), vec![vec![4]]);
+        assert_eq!(neighbours.mac(key(), 320), Some(MAC));
+    }
+
+    #[test]
+    fn what_was_learned_ends_and_gratuitous_answers_may_be_refused() {
+        let mut neighbours = Neighbours::new(NeighboursConfig {
+            accept_unsolicited: false,
+            lifetime_ps: 50,
+            ..Default::default()
+        });
+        neighbours.learn(key(), MAC, false, 0);
+        assert_eq!(neighbours.mac(key(), 1), None);
+        neighbours.learn(key(), MAC, true, 0);
+        assert_eq!(neighbours.mac(key(), 49), Some(MAC));
+        assert_eq!(neighbours.mac(key(), 50), None);
+    }
+}
