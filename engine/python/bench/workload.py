@@ -81,18 +81,7 @@ def tester_workload() -> TesterWorkload:
     ports = tuple(range(1, PORTS + 1))
     rate = max_rate_fps(FRAME_BYTES, RATE_BPS)
     stream = Stream("mesh", FRAME_BYTES, Fraction(rate), _FOR_EVER // 64, PatternKind.FULL_MESH, ports, ports)
-    limits = Limits(
-        streams=contract["STREAMS"],
-        transmitters=contract["TRANSMITTERS"],
-        flows=contract["FLOWS"],
-        destinations=contract["DESTINATIONS"],
-        receivers=contract["RECEIVERS"],
-        modifier_values=contract["MODIFIER_VALUES"],
-        histogram_rules=contract["HISTOGRAM_RULES"],
-        tick_ps=TICK_PS,
-        loop=LoopModel(400_000_000_000, 500_000),
-        target="bench",
-    )
+    limits = Limits.of(contract, TICK_PS, LoopModel(400_000_000_000, 500_000), "bench")
     return TesterWorkload(contract, make_plan((stream,), limits, dict.fromkeys(ports, RATE_BPS)))
 
 

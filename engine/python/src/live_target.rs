@@ -1,5 +1,6 @@
 //! A switch on real ports as a P4Runtime target, and the loop that drives it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ pub struct LiveTarget {
     pub sent: u64,
     started: Instant,
     last_clock: Instant,
+    /// As they were last reported; a server takes ports to be up.
+    links: BTreeMap<u16, bool>,
 }
 
 impl LiveTarget {
@@ -43,6 +46,7 @@ impl LiveTarget {
             sent: 0,
             started: now,
             last_clock: now,
+            links: BTreeMap::new(),
         }
     }
 
@@ -113,6 +117,11 @@ impl LiveTarget {
         }
         if self.last_clock.elapsed() >= CLOCK_PERIOD {
             self.last_clock = Instant::now();
+            for (port, up) in self.ports.links() {
+                if self.notifier.is_some() && self.links.insert(port, up).unwrap_or(true) != up {
+                    events.push(Event::PortStatus { port, up });
+                }
+            }
             events.push(Event::Clock { now_ps });
         }
         if let Some(notifier) = self.notifier.as_ref().filter(|_| !events.is_empty()) {

@@ -1,9 +1,9 @@
 //! The P4Runtime server that a simulated network or a live switch may have.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::sync::{Arc, Mutex};
 
-use p4mesh_p4runtime::{Notifier, PacketIoCounters, Server, SharedTarget};
+use p4mesh_p4runtime::{Address, Notifier, PacketIoCounters, Server, SharedTarget};
 use pyo3::prelude::*;
 
 use crate::error::refused;
@@ -14,7 +14,7 @@ use crate::lock;
 pub struct ServerSlot(Mutex<Option<Server>>);
 
 impl ServerSlot {
-    /// Starts a server on HOST:PORT. Returns its port, and where the target has to report.
+    /// Starts a server on HOST:PORT or unix:PATH. Returns its port (0: none), and where the target has to report.
     pub fn start(
         &self,
         address: &str,
@@ -49,14 +49,23 @@ impl ServerSlot {
     }
 }
 
-/// The first address that HOST:PORT stands for.
-fn resolve(address: &str) -> PyResult<SocketAddr> {
-    let invalid =
-        |problem: String| refused(format!("address '{address}': {problem}; valid: HOST:PORT"));
+/// What unix:PATH stands for, or the first address of HOST:PORT.
+fn resolve(address: &str) -> PyResult<Address> {
+    if let Some(path) = address.strip_prefix("unix:") {
+        // unix:///PATH is an absolute path in the form of a URL.
+        return Ok(Address::Unix(
+            path.strip_prefix("//").unwrap_or(path).into(),
+        ));
+    }
+    let invalid = |problem: String| {
+        let valid = "valid: HOST:PORT or unix:PATH";
+        refused(format!("address '{address}': {problem}; {valid}"))
+    };
     let mut found = address
         .to_socket_addrs()
         .map_err(|error| invalid(error.to_string()))?;
     found
         .next()
+        .map(Address::Tcp)
         .ok_or_else(|| invalid("the host has no address".to_string()))
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use p4mesh_p4runtime::Event;
 use p4mesh_pipeline::Program;
-use p4mesh_sim::{Network, Settling};
+use p4mesh_sim::{BadFcsRule, Network, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -51,7 +52,15 @@ impl SimNetwork {
     fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
         guarded(py, || {
             let (port, notifier) = self.server.start(address, device_id, self.target.clone())?;
-            lock(&self.target).notifier = Some(notifier);
+            let mut target = lock(&self.target);
+            // A server takes ports to be up; what changed before it ran, it has not been told.
+            while target.network.take_port_status().is_some() {}
+            let links = target.network.tester_links().into_iter();
+            notifier.notify(links.filter(|link| !link.up).map(|link| Event::PortStatus {
+                port: link.port,
+                up: false,
+            }));
+            target.notifier = Some(notifier);
             Ok(port)
         })
     }
@@ -147,7 +156,17 @@ impl SimNetwork {
     /// Sets the link of a port of a node up or down.
     fn set_link(&self, py: Python<'_>, node: &str, port: u16, up: bool) -> PyResult<()> {
         self.with(py, |target| {
-            target.network.set_link(node, port, up).map_err(refused)
+            target.network.set_link(node, port, up).map_err(refused)?;
+            target.report();
+            Ok(())
+        })
+    }
+
+    /// (number, whether its link is up, how often it went down) of the tester's ports.
+    fn links(&self, py: Python<'_>) -> PyResult<Vec<(u16, bool, u64)>> {
+        self.with(py, |target| {
+            let links = target.network.tester_links().into_iter();
+            Ok(links.map(|it| (it.port, it.up, it.losses)).collect())
         })
     }
 
@@ -161,10 +180,45 @@ impl SimNetwork {
         })
     }
 
-    /// Puts a device into its state after power-on.
-    fn reset_device(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+    /// Lets those frames leave a tester port with an FCS that does not fit whose six bytes at
+    /// `offset_bytes`, read as a number, lie in low..=high, for any of [(offset_bytes, low, high)].
+    fn set_bad_fcs(
+        &self,
+        py: Python<'_>,
+        port: u16,
+        rules: Vec<(usize, u64, u64)>,
+    ) -> PyResult<()> {
+        let rule = |(offset_bytes, low, high)| BadFcsRule {
+            offset_bytes,
+            low,
+            high,
+        };
+        let rules = rules.into_iter().map(rule).collect();
         self.with(py, |target| {
-            target.network.reset_device(name).map_err(refused)
+            target.network.set_bad_fcs(port, rules).map_err(refused)
+        })
+    }
+
+    /// Frames with an FCS that does not fit, since the beginning: [(tester port, sent, received)].
+    fn bad_fcs_counts(&self, py: Python<'_>) -> PyResult<Vec<(u16, u64, u64)>> {
+        self.with(py, |target| Ok(target.network.bad_fcs_counts()))
+    }
+
+    /// Resets a device, which is without power for `off_ps` first.
+    #[pyo3(signature = (name, off_ps = 0))]
+    fn reset_device(&self, py: Python<'_>, name: &str, off_ps: u64) -> PyResult<()> {
+        self.with(py, |target| {
+            target.network.reset_device(name, off_ps).map_err(refused)?;
+            target.report();
+            Ok(())
+        })
+    }
+
+    /// Starts all random numbers anew, those of `number`.
+    fn reseed(&self, py: Python<'_>, number: u64) -> PyResult<()> {
+        self.with(py, |target| {
+            target.network.reseed(number);
+            Ok(())
         })
     }
 

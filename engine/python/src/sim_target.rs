@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Program, Switch};
-use p4mesh_sim::Network;
+use p4mesh_sim::{Network, PortStatus};
 
-/// A network, and where its tester reports packet-ins and digests.
+/// A network, and where its tester reports links, packet-ins and digests.
 pub struct SimTarget {
     pub network: Network,
     /// `None` until a server runs: packet-ins wait in the network then.
@@ -14,7 +14,8 @@ pub struct SimTarget {
 }
 
 impl SimTarget {
-    /// Tells the server what the program sent to the controller, and what time it is.
+    /// Tells the server what became of links, what the program sent to the controller, and what time
+    /// it is.
     pub fn report(&mut self) {
         let Some(notifier) = &self.notifier else {
             return;
@@ -22,6 +23,9 @@ impl SimTarget {
         let network = &mut self.network;
         let now_ps = network.now_ps();
         let mut events = Vec::new();
+        while let Some(PortStatus { port, up }) = network.take_port_status() {
+            events.push(Event::PortStatus { port, up });
+        }
         while let Some(frame) = network.take_packet_in() {
             events.push(Event::PacketIn { frame });
         }

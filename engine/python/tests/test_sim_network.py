@@ -57,6 +57,21 @@ def test_errors_say_what_is_valid() -> None:
         SimNetwork(document(devices=[{"name": "x", "device": "hub", "ports": []}], links=[]))
 
 
+def test_links_and_resets_change_what_a_frame_meets() -> None:
+    ends = [("tester", 1, "dut", 1), ("tester", 2, "dut", 2)]
+    links = [{"a": {"node": a, "port": p}, "b": {"node": b, "port": q}} for a, p, b, q in ends]
+    network = SimNetwork(document(links=links))
+    assert network.links() == [(1, True, 0), (2, True, 0)]
+    network.set_link("dut", 2, False)
+    network.set_link("dut", 2, False)
+    assert network.links() == [(1, True, 0), (2, False, 1)]
+    network.set_link("tester", 2, True)
+    assert network.links() == [(1, True, 0), (2, True, 1)]
+    network.reset_device("dut", off_ps=1_000)
+    network.reseed(7)
+    assert network.advance(2_000) == (2_000, 0)
+
+
 def test_packet_outs_are_not_awaited_without_a_server() -> None:
     with pytest.raises(EngineError, match=r"no P4Runtime server runs"):
         SimNetwork(document()).advance(1, packet_outs=1)
@@ -74,5 +89,5 @@ def test_one_server_at_a_time() -> None:
     network.stop()
     assert network.serve(f"127.0.0.1:{port}") == port
     network.stop()
-    with pytest.raises(EngineError, match=r"^address 'nonsense': .*; valid: HOST:PORT$"):
+    with pytest.raises(EngineError, match=r"^address 'nonsense': .*; valid: HOST:PORT or unix:PATH$"):
         network.serve("nonsense")
