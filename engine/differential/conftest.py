@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from harness.bmv2 import PROGRAM, find_simple_switch
+from harness.bmv2 import PROGRAM, checks_ranges, find_simple_switch
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +41,12 @@ def simple_switch(request: pytest.FixtureRequest) -> str:
     if executable is None:
         pytest.exit(f"{PROGRAM} is not installed; without --live and --record the stored expectations are used", 3)
     return executable
+
+
+@pytest.fixture(scope="session")
+def ranges_checked(simple_switch: str) -> bool:
+    """Whether simple_switch_grpc is a build that can be compared where indices are out of range."""
+    return checks_ranges(simple_switch)
 
 
 @pytest.fixture(scope="session")

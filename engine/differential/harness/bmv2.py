@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
 
 from harness.packet_stream import PacketStreams
-from harness.programs import CompiledProgram
+from harness.programs import CompiledProgram, compiled
 from harness.scenario import Outputs
 from harness.switch import CPU_PORT, WAIT_S, HarnessError, Switch, known_ports
 from p4mesh.p4runtime import Client, PacketIn
-from p4mesh.p4runtime.writing import Requests
 
 PROGRAM = "simple_switch_grpc"
 _PRIORITIES = 8
+FAR_INDEX = (1 << 32) - 1
+"""Further beyond any array than what a process has mapped: without a check the access ends it."""
 
 
 def find_simple_switch(path: str | None) -> str | None:
@@ -29,14 +31,18 @@ def version_of(executable: str) -> str:
     return done.stdout.strip() or done.stderr.strip()
 
 
-class _Controller(Client):
-    """A client that can wait until the server has handled, and sent, everything on its stream."""
+def checks_ranges(executable: str) -> bool:
+    """Return whether this build checks the indices of counters, meters and registers.
 
-    def round_trip(self) -> None:
-        """Arbitrate again: the answer comes after all that went before. The same id gets no answer."""
-        self.election_id += 1
-        self._requests = Requests(self.device_id, self.election_id, self.role)
-        self._stream._arbitrate(self.device_id, self.election_id, self.role, WAIT_S)
+    One frame that asks for an index far beyond the arrays of ``index_range`` ends a build that does not.
+    """
+    switch = Bmv2Switch(executable)
+    switch.start(compiled("index_range"))
+    with switch:
+        try:
+            return bool(switch.frame(1, struct.pack(">II", FAR_INDEX, 0)))
+        except HarnessError:
+            return False
 
 
 class Bmv2Switch(Switch):
@@ -58,7 +64,7 @@ class Bmv2Switch(Switch):
                  "--cpu-port", str(CPU_PORT), "--priority-queues", str(_PRIORITIES)],
                 stdout=log, stderr=subprocess.STDOUT, cwd=base,
             )  # fmt: skip
-        self.client = self._controller = _Controller(p4runtime, 1, timeout_s=WAIT_S)
+        self.client = Client(p4runtime, 1, timeout_s=WAIT_S)
         self.client.__enter__()
         self.client.set_pipeline(program.p4info_path, program.json_path)
         self._packets = PacketStreams(packets)
@@ -84,12 +90,12 @@ class Bmv2Switch(Switch):
         """See the base class."""
         stream = self._packets.open()
         self.client.packet_out(data, **metadata)
-        self._controller.round_trip()
+        self.client.round_trip()
         return known_ports(stream.finish())
 
     def packet_ins(self) -> list[PacketIn]:
         """See the base class."""
-        self._controller.round_trip()
+        self.client.round_trip()
         return self.client.take_packet_ins(1 << 30, timeout_s=0)
 
     def _explained(self, error: HarnessError) -> HarnessError:

@@ -37,7 +37,8 @@ class GuidedFrames:
         self._rng = rng
         self._pools = pools
         types = {kind["name"]: kind["fields"] for kind in program["header_types"]}
-        self._fields = {header["name"]: types[header["header_type"]] for header in program["headers"]}
+        # Headers of unions may have types that the program does not list.
+        self._fields = {header["name"]: types.get(header["header_type"], []) for header in program["headers"]}
         stacks = program.get("header_stacks", [])
         self._fields |= {stack["name"]: types[stack["header_type"]] for stack in stacks}
         parser = program["parsers"][0]

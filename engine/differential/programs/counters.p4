@@ -1,7 +1,6 @@
 // Indirect counters of the three types and direct counters, in ingress and egress.
-// Probes: what counts as bytes after headers were added or removed, an index beyond the array,
-// counting twice in one pass, direct counters of exact, lpm and ternary tables, of const entries and
-// of the default action.
+// Probes: what counts as bytes after headers were added or removed, counting twice in one pass,
+// direct counters of exact, lpm and ternary tables and of the default action.
 #include "include/base.p4"
 
 header in_t { bit<8> kind; bit<16> index; bit<32> key; }

@@ -1,6 +1,6 @@
 // Meters whose buckets are never refilled (rate 0), so that colours depend on the frames only.
 // Probes: green, yellow and red as the buckets empty, packets and bytes, direct meters, meters that
-// nobody configured, an index beyond the array.
+// nobody configured.
 #include "include/base.p4"
 
 header in_t { bit<8> kind; bit<8> index; bit<16> key; }

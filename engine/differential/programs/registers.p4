@@ -1,7 +1,6 @@
 // Registers: read, write, read-modify-write, in ingress and egress.
-// Probes: initial zeros, an index beyond the array (the destination keeps its value, nothing is
-// written), cells of 1, 13, 64 and 129 bits, signed cells, a write seen by the next frame and by a
-// read later in the same pass.
+// Probes: initial zeros, cells of 1, 13, 64 and 129 bits, signed cells, a write seen by the next
+// frame and by a read later in the same pass.
 #include "include/base.p4"
 
 header in_t { bit<8> operation; bit<8> index; bit<64> value; }
@@ -17,7 +16,7 @@ control IngressPass(inout headers_t hdr, inout meta_t meta, inout standard_metad
     register<bit<64>>(16) cells;
     register<bit<13>>(16) odd_cells;
     register<bit<1>>(16) flags;
-    register<bit<129>>(4) wide_cells;
+    register<bit<129>>(16) wide_cells;
     register<int<16>>(16) numbers;
     apply {
         REQUIRE_IN(hdr.ops)

@@ -17,6 +17,8 @@ class Recipe:
     digest_counter: str | None = None
     counters: list[str] | None = None
     ordered: bool = True
+    beyond_arrays: bool = False
+    """Indices are out of range on purpose: an optimised simple_switch_grpc writes outside its arrays."""
 
 
 def frames_only(layout: str, count: int = 110, cut: int = 12) -> Recipe:

@@ -16,7 +16,7 @@ def _counters(generator: Generator) -> None:
     generator.fill("exacts", 6, keys={"hdr.ops.key": keys})
     generator.fill("routes", 10, keys={"hdr.ops.key": keys}, params={"port": _OUT})
     generator.fill("rules", 6, keys={"hdr.ops.key": keys})
-    layout = "8{0-4} 16{0,1,7,15,16,17,0xffff} 32@keys *0-30"
+    layout = "8{0-4} 16{0,1,7,14,15} 32@keys *0-30"
     generator.frames(60, layout, keys=keys)
     for name in ("packets", "octets", "both", "leaving"):
         data = {"packets": generator.rng.randrange(1000), "bytes": generator.rng.getrandbits(40)}
@@ -39,7 +39,14 @@ def _meters(generator: Generator) -> None:
     for entry in generator.entries[:3]:
         config = {"cir": 0, "cburst": generator.rng.randint(1, 6), "pir": 0, "pburst": generator.rng.randint(6, 12)}
         generator.write("MODIFY", "direct_meter", table="flows", match=entry["match"], config=config)
-    generator.frames(110, "8{0-1} 8{0-9,255} 16@keys *0-30", keys=keys)
+    generator.frames(110, "8{0-1} 8{0-7} 16@keys *0-30", keys=keys)
+
+
+def _index_range(generator: Generator) -> None:
+    for index in range(8):
+        config = {"cir": 0, "cburst": generator.rng.randint(1, 3), "pir": 0, "pburst": generator.rng.randint(3, 6)}
+        generator.write("MODIFY", "meter", name="metered", index=index, config=config)
+    generator.frames(110, f"32{{0-5,7-9,14-17,255,{1 << 16},{(1 << 31) - 1},{1 << 31},{(1 << 32) - 1}}} 32 *0-6")
 
 
 def _digests(generator: Generator) -> None:
@@ -99,5 +106,6 @@ RECIPES = {
     "hash": frames_only("32 16 8 5 11 *0-4"),
     "meters": Recipe(_meters),
     "random_range": frames_only("16 16{0,1,2,7,0xffff} *0-4"),
-    "registers": frames_only("8{0-3} 8{0-6,15,16,17,255} 64 *0-6"),
+    "index_range": Recipe(_index_range, beyond_arrays=True),
+    "registers": frames_only("8{0-3} 8{0-6,13,14} 64 *0-6"),
 }
