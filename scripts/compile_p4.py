@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import describe_dataplane
+import describe_devices
 
 from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
@@ -58,6 +59,7 @@ def main() -> int:
     manifest = {name: compile_program(name, source, compiler) for name, source in PROGRAMS.items()}
     (COMPILED / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     describe_dataplane.main()
+    describe_devices.main()
     print(f"compiled {', '.join(PROGRAMS)} with {compiler}")
     return 0
 

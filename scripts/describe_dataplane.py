@@ -14,6 +14,20 @@ from p4mesh.target.contract import Contract, load_contract
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "DATAPLANE.md"
 BEGIN = "<!-- generated from the compiled program: make p4 -->"
 END = "<!-- end of the generated part -->"
+_UNITS = (
+    ("departure_clock", "ticks; departures left"),
+    ("window", "run, sequence number"),
+    ("progression", "steps; value added"),
+    ("slot_counter", "slots"),
+    ("position|cell", "number"),
+    ("bytes", "bytes"),
+    ("duplicates|reordered|frames|departures|ipdv_count|latency_overflows|(next_|flow_)?sequence", "frames"),
+    (r"\w+_sum(_high|\.high_cells)", "2^32 ticks"),
+    (r"\w+_sum(_low|\.low_cells)", "ticks"),
+    (r"jitter_smoothed(_x16)?", "1/16 tick"),
+    (r"(latency|jitter|ipdv|spacing)(_\w+)?|(first|last)_(arrival|departure|start|gap(_time)?)", "ticks"),
+)
+"""Units of registers and of record fields, by the last part of their names."""
 
 
 def generated(contract: Contract) -> str:
@@ -39,7 +53,12 @@ def generated(contract: Contract) -> str:
     )
     counters = ((f"`{c.preamble.alias}`", c.size, _brief(c.preamble)) for c in info.counters)
     registers = (
-        (f"`{r.preamble.name.removesuffix('.cells')}`", r.type_spec.bitstring.bit.bitwidth, r.size)
+        (
+            f"`{(name := r.preamble.name.removesuffix('.cells'))}`",
+            r.type_spec.bitstring.bit.bitwidth,
+            r.size,
+            unit_of(name),
+        )
         for r in info.registers
     )
     headers = (
@@ -47,16 +66,25 @@ def generated(contract: Contract) -> str:
         for h in info.controller_packet_metadata
     )
     reasons = ((number, name) for number, name in sorted(contract.reasons.items()))
-    record = ((f"`{name}`", 8 * width) for name, width in contract.record_fields)
+    record = ((f"`{name}`", 8 * width, unit_of(name)) for name, width in contract.record_fields)
     parts = [
         "### Tables", _table(("table", "key, bits, match", "actions, parameters, bits", "size", "purpose"), tables),
         "### Counters", _table(("counter", "cells", "purpose"), counters),
-        "### Registers", _table(("register", "bits", "cells"), registers),
+        "### Registers", _table(("register", "bits", "cells", "unit"), registers),
         "### Controller headers", _table(("header", "fields, bits"), headers),
         "### Reasons", _table(("number", "reason"), reasons),
-        "### Record", _table(("field", "bits"), record),
+        "### Record", _table(("field", "bits", "unit"), record),
     ]  # fmt: skip
     return "\n\n".join(parts)
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a register or of a record field; raise ValueError for one that has none here."""
+    last = re.sub(r"^.*?([^.]+(?:\.(?:low|high)_cells)?)$", r"\1", name)
+    for pattern, unit in _UNITS:
+        if re.fullmatch(pattern, last):
+            return unit
+    raise ValueError(f"{name}: no unit is known; add it to scripts/describe_dataplane.py")
 
 
 def document_with(text: str, tables: str) -> str:

@@ -135,12 +135,14 @@ header packet_in_t {
     bit<8>  kind;
     bit<8>  flags;
     bit<16> port;
+    // When the frame arrived, or when the pass that reads the record began; 0 where records have no time.
     bit<48> time;
 }
 
 // Everything that is measured at one cell number: the flow, the transmitter and the port of that
 // number, read in one pass. Minima are kept as the maximum of the complement, so that a cleared
-// cell is the neutral element: minimum = ~inverted.
+// cell is the neutral element: minimum = ~inverted. A sum is sum_high * 2^32 + sum_low; IPDV is
+// kept with its top bit flipped, and ipdv_sum_high is signed.
 header record_t {
     bit<32> cell;
     bit<64> frames;
@@ -151,16 +153,24 @@ header record_t {
     bit<64> last_gap_time;
     bit<32> latency_min_inverted;
     bit<32> latency_max;
-    bit<64> latency_sum;
+    bit<64> latency_sum_high;
+    bit<32> latency_sum_low;
     bit<32> latency_last;
     bit<32> latency_overflows;
     bit<32> jitter_min_inverted;
     bit<32> jitter_max;
-    bit<64> jitter_sum;
+    bit<64> jitter_sum_high;
+    bit<32> jitter_sum_low;
+    bit<32> jitter_smoothed_x16;
+    bit<64> ipdv_count;
+    bit<32> ipdv_min_inverted;
+    bit<32> ipdv_max;
+    bit<64> ipdv_sum_high;
+    bit<32> ipdv_sum_low;
     bit<64> first_arrival;
     bit<64> last_arrival;
-    bit<32> flow_sequence;
-    bit<32> departures;
+    bit<64> flow_sequence;
+    bit<64> departures;
     bit<64> first_departure;
     bit<64> last_departure;
     bit<32> spacing_min_inverted;

@@ -27,10 +27,12 @@
 #define WINDOW_CELLS (FLOWS << WINDOW_BITS)
 
 // Latency histograms, and the bins of each: 64 bins per power of two give a relative bin width of
-// at most 1/64, so that the middle of a bin is within 0.79 % of every latency in it.
-#define HISTOGRAMS 64
+// at most 1/64, so that the middle of a bin is within 0.79 % of every latency in it. 256 histograms
+// are one for each receive port of a 256-port stream; such a full mesh needs 8 rules on each port.
+// A histogram of IPDV has these bins twice, for increases and for decreases.
+#define HISTOGRAMS 256
 #define HISTOGRAM_BINS 2048
-#define HISTOGRAM_RULES 1024
+#define HISTOGRAM_RULES 4096
 
 // Field modifiers: one state cell for each transmitter, and the values of all modifier lists.
 #define MODIFIER_VALUES 16384
@@ -41,5 +43,9 @@
 // Frame counters are kept for each (port, reason); 32 reasons.
 #define REASON_BITS 5
 #define REASON_CELLS (PORTS << REASON_BITS)
+
+// Bits of a cell number that are 0 for a cell of a flow, and of a port.
+#define CELL_BEYOND_FLOWS (0xFFFFFFFF ^ (FLOWS - 1))
+#define CELL_BEYOND_PORTS (0xFFFFFFFF ^ (PORTS - 1))
 
 #endif

@@ -1,30 +1,9 @@
-// Metadata and enumerations that all controls share.
+// Headers and metadata that all controls share.
 #ifndef P4MESH_TYPES
 #define P4MESH_TYPES
 
 #include "headers.p4"
-
-// Why a frame ended, or how a received frame was classified. One numbering for the counters
-// receive_reason and transmit_reason, the controller and the report.
-const bit<REASON_BITS> REASON_NONE               = 0;
-// Received test frames.
-const bit<REASON_BITS> REASON_EXPECTED           = 1;
-const bit<REASON_BITS> REASON_FLOODED            = 2;
-const bit<REASON_BITS> REASON_STALE              = 3;
-const bit<REASON_BITS> REASON_DAMAGED            = 4;
-const bit<REASON_BITS> REASON_FOREIGN            = 5;
-const bit<REASON_BITS> REASON_PAUSE              = 6;
-const bit<REASON_BITS> REASON_UNKNOWN_FLOW       = 7;
-const bit<REASON_BITS> REASON_PUNTED             = 8;
-// Frames of the loop and of the controller.
-const bit<REASON_BITS> REASON_UNKNOWN_STREAM     = 9;
-const bit<REASON_BITS> REASON_BAD_REQUEST        = 10;
-const bit<REASON_BITS> REASON_REQUEST_DONE       = 11;
-// Copies in egress.
-const bit<REASON_BITS> REASON_TRANSMITTED        = 12;
-const bit<REASON_BITS> REASON_UNKNOWN_TRANSMITTER = 13;
-const bit<REASON_BITS> REASON_OUTSIDE_START_STOP = 14;
-const bit<REASON_BITS> REASON_NO_DESTINATION     = 15;
+#include "reasons.p4"
 
 // What a register cell does in this pass.
 const bit<2> OP_NONE   = 0;
@@ -57,24 +36,39 @@ struct flow_cells_t {
     bit<64> bytes;
     bit<32> latency_min_inverted;
     bit<32> latency_max;
-    bit<64> latency_sum;
+    bit<64> latency_sum_high;
+    bit<32> latency_sum_low;
     bit<32> latency_last;
     bit<32> latency_overflows;
     bit<32> jitter_min_inverted;
     bit<32> jitter_max;
-    bit<64> jitter_sum;
+    bit<64> jitter_sum_high;
+    bit<32> jitter_sum_low;
+    bit<32> jitter_smoothed_x16;
+    bit<32> latency_in_order;
+    bit<64> ipdv_count;
+    bit<32> ipdv_min_inverted;
+    bit<32> ipdv_max;
+    bit<64> ipdv_sum_high;
+    bit<32> ipdv_sum_low;
     bit<64> first_arrival;
     bit<64> last_arrival;
 }
 
 struct local_t {
+    // Kind of the loop, or PASS_...
+    bit<8>  pass;
     // Port that the frame came from, and when its first bit arrived.
     bit<9>  port;
     bit<48> arrival_time;
-    // Whether the signature was found damaged.
-    bit<1>  damaged;
-    // Cell of this pass, what is done there, and the classification of the frame.
+    // Cell of this pass: flow of the signature, or cell that is read.
     bit<32> cell;
+    // Classification: signature damaged, another run, port owns the destination, controller asks.
+    bit<1>  damaged;
+    bit<8>  run_difference;
+    bit<1>  owned;
+    bit<1>  punted;
+    // What is done to the cells of the flow and of the port.
     bit<2>  flow_op;
     bit<2>  port_op;
     bit<3>  window;
@@ -82,6 +76,16 @@ struct local_t {
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;
+    // Stream of a seed: whether it has an entry, a departure is due, its slot and the fraction.
+    bit<8>  known;
+    bit<8>  due;
+    bit<8>  slot;
+    bit<32> fraction;
+    bit<32> wraps;
+    bit<16> group;
+    bit<3>  queue;
 }
+typedef headers_t ingress_headers_t;
+typedef local_t ingress_t;
 
 #endif

@@ -3,69 +3,27 @@
 #ifndef P4MESH_MODIFIERS
 #define P4MESH_MODIFIERS
 
-// Where the value of a modifier goes. It is added to what the template or the station has.
-const bit<8> FIELD_ETHERNET_DST = 1;
-const bit<8> FIELD_ETHERNET_SRC = 2;
-const bit<8> FIELD_OUTER_VLAN   = 3;
-const bit<8> FIELD_INNER_VLAN   = 4;
-const bit<8> FIELD_IPV4_DST     = 5;
-const bit<8> FIELD_IPV4_SRC     = 6;
-const bit<8> FIELD_IPV6_DST     = 7;
-const bit<8> FIELD_IPV6_SRC     = 8;
-const bit<8> FIELD_UDP_DST      = 9;
-const bit<8> FIELD_UDP_SRC      = 10;
+// Where the values come from.
+const bit<2> SOURCE_PROGRESSION = 0;
+const bit<2> SOURCE_LIST        = 1;
+const bit<2> SOURCE_RANDOM      = 2;
 
-// Adds `value` to a field, modulo the width of the field.
-control FieldAdder(inout headers_t hdr, in bit<8> field, in bit<48> value) {
-    action ethernet_dst() { hdr.ethernet.dst = hdr.ethernet.dst + value; }
-    action ethernet_src() { hdr.ethernet.src = hdr.ethernet.src + value; }
-    action outer_vlan() { hdr.outer_vlan.id = hdr.outer_vlan.id + value[11:0]; }
-    action inner_vlan() { hdr.inner_vlan.id = hdr.inner_vlan.id + value[11:0]; }
-    action ipv4_dst() { hdr.ipv4.dst = hdr.ipv4.dst + value[31:0]; }
-    action ipv4_src() { hdr.ipv4.src = hdr.ipv4.src + value[31:0]; }
-    action ipv6_dst() { hdr.ipv6.dst_low = hdr.ipv6.dst_low + value[31:0]; }
-    action ipv6_src() { hdr.ipv6.src_low = hdr.ipv6.src_low + value[31:0]; }
-    action udp_dst() { hdr.udp.dst = hdr.udp.dst + value[15:0]; }
-    action udp_src() { hdr.udp.src = hdr.udp.src + value[15:0]; }
-
-    @brief("Field that the value is added to; fixed by the program")
-    table adder {
-        key = { field : exact; }
-        actions = {
-            ethernet_dst; ethernet_src; outer_vlan; inner_vlan; ipv4_dst; ipv4_src;
-            ipv6_dst; ipv6_src; udp_dst; udp_src; NoAction;
-        }
-        const default_action = NoAction();
-        const entries = {
-            FIELD_ETHERNET_DST : ethernet_dst();
-            FIELD_ETHERNET_SRC : ethernet_src();
-            FIELD_OUTER_VLAN : outer_vlan();
-            FIELD_INNER_VLAN : inner_vlan();
-            FIELD_IPV4_DST : ipv4_dst();
-            FIELD_IPV4_SRC : ipv4_src();
-            FIELD_IPV6_DST : ipv6_dst();
-            FIELD_IPV6_SRC : ipv6_src();
-            FIELD_UDP_DST : udp_dst();
-            FIELD_UDP_SRC : udp_src();
-        }
-    }
-
-    apply { adder.apply(); }
-}
-
+// The field and the value of a modifier. A list and a random sequence are entered by the number of the
+// step, which is a progression of step size 1.
 #define MODIFIER(NAME, TABLE_MODIFIER, TABLE_VALUE, ACTION_PROGRESSION, ACTION_LIST, ACTION_RANDOM, ACTION_VALUE) \
-control NAME(inout headers_t hdr, in bit<16> transmitter_id, in bit<2> op, in bit<32> cell) { \
+control NAME(in bit<16> transmitter_id, in bit<1> modified, in op_t op, in window_t window, in cell_t index, \
+             inout bit<8> field, inout addend_t value) { \
     Progression(TRANSMITTERS) progression; \
-    FieldAdder() field_adder; \
-    bit<8>  field = 0; \
+    CRC32_UNIT(random) \
+    COPY_UNIT(copy) \
+    bit<2>  source = SOURCE_PROGRESSION; \
     bit<32> last = 0; \
     bit<32> step = 0; \
-    bit<32> list_base = 0; \
-    bit<32> random_seed = 0; \
+    bit<32> start = 0; \
     bit<32> random_mask = 0; \
-    bit<1>  from_list = 0; \
-    bit<48> value = 0; \
+    bit<32> sum = 0; \
     bit<32> entry = 0; \
+    bit<32> random_value = 0; \
     @id(ACTION_PROGRESSION) \
     @brief("Adds 0, step, 2 x step, ... and starts again after `last_step` steps") \
     action progression_of(bit<8> field_code, bit<32> last_step, bit<32> step_size) { \
@@ -74,12 +32,12 @@ control NAME(inout headers_t hdr, in bit<16> transmitter_id, in bit<2> op, in bi
     @id(ACTION_LIST) \
     @brief("Adds the values of a list in turn") \
     action list_of(bit<8> field_code, bit<32> last_step, bit<32> first_entry) { \
-        field = field_code; last = last_step; list_base = first_entry; from_list = 1; \
+        field = field_code; last = last_step; step = 1; start = first_entry; source = SOURCE_LIST; \
     } \
     @id(ACTION_RANDOM) \
     @brief("Adds pseudo-random values, the CRC-32 of seed and step, under a mask") \
     action random_of(bit<8> field_code, bit<32> last_step, bit<32> seed, bit<32> mask) { \
-        field = field_code; last = last_step; random_seed = seed; random_mask = mask; \
+        field = field_code; last = last_step; step = 1; start = seed; random_mask = mask; source = SOURCE_RANDOM; \
     } \
     @id(TABLE_MODIFIER) \
     @brief("Field modifier of a transmitter") \
@@ -91,7 +49,7 @@ control NAME(inout headers_t hdr, in bit<16> transmitter_id, in bit<2> op, in bi
     } \
     @id(ACTION_VALUE) \
     @brief("One value of a list") \
-    action set_value(bit<48> addend) { value = addend; } \
+    action set_value(bit<48> addend) { value = (addend_t)addend; } \
     @id(TABLE_VALUE) \
     @brief("Values of all modifier lists; key = first entry of the list + step") \
     table list_value { \
@@ -100,27 +58,23 @@ control NAME(inout headers_t hdr, in bit<16> transmitter_id, in bit<2> op, in bi
         const default_action = NoAction(); \
         size = MODIFIER_VALUES; \
     } \
+    STEP(find_entry, entry = start + sum;) \
+    STEP(draw, CRC32(random, random_value, start, sum);) \
+    STEP(mask_random, value = (addend_t)(random_value & random_mask);) \
+    STEP(take_sum, COPY(copy, value, sum);) \
     apply { \
-        bit<32> position = 0; \
-        bit<32> sum = 0; \
-        if (op == OP_UPDATE) { \
+        if (modified == 1) { \
             modifier.apply(); \
         } \
-        if (op != OP_NONE && cell < TRANSMITTERS) { \
-            progression.apply(op, cell, last, step, position, sum); \
-        } \
-        if (op == OP_UPDATE) { \
-            value = (bit<48>)sum; \
-            if (random_mask != 0) { \
-                bit<32> random_value = 0; \
-                CRC32(random_value, random_seed, position); \
-                value = (bit<48>)(random_value & random_mask); \
-            } \
-            if (from_list == 1) { \
-                entry = list_base + position; \
-                list_value.apply(); \
-            } \
-            field_adder.apply(hdr, field, value); \
+        progression.apply(op, window, index, last, step, sum); \
+        DO(find_entry); \
+        DO(draw); \
+        if (source == SOURCE_LIST) { \
+            list_value.apply(); \
+        } else if (source == SOURCE_RANDOM) { \
+            DO(mask_random); \
+        } else { \
+            DO(take_sum); \
         } \
     } \
 }

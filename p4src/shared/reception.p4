@@ -1,13 +1,12 @@
-// Classification of what arrives on a test port.
+// What a received frame is, and what is done to the cells of its flow and of its port.
 #ifndef P4MESH_RECEPTION
 #define P4MESH_RECEPTION
 
-control Reception(inout headers_t hdr, inout local_t local, inout verdict_t verdict) {
-    bit<8> run = 0;
-
+// What arrives on a test port: a number of answers that Classification takes together.
+control Reception(in ingress_headers_t hdr, inout ingress_t local, in bit<9> port) {
     @id(ID_ACTION_SET_RECEIVE_RUN)
     @brief("Sets the run whose frames are measured")
-    action set_receive_run(bit<8> run_id) { run = run_id; }
+    action set_receive_run(bit<8> run_id) { local.run_difference = hdr.signature.run ^ run_id; }
 
     @id(ID_TABLE_RECEIVE_RUN)
     @brief("The current run; frames of another run are stale")
@@ -20,19 +19,19 @@ control Reception(inout headers_t hdr, inout local_t local, inout verdict_t verd
     @id(ID_ACTION_EXPECTED)
     @brief("The port owns the destination; cell = flow of the signature + offset")
     action expected(bit<32> flow_offset) {
-        local.cell = (bit<32>)hdr.signature.flow + flow_offset;
-        local.reason = REASON_EXPECTED;
+        local.cell = local.cell + flow_offset;
+        local.owned = 1;
     }
 
     @id(ID_ACTION_FLOODED)
     @brief("The port does not own the destination")
-    action flooded() { local.reason = REASON_FLOODED; }
+    action flooded() { local.owned = 0; }
 
     @id(ID_TABLE_RECEIVER)
     @brief("Destinations that a port owns (RFC 2285 3.8.3: all other test frames are flooded)")
     table receiver {
         key = {
-            local.port : exact @name("port");
+            port : exact @name("port");
             hdr.ethernet.dst : ternary @name("destination_mac");
         }
         actions = { expected; @defaultonly flooded; }
@@ -42,17 +41,13 @@ control Reception(inout headers_t hdr, inout local_t local, inout verdict_t verd
 
     @id(ID_ACTION_TO_CONTROLLER)
     @brief("Hands the frame to the controller")
-    action to_controller() {
-        verdict.drop = 0;
-        verdict.port = PORT_CPU;
-        local.reason = REASON_PUNTED;
-    }
+    action to_controller() { local.punted = 1; }
 
     @id(ID_TABLE_PUNT)
     @brief("Frames without signature that the controller asks for")
     table punt {
         key = {
-            local.port : ternary @name("port");
+            port : ternary @name("port");
             hdr.ethernet.dst : ternary @name("destination_mac");
             hdr.ethernet.ether_type : ternary @name("ether_type");
         }
@@ -62,29 +57,59 @@ control Reception(inout headers_t hdr, inout local_t local, inout verdict_t verd
     }
 
     apply {
-        verdict.drop = 1;
-        local.port_op = OP_UPDATE;
         receive_run.apply();
-        if (!hdr.signature.isValid()) {
-            local.reason = REASON_FOREIGN;
-            if (hdr.ethernet.isValid()) {
-                if (hdr.ethernet.ether_type == ETHERTYPE_MAC_CONTROL) {
-                    local.reason = REASON_PAUSE;
-                }
-                punt.apply();
-            }
-        } else if (local.damaged == 1) {
-            local.reason = REASON_DAMAGED;
-        } else if (hdr.signature.run != run) {
-            local.reason = REASON_STALE;
-        } else if (receiver.apply().hit) {
-            if (local.cell < FLOWS) {
-                local.flow_op = OP_UPDATE;
-            } else {
-                local.reason = REASON_UNKNOWN_FLOW;
-            }
+        if (local.pass == PASS_TEST) {
+            receiver.apply();
+        } else if (local.pass == PASS_FOREIGN) {
+            punt.apply();
         }
     }
+}
+
+// What this pass does to the cells of flow and port, and the reason that is counted.
+control Classification(in ingress_headers_t hdr, inout ingress_t local) {
+    @hidden action measured() {
+        local.reason = REASON_EXPECTED;
+        local.flow_op = OP_UPDATE;
+        local.port_op = OP_UPDATE;
+    }
+    @hidden action ended(bit<REASON_BITS> reason) {
+        local.reason = reason;
+        local.port_op = OP_UPDATE;
+    }
+    @hidden action reading(op_t flow_op, op_t port_op) {
+        local.flow_op = flow_op;
+        local.port_op = port_op;
+    }
+
+    @hidden table classify {
+        key = {
+            local.pass : exact;
+            local.damaged : ternary;
+            local.run_difference : ternary;
+            local.owned : ternary;
+            local.punted : ternary;
+            hdr.ethernet.ether_type : ternary;
+            local.cell : ternary;
+            hdr.loop.flags : ternary;
+        }
+        actions = { measured; ended; reading; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = {
+            (PASS_TEST, 1, _, _, _, _, _, _) : ended(REASON_DAMAGED);
+            (PASS_TEST, _, 0, 0, _, _, _, _) : ended(REASON_FLOODED);
+            (PASS_TEST, _, 0, 1, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : measured();
+            (PASS_TEST, _, 0, 1, _, _, _, _) : ended(REASON_UNKNOWN_FLOW);
+            (PASS_TEST, _, _, _, _, _, _, _) : ended(REASON_STALE);
+            (PASS_FOREIGN, _, _, _, 1, _, _, _) : ended(REASON_PUNTED);
+            (PASS_FOREIGN, _, _, _, _, ETHERTYPE_MAC_CONTROL, _, _) : ended(REASON_PAUSE);
+            (PASS_FOREIGN, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
+            (PASS_RUNT, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
+            READING_PASSES
+        }
+    }
+
+    apply { classify.apply(); }
 }
 
 #endif

@@ -1,46 +1,31 @@
-// Loop passes in ingress: seeds that wait for their stream's next departure, the start of streams,
-// and the passes that read cells.
+// Loop passes in ingress: seeds that wait for their stream's next departure, and the start of streams.
 #ifndef P4MESH_STREAMS
 #define P4MESH_STREAMS
 
-// What ingress asks of the traffic manager for a frame of the loop or of the controller.
-struct verdict_t {
-    bit<1>  drop;
-    // Unicast port, or a multicast group when not 0.
-    bit<9>  port;
-    bit<16> group;
-    // Queue of the transmit ports, larger is more urgent.
-    bit<3>  queue;
-}
-
-control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdict) {
-    DepartureClock(STREAMS) departure_clock;
-    Cycle(STREAMS) slot;
-
-    bit<32> interval = 0;
-    bit<32> interval_fraction = 0;
+control Streams(inout ingress_headers_t hdr, inout ingress_t local) {
+    // Seed: now less the gap, and the gap. Start: first departure less the interval, and departures.
+    bit<32> time = 0;
+    bit<32> start = 0;
+    bit<32> amount = 0;
     bit<32> departures = 0;
-    bit<32> start_offset = 0;
     bit<32> slot_last = 0;
     bit<32> burst = 0;
-    bit<16> group = 0;
-    bit<3>  priority = 0;
-    bit<1>  known = 0;
+    bit<32> room = 0;
 
     @id(ID_ACTION_SET_STREAM)
     @brief("Sets the departure rate and the replicas of a stream")
     action set_stream(bit<32> interval_ticks, bit<32> interval_fraction_q32, bit<32> departure_count,
                       bit<32> start_offset_ticks, bit<32> last_slot, bit<32> burst_slots,
                       bit<16> multicast_group, bit<3> queue) {
-        interval = interval_ticks;
-        interval_fraction = interval_fraction_q32;
+        amount = interval_ticks;
+        local.fraction = interval_fraction_q32;
         departures = departure_count;
-        start_offset = start_offset_ticks;
+        start = hdr.loop.value + start_offset_ticks;
         slot_last = last_slot;
         burst = burst_slots;
-        group = multicast_group;
-        priority = queue;
-        known = 1;
+        local.group = multicast_group;
+        local.queue = queue;
+        local.known = 1;
     }
 
     @id(ID_TABLE_STREAM)
@@ -52,48 +37,117 @@ control Streams(inout headers_t hdr, inout local_t local, inout verdict_t verdic
         size = STREAMS;
     }
 
-    apply {
-        stream.apply();
-        bit<32> cell = (bit<32>)hdr.loop.stream;
-        bit<32> now = hdr.loop.time[31:0];
-        // The carry of the fraction belongs to the next gap that this seed closes.
-        bit<32> gap = interval + (bit<32>)hdr.loop.carry;
-        bit<32> now_less_gap = now - gap;
-        bit<32> start = hdr.loop.value + start_offset - interval;
-        bit<2> op = OP_NONE;
-        bit<1> due = 0;
-        bit<32> position = 0;
-
-        if (known == 0) {
-            verdict.drop = 1;
-            local.reason = REASON_UNKNOWN_STREAM;
-        } else {
-            op = OP_UPDATE;
-            if (hdr.loop.kind == KIND_START) {
-                op = OP_CLEAR;
-            }
-            departure_clock.apply(op, cell, now_less_gap, gap, start, departures, due);
-            if (op == OP_CLEAR) {
-                slot.apply(OP_CLEAR, cell, slot_last, position);
-                hdr.loop.stream = hdr.loop.stream + 1;
-                hdr.loop.count = hdr.loop.count - 1;
-            } else if (due == 1) {
-                slot.apply(OP_UPDATE, cell, slot_last, position);
-                // Old fraction above the complement of the addend: the sum wraps.
-                bit<32> wraps = EXCESS(hdr.loop.value, ~interval_fraction);
-                hdr.loop.value = hdr.loop.value + interval_fraction;
-                hdr.loop.carry = 0;
-                if (wraps != 0) {
-                    hdr.loop.carry = 1;
-                }
-                bit<32> silent = position - burst;
-                if (silent[31:31] == 1) {
-                    verdict.group = group;
-                    verdict.queue = priority;
-                }
-            }
+    // The carry of the fraction belongs to the next gap that this seed closes.
+    @hidden action delay_by_carry() { hdr.loop.time[31:0] = hdr.loop.time[31:0] - 1; }
+    @hidden table delay {
+        key = { hdr.loop.kind : exact; hdr.loop.carry : exact; }
+        actions = { delay_by_carry; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = { (KIND_SEED, 1) : delay_by_carry(); }
+    }
+    @hidden action prepare_seed() {
+        room = ~local.fraction;
+        time = hdr.loop.time[31:0] - amount;
+    }
+    @hidden action prepare_carry() {
+        prepare_seed();
+        amount = amount + 1;
+    }
+    @hidden action prepare_start() {
+        time = start - amount;
+        amount = departures;
+    }
+    @hidden action prepare_unlimited() {
+        time = start - amount;
+        amount = ENDLESS;
+    }
+    @hidden table prepare {
+        key = { hdr.loop.kind : exact; hdr.loop.carry : ternary; departures : ternary; }
+        actions = { prepare_seed; prepare_carry; prepare_start; prepare_unlimited; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = {
+            (KIND_SEED, 0, _) : prepare_seed();
+            (KIND_SEED, _, _) : prepare_carry();
+            (KIND_START, _, 0 &&& ENDLESS) : prepare_start();
+            (KIND_START, _, _) : prepare_unlimited();
         }
     }
+
+    DepartureClock(STREAMS) departure_clock;
+    SlotCounter(STREAMS) slot_counter;
+
+    // Old fraction above the complement of the addend: the sum wraps.
+    @hidden action find_carry() { local.wraps = hdr.loop.value |-| room; }
+    @hidden table fraction { actions = { find_carry; } const default_action = find_carry(); size = 1; }
+
+    apply {
+        stream.apply();
+        delay.apply();
+        prepare.apply();
+        departure_clock.apply(hdr, local, time, amount);
+        fraction.apply();
+        slot_counter.apply(hdr, local, slot_last, burst);
+    }
+}
+
+// Where a seed or a starting frame goes.
+control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> port, VERDICT) {
+    @hidden action end(bit<REASON_BITS> reason) {
+        local.reason = reason;
+        TO_NOWHERE
+    }
+    @hidden action again() { TO_PORT(port) }
+    // The first starting pass turns the delay into a time, which is the same for all streams; each
+    // further one starts a stream and goes on to the next.
+    @hidden action set_time() {
+        again();
+        hdr.loop.value = hdr.loop.value + hdr.loop.time[31:0];
+        hdr.loop.flags = FLAG_TIMED;
+    }
+    @hidden action next_stream() {
+        again();
+        hdr.loop.stream = hdr.loop.stream + 1;
+        hdr.loop.count = hdr.loop.count - 1;
+    }
+    @hidden action close_gap(bit<8> carry) {
+        hdr.loop.value = hdr.loop.value + local.fraction;
+        hdr.loop.carry = carry;
+    }
+    @hidden action skip_slot(bit<8> carry) {
+        close_gap(carry);
+        again();
+    }
+    @hidden action depart(bit<8> carry) {
+        close_gap(carry);
+        TO_GROUP(local.group, local.queue)
+    }
+
+    @hidden table route {
+        key = {
+            hdr.loop.kind : exact;
+            local.known : ternary;
+            local.due : ternary;
+            local.slot : ternary;
+            local.wraps : ternary;
+            hdr.loop.flags : ternary;
+            hdr.loop.count : ternary;
+        }
+        actions = { end; again; set_time; next_stream; skip_slot; depart; @defaultonly NoAction; }
+        const default_action = NoAction();
+        const entries = {
+            (KIND_SEED, 0, _, _, _, _, _) : end(REASON_UNKNOWN_STREAM);
+            (KIND_SEED, _, 0, _, _, _, _) : again();
+            (KIND_SEED, _, _, 0 &&& SLOT_SENT, 0, _, _) : skip_slot(0);
+            (KIND_SEED, _, _, 0 &&& SLOT_SENT, _, _, _) : skip_slot(1);
+            (KIND_SEED, _, _, _, 0, _, _) : depart(0);
+            (KIND_SEED, _, _, _, _, _, _) : depart(1);
+            (KIND_START, _, _, _, _, 0 &&& FLAG_TIMED, _) : set_time();
+            (KIND_START, 0, _, _, _, _, _) : end(REASON_UNKNOWN_STREAM);
+            (KIND_START, _, _, _, _, _, 1) : end(REASON_REQUEST_DONE);
+            (KIND_START, _, _, _, _, _, _) : next_stream();
+        }
+    }
+    apply { route.apply(); }
 }
 
 #endif

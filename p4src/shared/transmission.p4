@@ -4,58 +4,80 @@
 
 #include "modifiers.p4"
 
-control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> now, in bit<2> op_read,
-                     inout bit<REASON_BITS> reason) {
-    Sum32(TRANSMITTERS) departures;
-    First48(TRANSMITTERS) first_departure;
-    Swap48(TRANSMITTERS) last_departure;
-    Cycle(TRANSMITTERS) position;
-    Sum32(FLOWS) flow_sequence;
+// A copy of a seed comes with the reason UNKNOWN_TRANSMITTER and leaves with what became of it; all
+// others have REASON_NONE. `index` is the transmitter of a copy and the cell of a reading pass.
+//
+// Nothing waits for what it does not need: the registers of the transmitter only for its table, and all
+// arithmetic that does not depend on the position in the destination list is done before it is known.
+control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> transmitter_id, in bit<48> now,
+                     in cell_t index, inout bit<REASON_BITS> reason) {
+    Circulation() circulation;
+    DepartureCount(TRANSMITTERS) departures;
+    FirstDeparture(TRANSMITTERS) first_departure;
+    LastDeparture(TRANSMITTERS) last_departure;
+    ListPosition(TRANSMITTERS) position;
+    FlowSequence(FLOWS) flow_sequence;
     ModifierA() modifier_a;
     ModifierB() modifier_b;
+    FieldAdders() field_adders;
 
     @id(ID_COUNTER_FLOW_TRANSMIT)
     @brief("Test frames sent, per flow")
-    FRAME_COUNTER(FLOWS, flow_transmit);
+    SENT_COUNTER(FLOWS, flow_transmit);
 
-    bit<32> first_place = 0;
-    bit<32> last_position = 0;
-    bit<32> list_length = 0;
-    bit<32> list_base = 0;
-    bit<32> flow_base = 0;
+    // What the registers of the transmitter and of the flow do in this pass.
+    op_t op = OP_NONE;
+    op_t flow_op = OP_NONE;
+
+    // The transmitter's pattern. Departures `skip` to `end` - 1 are sent.
     bit<32> skip = 0;
-    bit<32> limit = 0;
+    bit<64> end = 0;
+    cell_t  list_base = 0;
+    cell_t  list_length = 0;
+    cell_t  last_position = 0;
+    cell_t  flow_cell = 0;
     bit<2>  modifiers = 0;
-    bit<8>  run = 0;
+
+    // Place in the destination list before and after the list's end has been passed, and how far the
+    // position is beyond it (negative: not yet).
+    cell_t  straight_place = 0;
+    cell_t  turned_place = 0;
+    cell_t  beyond = 0;
+    START_STOP(window)
+    bit<1>  inside = 0;
+    cell_t  offset = 0;
+    bit<32> place = 0;
 
     // The parts of a transmitter that do not depend on the frame format.
     action set_pattern(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<32> frames, bit<2> modified) {
-        first_place = first;
-        last_position = last;
-        list_length = length_entries;
-        list_base = base_entry;
-        flow_base = flow;
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified) {
+        straight_place = (cell_t)first;
+        last_position = (cell_t)last;
+        list_length = (cell_t)length_entries;
+        list_base = (cell_t)base_entry;
+        flow_cell = (cell_t)flow;
         skip = skipped;
-        limit = frames;
+        end = end_departure;
         modifiers = modified;
+        op = OP_UPDATE;
+        reason = REASON_OUTSIDE_START_STOP;
     }
 
     @id(ID_ACTION_SOURCE_ETHERNET)
     @brief("Source of plain Ethernet frames")
     action source_ethernet(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                           bit<32> flow, bit<32> skipped, bit<32> frames, bit<2> modified,
+                           bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
                            bit<48> mac) {
-        set_pattern(first, last, length_entries, base_entry, flow, skipped, frames, modified);
+        set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;
     }
 
     @id(ID_ACTION_SOURCE_IPV4)
     @brief("Source of IPv4 frames")
     action source_ipv4(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<32> frames, bit<2> modified,
-                           bit<48> mac, bit<32> address) {
-        set_pattern(first, last, length_entries, base_entry, flow, skipped, frames, modified);
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
+                       bit<48> mac, bit<32> address) {
+        set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;
         hdr.ipv4.src = address;
     }
@@ -63,10 +85,9 @@ control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> 
     @id(ID_ACTION_SOURCE_IPV6)
     @brief("Source of IPv6 frames")
     action source_ipv6(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<32> frames, bit<2> modified,
-                           bit<48> mac,
-                       bit<96> prefix, bit<32> low) {
-        set_pattern(first, last, length_entries, base_entry, flow, skipped, frames, modified);
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
+                       bit<48> mac, bit<96> prefix, bit<32> low) {
+        set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;
         hdr.ipv6.src_prefix = prefix;
         hdr.ipv6.src_low = low;
@@ -81,15 +102,25 @@ control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> 
         size = TRANSMITTERS;
     }
 
+    @hidden action transmitted() {
+        hdr.signature.setValid();
+        flow_op = OP_UPDATE;
+        reason = REASON_TRANSMITTED;
+    }
+
     @id(ID_ACTION_STATION_ETHERNET)
     @brief("Destination station of plain Ethernet frames")
-    action station_ethernet(bit<48> mac) { hdr.ethernet.dst = mac; }
+    action station_ethernet(bit<48> mac) {
+        hdr.ethernet.dst = mac;
+        transmitted();
+    }
 
     @id(ID_ACTION_STATION_IPV4)
     @brief("Destination station of IPv4 frames; mac is the next hop")
     action station_ipv4(bit<48> mac, bit<32> address) {
         hdr.ethernet.dst = mac;
         hdr.ipv4.dst = address;
+        transmitted();
     }
 
     @id(ID_ACTION_STATION_IPV6)
@@ -98,9 +129,8 @@ control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> 
         hdr.ethernet.dst = mac;
         hdr.ipv6.dst_prefix = prefix;
         hdr.ipv6.dst_low = low;
+        transmitted();
     }
-
-    bit<32> place = 0;
 
     @id(ID_TABLE_DESTINATION)
     @brief("Stations of all destination lists; key = first entry of the list + place in it")
@@ -113,7 +143,7 @@ control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> 
 
     @id(ID_ACTION_SET_TRANSMIT_RUN)
     @brief("Sets the run that transmitted frames carry")
-    action set_transmit_run(bit<8> run_id) { run = run_id; }
+    action set_transmit_run(bit<8> run_id) { hdr.signature.run = run_id; }
 
     @id(ID_TABLE_TRANSMIT_RUN)
     @brief("The current run")
@@ -123,88 +153,65 @@ control Transmission(inout headers_t hdr, in bit<16> transmitter_id, in bit<48> 
         size = 1;
     }
 
-    apply {
-        // A copy of a seed moves every register on; a reading pass only looks at them.
-        bit<2>  op = op_read;
-        bit<2>  frame_op = op_read;
-        bit<32> cell = hdr.record.cell;
-        bit<32> flow = hdr.record.cell;
-        bit<32> count = 0;
-        bit<32> offset = 0;
-        bit<32> sequence = 0;
-        bit<64> first = 0;
-        bit<64> last = 0;
-        bit<1>  sending = 0;
+    STEP(prepare,
+         beyond = straight_place - list_length;
+         straight_place = straight_place + list_base;)
+    STEP(prepare_turn, turned_place = straight_place - list_length;)
+    STEP(advance,
+         straight_place = straight_place + offset;
+         turned_place = turned_place + offset;
+         beyond = beyond + offset;
+         flow_cell = flow_cell + offset;
+         reason = REASON_NO_DESTINATION;)
+    STEP(go_straight, place = (bit<32>)straight_place;)
+    STEP(turn, place = (bit<32>)turned_place;)
+    STEP(sign,
+         hdr.signature.magic = SIGNATURE_MAGIC;
+         hdr.signature.flow = (bit<24>)flow_cell;
+         hdr.signature.transmit_time = TRANSMIT_STAMP(now);)
 
-        if (op_read == OP_NONE) {
-            op = OP_UPDATE;
-            cell = (bit<32>)transmitter_id;
-            if (transmitter.apply().hit) {
-                sending = 1;
+    apply {
+        if (reason == REASON_UNKNOWN_TRANSMITTER) {
+            transmitter.apply();
+        } else {
+            circulation.apply(hdr, port, now, op, flow_op);
+            flow_cell = index;
+        }
+        DO(prepare);
+        DO(prepare_turn);
+        departures.apply(op, index, skip, end, window, inside, TRANSMIT_RECORD(departures));
+        first_departure.apply(op, window, index, now, TRANSMIT_RECORD(first_departure));
+        last_departure.apply(op, window, index, now, TRANSMIT_RECORD(last_departure));
+        position.apply(op, window, index, last_position, offset);
+        if (inside == 1) {
+            DO(advance);
+            if (beyond[15:15] == 1) {
+                DO(go_straight);
             } else {
-                reason = REASON_UNKNOWN_TRANSMITTER;
-                op = OP_NONE;
+                DO(turn);
             }
+            destination.apply();
         }
-        if (op != OP_NONE && cell < TRANSMITTERS) {
-            departures.apply(op, cell, 1, count);
-            if (op_read == OP_NONE) {
-                // Frames before the port's start offset and after its last one are not sent.
-                bit<32> started = count - skip;
-                bit<32> left = started - limit;
-                if (started[31:31] == 1 || left[31:31] == 0) {
-                    op = OP_NONE;
-                    sending = 0;
-                    reason = REASON_OUTSIDE_START_STOP;
-                }
-            }
-            if (op != OP_NONE) {
-                first_departure.apply(op, cell, now, first);
-                last_departure.apply(op, cell, now, last);
-                position.apply(op, cell, last_position, offset);
-            }
+        flow_sequence.apply(flow_op, flow_cell, hdr.signature.sequence, TRANSMIT_RECORD(flow_sequence));
+
+        bit<8> field_a = 0;
+        bit<8> field_b = 0;
+        addend_t value_a = 0;
+        addend_t value_b = 0;
+        WORTHWHILE_IF(modifiers[0:0] == 1 || op == OP_CLEAR) {
+            modifier_a.apply(transmitter_id, modifiers[0:0], op, window, index, field_a, value_a);
         }
-        if (sending == 1) {
-            place = first_place + offset;
-            bit<32> beyond = place - list_length;
-            if (beyond[31:31] == 0) {
-                place = beyond;
-            }
-            place = place + list_base;
-            if (destination.apply().hit) {
-                frame_op = OP_UPDATE;
-                flow = flow_base + offset;
-            } else {
-                sending = 0;
-                reason = REASON_NO_DESTINATION;
-            }
+        WORTHWHILE_IF(modifiers[1:1] == 1 || op == OP_CLEAR) {
+            modifier_b.apply(transmitter_id, modifiers[1:1], op, window, index, field_b, value_b);
         }
-        if (frame_op != OP_NONE && flow < FLOWS) {
-            flow_sequence.apply(frame_op, flow, 1, sequence);
+        WORTHWHILE_IF(modifiers != 0) {
+            field_adders.apply(hdr, field_a, value_a, field_b, value_b);
         }
-        if (modifiers[0:0] == 1 || op_read != OP_NONE) {
-            modifier_a.apply(hdr, transmitter_id, op, cell);
-        }
-        if (modifiers[1:1] == 1 || op_read != OP_NONE) {
-            modifier_b.apply(hdr, transmitter_id, op, cell);
-        }
-        if (sending == 1) {
+
+        if (reason == REASON_TRANSMITTED) {
             transmit_run.apply();
-            COUNT(flow_transmit, flow);
-            hdr.loop.setInvalid();
-            hdr.signature.setValid();
-            hdr.signature.magic = SIGNATURE_MAGIC;
-            hdr.signature.run = run;
-            hdr.signature.flow = flow[23:0];
-            hdr.signature.sequence = sequence;
-            hdr.signature.transmit_time = now;
-            reason = REASON_TRANSMITTED;
-        }
-        if (hdr.record.isValid()) {
-            hdr.record.departures = count;
-            hdr.record.first_departure = first;
-            hdr.record.last_departure = last;
-            hdr.record.flow_sequence = sequence;
+            COUNT(flow_transmit, (bit<32>)flow_cell);
+            DO(sign);
         }
     }
 }

@@ -23,9 +23,23 @@ const bit<16> GROUP_READ = 1;
 #define BIN_COUNTER(SIZE, NAME) counter(SIZE, CounterType.packets) NAME
 #define COUNT(NAME, INDEX) NAME.count(INDEX)
 
-#define CRC32(RESULT, SEED, STEP) hash(RESULT, HashAlgorithm.crc32, 32w0, { SEED, STEP }, 33w0x1_0000_0000)
-
 // Saturating subtraction tells which of two variables is larger: zero when a <= b.
 #define EXCESS(A, B) ((A) |-| (B))
+
+// What ingress asks of the traffic manager for a frame.
+struct verdict_t {
+    bit<1>  drop;
+    // Unicast port, or a multicast group when not 0.
+    bit<9>  port;
+    bit<16> group;
+    // Queue of the transmit ports, larger is more urgent.
+    bit<3>  queue;
+}
+#define VERDICT inout verdict_t verdict
+#define TO_PORT(PORT) verdict.port = PORT;
+#define TO_GROUP(GROUP, QUEUE) verdict.group = GROUP; verdict.queue = QUEUE;
+#define TO_NOWHERE verdict.drop = 1;
+// Egress knows a frame that it has nothing to do with by itself.
+#define UNTOUCHED_BY_EGRESS
 
 #endif

@@ -5,11 +5,16 @@
 // frames, frames of the loop are stamped and recirculated, records go to the controller.
 #include "arch.p4"
 #include "registers.p4"
-#include "../shared/streams.p4"
-#include "../shared/measurement.p4"
+#include "measurement.p4"
+#include "stream_registers.p4"
+#include "reporting.p4"
+#include "transmit_registers.p4"
 #include "../shared/reception.p4"
-#include "../shared/transmission.p4"
 #include "../shared/requests.p4"
+#include "../shared/streams.p4"
+#include "fields.p4"
+#include "circulation.p4"
+#include "../shared/transmission.p4"
 #include "parser.p4"
 
 control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -19,9 +24,10 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
     Requests() requests;
     Streams() streams;
-    Starting() starting;
-    Reading() reading;
+    Pacing() pacing;
+    Reporting() reporting;
     Reception() reception;
+    Classification() classification;
     FlowMeasurement() flow_measurement;
     ArrivalSpacing() arrival_spacing;
 
@@ -34,22 +40,27 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
         if (hdr.packet_out.isValid()) {
             requests.apply(hdr, meta.local, verdict);
-        } else if (hdr.loop.isValid()) {
+        } else if (hdr.loop.isValid() && hdr.loop.kind != KIND_READ) {
             meta.local.port = PORT_LOOP;
-            if (hdr.loop.kind == KIND_READ) {
-                reading.apply(hdr, meta.local, verdict);
-            } else {
-                bit<1> paced = 1;
-                verdict.port = PORT_LOOP;
-                if (hdr.loop.kind == KIND_START) {
-                    starting.apply(hdr, meta.local, verdict, paced);
-                }
-                if (paced == 1) {
-                    streams.apply(hdr, meta.local, verdict);
-                }
-            }
+            streams.apply(hdr, meta.local);
+            pacing.apply(hdr, meta.local, PORT_LOOP, verdict);
         } else {
-            reception.apply(hdr, meta.local, verdict);
+            if (hdr.loop.isValid()) {
+                meta.local.port = PORT_LOOP;
+                meta.local.pass = KIND_READ;
+                meta.local.cell = hdr.loop.value;
+                meta.local.window = hdr.loop.carry[WINDOW_BITS - 1 : 0];
+            } else {
+                if (hdr.signature.isValid()) {
+                    meta.local.pass = PASS_TEST;
+                    meta.local.cell = (bit<32>)hdr.signature.flow;
+                } else if (!hdr.ethernet.isValid()) {
+                    meta.local.pass = PASS_RUNT;
+                }
+                reception.apply(hdr, meta.local, meta.local.port);
+            }
+            classification.apply(hdr, meta.local);
+            reporting.apply(hdr, meta.local, verdict);
         }
 
         if (meta.local.flow_op != OP_NONE) {
@@ -78,21 +89,35 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FRAME_COUNTER(REASON_CELLS, transmit_reason);
 
     Transmission() transmission;
-    Circulation() circulation;
+    ToController() to_controller;
 
     apply {
         bit<REASON_BITS> reason = REASON_NONE;
-        bit<2> read_op = OP_NONE;
+        cell_t index = hdr.record.cell[15:0];
         bit<1> again = 0;
-        circulation.apply(hdr, meta.local, standard.egress_port, standard.egress_rid,
-                          standard.egress_global_timestamp, read_op, again);
-        if (read_op != OP_NONE || (hdr.loop.isValid() && again == 0)) {
-            transmission.apply(hdr, standard.egress_rid, standard.egress_global_timestamp,
-                               read_op, reason);
+        if (hdr.loop.isValid()) {
+            if (standard.egress_port != PORT_CPU) {
+                if (standard.egress_rid == 0) {
+                    again = 1;
+                    hdr.loop.time = standard.egress_global_timestamp;
+                } else {
+                    reason = REASON_UNKNOWN_TRANSMITTER;
+                    index = standard.egress_rid;
+                }
+            }
+            if (hdr.record.isValid() || (again == 0 && standard.egress_rid < TRANSMITTERS)) {
+                transmission.apply(hdr, standard.egress_port, standard.egress_rid,
+                                   standard.egress_global_timestamp, index, reason);
+            }
+        }
+        if (standard.egress_port == PORT_CPU) {
+            to_controller.apply(hdr, meta.local);
         }
         if (reason != REASON_NONE) {
             COUNT(transmit_reason, (bit<32>)(standard.egress_port ++ reason));
-            if (reason != REASON_TRANSMITTED) {
+            if (reason == REASON_TRANSMITTED) {
+                hdr.loop.setInvalid();
+            } else {
                 mark_to_drop(standard);
             }
         }

@@ -5,7 +5,20 @@
 
 #include "arch.p4"
 
-// Adds `addend` and returns the old value.
+// Counts up to 2^32 - 1 and stays there; returns the old value.
+control Count32(in bit<2> op, in bit<32> cell, out bit<32> value)(bit<32> size) {
+    register<bit<32>>(size) cells;
+    apply {
+        cells.read(value, cell);
+        if (op == OP_UPDATE) {
+            cells.write(cell, value |+| 1);
+        } else if (op == OP_CLEAR) {
+            cells.write(cell, 0);
+        }
+    }
+}
+
+// Adds `addend` modulo 2^32 and returns the old value.
 control Sum32(in bit<2> op, in bit<32> cell, in bit<32> addend, out bit<32> value)(bit<32> size) {
     register<bit<32>>(size) cells;
     apply {
@@ -25,6 +38,46 @@ control Sum64(in bit<2> op, in bit<32> cell, in bit<64> addend, out bit<64> valu
         cells.read(value, cell);
         if (op == OP_UPDATE) {
             cells.write(cell, value + addend);
+        } else if (op == OP_CLEAR) {
+            cells.write(cell, 0);
+        }
+    }
+}
+
+// Adds a 33-bit number, `addend` below and its sign in `negative`, to a signed 96-bit sum, and returns
+// the old value. The upper 64 bits change by at most one for each number added.
+control Sum96(in bit<2> op, in bit<32> cell, in bit<32> addend, in bit<1> negative,
+              out bit<64> high, out bit<32> low)(bit<32> size) {
+    Sum32(size) low_cells;
+    Sum64(size) high_cells;
+    apply {
+        low_cells.apply(op, cell, addend, low);
+        // The low sum has wrapped when its old value exceeds the new one.
+        bit<32> wraps = EXCESS(low, low + addend);
+        bit<64> step = 0;
+        bit<2>  high_op = op;
+        if (wraps != 0 && negative == 0) {
+            step = 1;
+        } else if (wraps == 0 && negative == 1) {
+            step = 0xFFFFFFFFFFFFFFFF;
+        } else if (op == OP_UPDATE) {
+            high_op = OP_NONE;
+        }
+        high = 0;
+        if (high_op != OP_NONE) {
+            high_cells.apply(high_op, cell, step, high);
+        }
+    }
+}
+
+// RFC 3550 interarrival jitter in sixteenths, in the integer form of its section A.8; returns the
+// old value. A `difference` below 2^28 keeps the cell below 2^32 - 8.
+control SmoothedJitter(in bit<2> op, in bit<32> cell, in bit<32> difference, out bit<32> jitter_x16)(bit<32> size) {
+    register<bit<32>>(size) cells;
+    apply {
+        cells.read(jitter_x16, cell);
+        if (op == OP_UPDATE) {
+            cells.write(cell, jitter_x16 + difference - ((jitter_x16 + 8) >> 4));
         } else if (op == OP_CLEAR) {
             cells.write(cell, 0);
         }
@@ -127,70 +180,6 @@ control DuplicateWindow(in bit<2> op, in bit<32> cell, in bit<32> tag, out bit<1
             cells.write(cell, tag);
         } else if (op == OP_CLEAR) {
             cells.write(cell, 0);
-        }
-    }
-}
-
-// Counts 0, 1, ... `last`, 0, 1, ... and returns the value before the step.
-control Cycle(in bit<2> op, in bit<32> cell, in bit<32> last, out bit<32> value)(bit<32> size) {
-    register<bit<32>>(size) cells;
-    apply {
-        cells.read(value, cell);
-        if (op == OP_UPDATE) {
-            if (value >= last) {
-                cells.write(cell, 0);
-            } else {
-                cells.write(cell, value + 1);
-            }
-        } else if (op == OP_CLEAR) {
-            cells.write(cell, 0);
-        }
-    }
-}
-
-// Counts 0 ... `last` as Cycle does and adds `step` each time; both start again at 0 together.
-control Progression(in bit<2> op, in bit<32> cell, in bit<32> last, in bit<32> step,
-                    out bit<32> position, out bit<32> value)(bit<32> size) {
-    register<bit<64>>(size) cells;
-    apply {
-        bit<64> pair;
-        cells.read(pair, cell);
-        position = pair[63:32];
-        value = pair[31:0];
-        if (op == OP_UPDATE) {
-            if (position >= last) {
-                pair = 0;
-            } else {
-                pair[63:32] = position + 1;
-                pair[31:0] = value + step;
-            }
-            cells.write(cell, pair);
-        } else if (op == OP_CLEAR) {
-            cells.write(cell, 0);
-        }
-    }
-}
-
-// The departure clock of a stream: ideal time of the last departure, and departures left.
-// OP_UPDATE: a departure is due when `now_less_gap` has reached the last one; it moves the clock
-// by `gap`. OP_CLEAR: sets the clock to `start` with `limit` departures.
-control DepartureClock(in bit<2> op, in bit<32> cell, in bit<32> now_less_gap, in bit<32> gap,
-                       in bit<32> start, in bit<32> limit, out bit<1> due)(bit<32> size) {
-    register<bit<64>>(size) cells;
-    apply {
-        bit<64> pair;
-        cells.read(pair, cell);
-        due = 0;
-        if (op == OP_UPDATE) {
-            bit<32> late = now_less_gap - pair[63:32];
-            if (pair[31:0] != 0 && late[31:31] == 0) {
-                due = 1;
-                pair[63:32] = pair[63:32] + gap;
-                pair[31:0] = pair[31:0] - 1;
-                cells.write(cell, pair);
-            }
-        } else if (op == OP_CLEAR) {
-            cells.write(cell, start ++ limit);
         }
     }
 }

@@ -3,38 +3,13 @@
 #ifndef P4MESH_MEASUREMENT
 #define P4MESH_MEASUREMENT
 
-// Latency histogram: 64 bins for every power of two.
-control LatencyHistogram(in headers_t hdr, in local_t local, in bit<32> latency) {
-    @id(ID_COUNTER_LATENCY)
-    @brief("Frames per latency bin; cell = histogram x 2048 + bin")
-    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
+// Place of a number of ticks in a histogram with 64 bins for every power of two.
+control Bin(in bit<32> value, out bit<32> bin) {
+    bit<32> place = 0;
 
-    bit<32> base = 0;
-    bit<32> bin = 0;
-    bit<1>  selected = 0;
-
-    @id(ID_ACTION_USE_HISTOGRAM)
-    @brief("Counts the frame in a histogram, whose first cell is given")
-    action use_histogram(bit<32> first_cell) {
-        base = first_cell;
-        selected = 1;
-    }
-
-    @id(ID_TABLE_HISTOGRAM)
-    @brief("Histogram of a range of flows on a port; frames without an entry are in none")
-    table histogram {
-        key = {
-            local.port : exact @name("port");
-            hdr.signature.flow : ternary @name("flow");
-        }
-        actions = { use_histogram; @defaultonly NoAction; }
-        const default_action = NoAction();
-        size = HISTOGRAM_RULES;
-    }
-
-    // Bin = 64 x (octave) + the six bits behind the leading one.
-    action below_64() { bin = latency; }
-#define OCTAVE(N, LOW) action octave_##N() { bin = (bit<32>)((bit<11>)(N - 5) << 6) + (bit<32>)latency[LOW + 5 : LOW]; }
+    // Place = 64 x (octave) + the six bits behind the leading one.
+    action below_64() { place = value; }
+#define OCTAVE(N, LOW) action octave_##N() { place = (bit<32>)((bit<11>)(N - 5) << 6) + (bit<32>)value[LOW + 5 : LOW]; }
     OCTAVE(6, 0)   OCTAVE(7, 1)   OCTAVE(8, 2)   OCTAVE(9, 3)   OCTAVE(10, 4)  OCTAVE(11, 5)
     OCTAVE(12, 6)  OCTAVE(13, 7)  OCTAVE(14, 8)  OCTAVE(15, 9)  OCTAVE(16, 10) OCTAVE(17, 11)
     OCTAVE(18, 12) OCTAVE(19, 13) OCTAVE(20, 14) OCTAVE(21, 15) OCTAVE(22, 16) OCTAVE(23, 17)
@@ -42,9 +17,9 @@ control LatencyHistogram(in headers_t hdr, in local_t local, in bit<32> latency)
     OCTAVE(30, 24) OCTAVE(31, 25)
 #undef OCTAVE
 
-    @brief("Leading bit of the latency selects the octave; fixed by the program")
+    @brief("Leading bit of a number of ticks selects the octave; fixed by the program")
     table octave {
-        key = { latency : lpm; }
+        key = { value : lpm; }
         actions = {
             below_64;
             octave_6;  octave_7;  octave_8;  octave_9;  octave_10; octave_11; octave_12;
@@ -84,9 +59,55 @@ control LatencyHistogram(in headers_t hdr, in local_t local, in bit<32> latency)
     }
 
     apply {
+        octave.apply();
+        bin = place;
+    }
+}
+
+// Histograms of latency and of IPDV. A target may leave out the second one.
+control Histograms(in headers_t hdr, in local_t local, in bit<32> latency,
+                   in bit<1> has_ipdv, in bit<32> ipdv_size, in bit<1> decrease) {
+    @id(ID_COUNTER_LATENCY)
+    @brief("Frames per latency bin; cell = histogram x 2048 + bin")
+    BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
+
+    @id(ID_COUNTER_IPDV)
+    @brief("Frames per IPDV bin; cell = histogram x 4096 + bin of the size, + 2048 for a decrease")
+    BIN_COUNTER(2 * HISTOGRAMS * HISTOGRAM_BINS, ipdv_histogram);
+
+    Bin() latency_bin;
+    Bin() ipdv_bin;
+    bit<32> base = 0;
+
+    @id(ID_ACTION_USE_HISTOGRAM)
+    @brief("Counts the frame in a histogram, whose first cell is given")
+    action use_histogram(bit<32> first_cell) { base = first_cell; }
+
+    @id(ID_TABLE_HISTOGRAM)
+    @brief("Histogram of a range of flows on a port; frames without an entry are in none")
+    table histogram {
+        key = {
+            local.port : exact @name("port");
+            hdr.signature.flow : ternary @name("flow");
+        }
+        actions = { use_histogram; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = HISTOGRAM_RULES;
+    }
+
+    apply {
+        bit<32> bin = 0;
         if (histogram.apply().hit) {
-            octave.apply();
+            latency_bin.apply(latency, bin);
             COUNT(latency_histogram, base + bin);
+            if (has_ipdv == 1) {
+                ipdv_bin.apply(ipdv_size, bin);
+                bin = bin + (base << 1);
+                if (decrease == 1) {
+                    bin = bin + HISTOGRAM_BINS;
+                }
+                COUNT(ipdv_histogram, bin);
+            }
         }
     }
 }
@@ -94,21 +115,26 @@ control LatencyHistogram(in headers_t hdr, in local_t local, in bit<32> latency)
 // Registers of the flow `local.cell`.
 control FlowMeasurement(inout headers_t hdr, inout local_t local) {
     DuplicateWindow(WINDOW_CELLS) window;
-    Sum32(FLOWS) duplicates;
+    Count32(FLOWS) duplicates;
     SequenceTracker(FLOWS) sequence;
-    Sum32(FLOWS) reordered;
+    Count32(FLOWS) reordered;
     Swap48(FLOWS) last_gap;
     Sum64(FLOWS) frames;
     Sum64(FLOWS) bytes;
     Extremes(FLOWS) latency_extremes;
-    Sum64(FLOWS) latency_sum;
+    Sum96(FLOWS) latency_sum;
     Swap32(FLOWS) latency_last;
-    Sum32(FLOWS) latency_overflows;
+    Count32(FLOWS) latency_overflows;
     Extremes(FLOWS) jitter_extremes;
-    Sum64(FLOWS) jitter_sum;
+    Sum96(FLOWS) jitter_sum;
+    SmoothedJitter(FLOWS) jitter_smoothed;
+    Swap32(FLOWS) latency_in_order;
+    Sum64(FLOWS) ipdv_count;
+    Extremes(FLOWS) ipdv_extremes;
+    Sum96(FLOWS) ipdv_sum;
     First48(FLOWS) first_arrival;
     Swap48(FLOWS) last_arrival;
-    LatencyHistogram() histogram;
+    Histograms() histograms;
 
     apply {
         bit<2>  op = local.flow_op;
@@ -121,6 +147,8 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
         bit<2>  gap_op = op;
         bit<2>  sample_op = op;
         bit<2>  jitter_op = op;
+        bit<2>  in_order_op = op;
+        bit<2>  ipdv_op = op;
         bit<32> latency = 0;
         bit<32> overflow = 0;
 
@@ -134,7 +162,7 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
             sample_op = OP_NONE;
         }
         if (op != OP_UPDATE || duplicate == 1) {
-            duplicates.apply(op, cell, 1, local.seen.duplicates);
+            duplicates.apply(op, cell, local.seen.duplicates);
         }
         if (sample_op != OP_NONE) {
             sequence.apply(op, cell, hdr.signature.sequence, local.seen.next_sequence, ahead);
@@ -143,12 +171,13 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
                 gap_op = OP_NONE;
                 if (ahead[31:31] == 1) {
                     late_op = OP_UPDATE;
+                    in_order_op = OP_NONE;
                 } else if (ahead != 0) {
                     gap_op = OP_UPDATE;
                 }
             }
             if (late_op != OP_NONE) {
-                reordered.apply(late_op, cell, 1, local.seen.reordered);
+                reordered.apply(late_op, cell, local.seen.reordered);
             }
             if (gap_op != OP_NONE) {
                 last_gap.apply(gap_op, cell, hdr.signature.transmit_time, local.seen.last_gap_time);
@@ -164,10 +193,10 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
                 overflow = 1;
             }
             latency_extremes.apply(op, cell, latency, local.seen.latency_min_inverted, local.seen.latency_max);
-            latency_sum.apply(op, cell, (bit<64>)latency, local.seen.latency_sum);
+            latency_sum.apply(op, cell, latency, 0, local.seen.latency_sum_high, local.seen.latency_sum_low);
             latency_last.apply(op, cell, latency, local.seen.latency_last);
             if (op != OP_UPDATE || overflow == 1) {
-                latency_overflows.apply(op, cell, 1, local.seen.latency_overflows);
+                latency_overflows.apply(op, cell, local.seen.latency_overflows);
             }
 
             // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.
@@ -176,15 +205,50 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
             bit<32> jitter = longer | shorter;
             if (op == OP_UPDATE && local.seen.frames == 0) {
                 jitter_op = OP_NONE;
+                ipdv_op = OP_NONE;
             }
             if (jitter_op != OP_NONE) {
                 jitter_extremes.apply(op, cell, jitter, local.seen.jitter_min_inverted, local.seen.jitter_max);
-                jitter_sum.apply(op, cell, (bit<64>)jitter, local.seen.jitter_sum);
+                jitter_sum.apply(op, cell, jitter, 0, local.seen.jitter_sum_high, local.seen.jitter_sum_low);
+                // RFC 3550 jitter of the same differences.
+                bit<32> difference_kept = jitter;
+                if (EXCESS(jitter, SMOOTHED_DIFFERENCE_MAX) != 0) {
+                    difference_kept = SMOOTHED_DIFFERENCE_MAX;
+                }
+                jitter_smoothed.apply(op, cell, difference_kept, local.seen.jitter_smoothed_x16);
+            }
+
+            // IPDV (RFC 5481 4.1): latency less that of the frame sent before, when no frame between
+            // them is missing; a late frame has none and is nobody's predecessor.
+            if (in_order_op != OP_NONE) {
+                latency_in_order.apply(op, cell, latency, local.seen.latency_in_order);
+            }
+            if (op == OP_UPDATE && ahead != 0) {
+                ipdv_op = OP_NONE;
+            }
+            bit<32> increase = EXCESS(latency, local.seen.latency_in_order);
+            bit<32> ipdv_size = EXCESS(local.seen.latency_in_order, latency);
+            bit<1>  decrease = 0;
+            if (ipdv_size != 0) {
+                decrease = 1;
+            }
+            ipdv_size = ipdv_size | increase;
+            if (ipdv_size[31:31] == 1) {
+                ipdv_size = IPDV_MAX;
+            }
+            bit<32> ipdv = ipdv_size;
+            if (decrease == 1) {
+                ipdv = 0 - ipdv_size;
+            }
+            if (ipdv_op != OP_NONE) {
+                ipdv_count.apply(op, cell, 1, local.seen.ipdv_count);
+                ipdv_extremes.apply(op, cell, ipdv ^ 0x80000000, local.seen.ipdv_min_inverted, local.seen.ipdv_max);
+                ipdv_sum.apply(op, cell, ipdv, decrease, local.seen.ipdv_sum_high, local.seen.ipdv_sum_low);
             }
             first_arrival.apply(op, cell, local.arrival_time, local.seen.first_arrival);
             last_arrival.apply(op, cell, local.arrival_time, local.seen.last_arrival);
             if (op == OP_UPDATE) {
-                histogram.apply(hdr, local, latency);
+                histograms.apply(hdr, local, latency, ipdv_op[0:0], ipdv_size, decrease);
             }
         }
         if (hdr.record.isValid()) {
@@ -196,12 +260,20 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
             hdr.record.bytes = local.seen.bytes;
             hdr.record.latency_min_inverted = local.seen.latency_min_inverted;
             hdr.record.latency_max = local.seen.latency_max;
-            hdr.record.latency_sum = local.seen.latency_sum;
+            hdr.record.latency_sum_high = local.seen.latency_sum_high;
+            hdr.record.latency_sum_low = local.seen.latency_sum_low;
             hdr.record.latency_last = local.seen.latency_last;
             hdr.record.latency_overflows = local.seen.latency_overflows;
             hdr.record.jitter_min_inverted = local.seen.jitter_min_inverted;
             hdr.record.jitter_max = local.seen.jitter_max;
-            hdr.record.jitter_sum = local.seen.jitter_sum;
+            hdr.record.jitter_sum_high = local.seen.jitter_sum_high;
+            hdr.record.jitter_sum_low = local.seen.jitter_sum_low;
+            hdr.record.jitter_smoothed_x16 = local.seen.jitter_smoothed_x16;
+            hdr.record.ipdv_count = local.seen.ipdv_count;
+            hdr.record.ipdv_min_inverted = local.seen.ipdv_min_inverted;
+            hdr.record.ipdv_max = local.seen.ipdv_max;
+            hdr.record.ipdv_sum_high = local.seen.ipdv_sum_high;
+            hdr.record.ipdv_sum_low = local.seen.ipdv_sum_low;
             hdr.record.first_arrival = local.seen.first_arrival;
             hdr.record.last_arrival = local.seen.last_arrival;
         }
@@ -210,22 +282,26 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
 
 // Shortest distance between the starts of two frames on a port, whatever the frames are.
 control ArrivalSpacing(inout headers_t hdr, in local_t local) {
-    Swap32(PORTS) last_start;
+    Swap48(PORTS) last_start;
     Extremes(PORTS) spacing;
 
     apply {
         bit<32> cell = local.cell;
-        bit<32> previous;
+        bit<64> previous;
         bit<32> min_inverted = 0;
         bit<32> unused;
         if (local.port_op == OP_UPDATE) {
             cell = (bit<32>)local.port;
         }
-        last_start.apply(local.port_op, cell, local.arrival_time[31:0], previous);
+        last_start.apply(local.port_op, cell, local.arrival_time, previous);
         // A port that has not received since the clear has no distance yet.
         if (local.port_op != OP_UPDATE || previous != 0) {
-            spacing.apply(local.port_op, cell, local.arrival_time[31:0] - previous,
-                          min_inverted, unused);
+            bit<48> distance = local.arrival_time - previous[47:0];
+            bit<32> kept = distance[31:0];
+            if (distance[47:32] != 0) {
+                kept = 0xFFFFFFFF;
+            }
+            spacing.apply(local.port_op, cell, kept, min_inverted, unused);
         }
         if (hdr.record.isValid()) {
             hdr.record.spacing_min_inverted = min_inverted;

@@ -1,0 +1,46 @@
+// What the Tofino Native Architecture spells in its own way, so that shared controls are written once.
+#ifndef P4MESH_ARCH
+#define P4MESH_ARCH
+
+#include <core.p4>
+#if __TARGET_TOFINO__ == 2
+#include <t2na.p4>
+#else
+#include <tna.p4>
+#endif
+#include "sizes.p4"
+#include "../include/ids.p4"
+#include "../include/headers.p4"
+#include "../include/reasons.p4"
+#include "headers.p4"
+
+// Ports of the chip that are not test ports: the PCIe port to the CPU, and the recirculation port
+// of pipe 0. In every pipe the recirculation port has the same number within the pipe.
+#if __TARGET_TOFINO__ == 2
+const bit<9> PORT_CPU  = 0;
+const bit<9> PORT_LOOP = 6;
+#else
+const bit<9> PORT_CPU  = 192;
+const bit<9> PORT_LOOP = 68;
+#endif
+// The bits of a port number that are the number within the pipe.
+const bit<9> PORT_IN_PIPE_MASK = 0x07F;
+
+// Multicast group that hands a record to the controller and sends the reading frame round again.
+const bit<16> GROUP_READ = 1;
+
+// Counters of 32 bits: the driver adds them up in 64 bits before they wrap.
+#define FRAME_COUNTER(SIZE, NAME) Counter<bit<32>, bit<32>>(SIZE, CounterType_t.PACKETS_AND_BYTES) NAME
+#define BIN_COUNTER(SIZE, NAME) Counter<bit<32>, bit<32>>(SIZE, CounterType_t.PACKETS) NAME
+#define COUNT(NAME, INDEX) NAME.count(INDEX)
+
+// What ingress asks of the traffic manager for a frame.
+#define VERDICT inout ingress_intrinsic_metadata_for_deparser_t deparser, \
+                inout ingress_intrinsic_metadata_for_tm_t manager
+#define TO_PORT(PORT) manager.ucast_egress_port = PORT;
+#define TO_GROUP(GROUP, QUEUE) manager.mcast_grp_a = GROUP; manager.qid = (QueueId_t)QUEUE;
+#define TO_NOWHERE deparser.drop_ctl = 1;
+// The frame leaves egress as it is.
+#define UNTOUCHED_BY_EGRESS hdr.bridge.setValid(); hdr.bridge.kind = KIND_FOREIGN;
+
+#endif

@@ -1,0 +1,63 @@
+// Headers that exist only inside a Tofino: between ingress and egress, and round the loop.
+#ifndef P4MESH_TNA_HEADERS
+#define P4MESH_TNA_HEADERS
+
+#include "../include/headers.p4"
+
+// Every frame between the gresses begins with a kind. A frame of the loop begins with loop_t, whose
+// first byte it is; all others have a bridge_t, which egress takes off again.
+header bridge_t {
+    bit<8> kind;
+}
+const bit<8> KIND_FOREIGN = 0;
+
+// A stateful ALU holds a pair of words and returns one of them: a reading frame reads the low words of
+// a cell in one pass (KIND_READ), the high ones in the next, and then goes to the controller.
+const bit<8> KIND_READ_HIGH = 5;
+const bit<8> KIND_REPORT    = 6;
+
+// Flag of KIND_READ: the halves of the cell before follow the loop header.
+const bit<8> FLAG_HALVES = 0x80;
+
+// What ingress reads in one pass of a reading frame.
+header receive_half_t {
+    bit<32> duplicates;
+    bit<32> next_sequence;
+    bit<32> reordered;
+    bit<32> last_gap_time;
+    bit<32> frames;
+    bit<32> latency_extremes;
+    bit<32> latency_sum;
+    bit<32> latency_last;
+    bit<32> latency_overflows;
+    bit<32> jitter_extremes;
+    bit<32> jitter_sum;
+    bit<32> first_arrival;
+    bit<32> last_arrival;
+    bit<32> spacing_min_inverted;
+}
+
+// What egress reads in one pass of a reading frame.
+header transmit_half_t {
+    bit<32> flow_sequence;
+    bit<32> departures;
+    bit<32> first_departure;
+    bit<32> last_departure;
+}
+
+// Cell of the halves behind it.
+header report_t {
+    bit<32> cell;
+}
+
+// What a register cell does in a pass: OP_UPDATE, or one of the reading passes.
+const bit<8> OP_NONE   = 0;
+const bit<8> OP_UPDATE = 1;
+const bit<8> OP_LOW    = 2;
+const bit<8> OP_HIGH   = 3;
+const bit<8> OP_CLEAR  = 4;
+
+#define RECEIVE_HALF_BITS 448
+#define TRANSMIT_HALF_BITS 128
+
+#endif

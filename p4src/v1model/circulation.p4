@@ -1,0 +1,43 @@
+// How frames of the loop go round, and what a reading pass does in egress.
+#ifndef P4MESH_CIRCULATION
+#define P4MESH_CIRCULATION
+
+// The copy of a reading pass that goes to the controller reads the registers of egress; a silent one
+// reads them on its way round.
+control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
+                    inout op_t op, inout op_t flow_op) {
+    apply {
+        op_t reading = OP_NONE;
+        if (hdr.record.isValid() && (port == PORT_CPU || hdr.loop.flags & FLAG_SILENT != 0)) {
+            reading = OP_READ;
+            if (hdr.loop.flags & FLAG_CLEAR != 0) {
+                reading = OP_CLEAR;
+            }
+        }
+        if (hdr.record.cell < TRANSMITTERS) {
+            op = reading;
+        }
+        if (hdr.record.cell < FLOWS) {
+            flow_op = reading;
+        }
+    }
+}
+
+// Puts what the controller needs to know in front of a frame for it.
+control ToController(inout egress_headers_t hdr, in local_t local) {
+    apply {
+        hdr.packet_in.setValid();
+        hdr.packet_in.kind = KIND_SEND;
+        hdr.packet_in.flags = 0;
+        hdr.packet_in.port = (bit<16>)local.port;
+        hdr.packet_in.time = local.arrival_time;
+        if (hdr.loop.isValid()) {
+            // A frame that comes round the loop has no arrival time of its own.
+            hdr.packet_in.kind = hdr.loop.kind;
+            hdr.packet_in.time = hdr.loop.time;
+            hdr.loop.setInvalid();
+        }
+    }
+}
+
+#endif

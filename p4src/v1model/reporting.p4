@@ -1,0 +1,39 @@
+// What goes to the controller, and the way of a reading frame through ingress; the same for Tofino is in
+// tna/reporting.p4.
+#ifndef P4MESH_REPORTING
+#define P4MESH_REPORTING
+
+#include "arch.p4"
+
+// Entries of the table `classify` for reading passes.
+#define READING_PASSES \
+            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_READ); \
+            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_NONE); \
+            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
+            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
+
+// Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
+// A reading pass reads the cell `loop.value` and goes on to the next.
+control Reporting(inout ingress_headers_t hdr, in ingress_t local, VERDICT) {
+    apply {
+        if (hdr.loop.isValid()) {
+            hdr.record.setValid();
+            hdr.record.cell = hdr.loop.value;
+            if (hdr.loop.count == 1) {
+                TO_PORT(PORT_CPU)
+            } else if (hdr.loop.flags & FLAG_SILENT != 0) {
+                TO_PORT(PORT_LOOP)
+            } else {
+                TO_GROUP(GROUP_READ, 0)
+            }
+            hdr.loop.value = hdr.loop.value + 1;
+            hdr.loop.count = hdr.loop.count - 1;
+        } else if (local.punted == 1) {
+            TO_PORT(PORT_CPU)
+        } else {
+            TO_NOWHERE
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Compiles the tester for Tofino 1 and 2 and records what it takes of the chips (make p4-tofino)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from p4mesh.p4runtime import load_p4info
+from p4mesh.target.contract import P4SRC, hash_of_sources, sources_of
+
+MAIN = "tna/p4mesh.p4"
+RECORD = P4SRC / "compiled" / "tofino.json"
+DOCUMENT = P4SRC.parent / "docs" / "TOFINO_RESOURCES.md"
+COMPILER = os.environ.get("P4C_TOFINO", "p4c-barefoot")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chip, and what each stage of it has."""
+
+    title: str
+    arguments: tuple[str, ...]
+    stages: int
+
+    @property
+    def file(self) -> str:
+        return self.title.lower().replace(" ", "")
+
+
+CHIPS = (
+    Chip("Tofino 1", ("--target", "tofino", "--arch", "tna", "-D__TARGET_TOFINO__=1"), 12),
+    Chip("Tofino 2", ("--target", "tofino2", "--arch", "t2na", "-D__TARGET_TOFINO__=2"), 20),
+)
+PROFILES = {"egress parser stamp": (), "MAC stamp": ("-DTRANSMIT_STAMP_MAC",)}
+
+EXPLAINED = {
+    r"Unknown annotation: (controller_header|id)$": (
+        "the back end does not know them; the writer of P4Info does, and P4Info has headers and ids"
+    ),
+    r"may be uninitialized": (
+        "the analysis takes the body of a RegisterAction as executed where it is declared; the parser of the chip "
+        "sets all metadata to 0"
+    ),
+    r"No known conversion to standard P4Info for 'DynHash'": (
+        "hashes whose algorithm a driver may change are no part of P4Info; no controller of P4Mesh changes one"
+    ),
+    r"The stage specified for table \S+ is \d+, but we could not place it until stage": (
+        "`@stage` of the registers of flows saves the compiler for Tofino 2 a long search; a register that comes "
+        "later than there still fits, and the tables above count the stages"
+    ),
+    r"Parser state min_parse_depth_accept_loop will be unrolled": (
+        "padding of short frames to the 65 bytes that the parser reads at least, made by the back end itself"
+    ),
+}
+"""Warnings of the compiler that are expected, and why; any other one fails the build."""
+
+_INSTALL_HINT = (
+    f"{COMPILER} is not installed: the committed outputs in p4src/compiled stay as they are.\n"
+    "hint: build the Tofino back end of p4c (docs/TOFINO.md), then P4C_TOFINO=/path/to/p4c-barefoot make p4-tofino"
+)
+
+
+def compile_for(chip: Chip, options: tuple[str, ...], output: Path) -> None:
+    """Runs the compiler; raises SystemExit on errors and on warnings without an explanation."""
+    command = [
+        COMPILER, "--std", "p4-16", *chip.arguments, *options, "-g", "-o", str(output),
+        "--p4runtime-force-std-externs", "--p4runtime-files", str(output / "p4info.txtpb"), MAIN,
+    ]  # fmt: skip
+    run = subprocess.run(command, cwd=P4SRC, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if run.returncode != 0:
+        raise SystemExit(f"{chip.title}: the compiler failed\n{run.stdout}")
+    warnings = re.findall(r"^.*\bwarning: (.*)$", run.stdout, re.M)
+    unexplained = [text for text in warnings if not any(re.search(known, text) for known in EXPLAINED)]
+    if unexplained:
+        raise SystemExit(f"{chip.title}: warnings without an explanation\n" + "\n".join(unexplained))
+
+
+def resources_of(output: Path) -> list[dict[str, Any]]:
+    """Return for every stage its memories, ALUs, tables and registers."""
+    info = load_p4info(output / "p4info.txtpb")
+    tables = {table.preamble.name: table.size for table in info.tables}
+    cells = {register.preamble.name: register.size for register in info.registers}
+    resources = json.loads((output / "pipe" / "logs" / "resources.json").read_text())["resources"]["mau"]
+    stages = []
+    for stage in resources["mau_stages"]:
+        names = [table["table_name"] for table in stage["logical_tables"]["ids"]]
+        alus = [usage["used_by"] for alu in stage["meter_alus"]["meters"] for usage in alu["usages"]]
+        stages.append(
+            {
+                "logical_tables": len(names),
+                "srams": len(stage["rams"]["srams"]),
+                "map_rams": len(stage["map_rams"]["maprams"]),
+                "tcams": len(stage["tcams"]["tcams"]),
+                "stateful_alus": len(stage["meter_alus"]["meters"]),
+                "counters": len({u["used_by"] for alu in stage["statistic_alus"]["stats"] for u in alu["usages"]}),
+                "tables": {name: tables[name] for name in sorted(set(names)) if name in tables},
+                "registers": {name: cells[name] for name in sorted(set(alus)) if name in cells},
+            }
+        )
+    return stages
+
+
+def rendered(record: dict[str, Any]) -> str:
+    """Return the document of a record."""
+    lines = [
+        "# What the tester takes of a Tofino",
+        "",
+        f"Written by `make p4-tofino` with {record['compiler']} from the sources with the SHA-256",
+        f"`{record['source_sha256']}`.",
+        "",
+        "Each profile of each chip compiles without errors. Sizes are entries of tables and cells of registers;",
+        "tables that the program fills itself are counted only.",
+    ]
+    for chip in CHIPS:
+        for profile in PROFILES:
+            stages = record["stages"][chip.title][profile]
+            lines += ["", f"## {chip.title}, {profile}: {len(stages)} of {chip.stages} stages", ""]
+            lines += ["| stage | logical tables | SRAMs | map RAMs | TCAMs | stateful ALUs | counters |"]
+            lines += ["|---|---|---|---|---|---|---|"]
+            keys = ("logical_tables", "srams", "map_rams", "tcams", "stateful_alus", "counters")
+            for number, stage in enumerate(stages):
+                lines.append("| " + " | ".join(str(n) for n in (number, *(stage[key] for key in keys))) + " |")
+            total = [sum(stage[key] for stage in stages) for key in keys]
+            lines.append("| all | " + " | ".join(str(n) for n in total) + " |")
+            if profile != next(iter(PROFILES)):
+                continue
+            lines += ["", "| stage | tables | registers |", "|---|---|---|"]
+            for number, stage in enumerate(stages):
+                if stage["tables"] or stage["registers"]:
+                    lines.append(f"| {number} | {_listed(stage['tables'])} | {_listed(stage['registers'])} |")
+    lines += ["", "## Warnings of the compiler", ""]
+    lines += ["Any other warning fails the build.", "", "| warning | why it is no defect |", "|---|---|"]
+    lines += [f"| `{_as_text(pattern)}` | {reason} |" for pattern, reason in EXPLAINED.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(sizes: dict[str, int]) -> str:
+    return ", ".join(f"`{name.split('.', 1)[1]}` {size:,}" for name, size in sizes.items())
+
+
+def _as_text(pattern: str) -> str:
+    return (
+        pattern.removesuffix("$")
+        .replace("(", "")
+        .replace(")", "")
+        .replace("|", " or ")
+        .replace(r"\S+", "...")
+        .replace(r"\d+", "n")
+    )
+
+
+def main() -> int:
+    if shutil.which(COMPILER) is None:
+        print(_INSTALL_HINT, file=sys.stderr)
+        return 3
+    version = subprocess.run(
+        [COMPILER, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    ).stdout
+    sources = sources_of(MAIN)
+    record: dict[str, Any] = {
+        "compiler": f"p4c-barefoot {version.split()[-1]}",
+        "sources": sources,
+        "source_sha256": hash_of_sources(sources),
+        "p4info_sha256": {},
+        "stages": {chip.title: {} for chip in CHIPS},
+    }
+    for chip in CHIPS:
+        for profile, options in PROFILES.items():
+            print(f"{chip.title}, {profile}", file=sys.stderr)
+            with tempfile.TemporaryDirectory() as directory:
+                output = Path(directory)
+                compile_for(chip, options, output)
+                stages = resources_of(output)
+                if len(stages) > chip.stages:
+                    raise SystemExit(f"{chip.title}, {profile}: {len(stages)} stages, the chip has {chip.stages}")
+                record["stages"][chip.title][profile] = stages
+                p4info = P4SRC / "compiled" / f"p4mesh.{chip.file}.p4info.txtpb"
+                shutil.copy(output / "p4info.txtpb", p4info)
+                record["p4info_sha256"][p4info.name] = hashlib.sha256(p4info.read_bytes()).hexdigest()
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    DOCUMENT.write_text(rendered(record))
+    print(f"compiled {MAIN} for {', '.join(chip.title for chip in CHIPS)} with {record['compiler']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
