@@ -42,6 +42,24 @@ def test_meters_keep_their_configuration(client: Client) -> None:
     assert not cell.meter_entry.HasField("config")
 
 
+def test_meters_count_by_colour(switch: Switch, client: Client) -> None:
+    """Goal: frames and bytes of each colour, also of a cell without configuration; they can be set to 0."""
+    s = client.schema
+    frame = ethernet(1)
+    client.insert([s.table_entry("forward", {"destination": 1}, "forward_to", {"port": 1})])
+    client.modify([s.meter("rate", 1, MeterConfig(0, len(frame), 0, 3 * len(frame)))])
+    for port in (0, 0, 1, 1, 1, 1):
+        switch.send(port, frame)
+    switch.run()
+    cells = [cell.meter_entry.counter_data for cell in client.read(s.meter("rate", marked=True))][:2]
+    assert [cell.green.packet_count for cell in cells] == [2, 1]
+    assert (cells[1].yellow.packet_count, cells[1].red.packet_count) == (2, 1)
+    assert cells[1].yellow.byte_count == 2 * len(frame)
+    client.modify([s.meter("rate", 1, marked=True)])
+    (cell,) = client.read(s.meter("rate", 1, marked=True))
+    assert not cell.meter_entry.HasField("config") and cell.meter_entry.counter_data.red.packet_count == 0
+
+
 def test_registers_are_written_by_frames_and_by_controllers(switch: Switch, client: Client) -> None:
     s = client.schema
     switch.send(1, ethernet(1, source=0x0000AABBCCDD))

@@ -104,7 +104,14 @@ def table_cases(s: Schema) -> dict[str, Case]:
         ),
         "table_no_direct_counter": (insert, edited(forward(s), lambda e: e.table_entry.counter_data.SetInParent())),
         "table_no_direct_meter": (insert, edited(forward(s), lambda e: e.table_entry.meter_config.SetInParent())),
-        "table_meter_counters": (insert, edited(acl(s), lambda e: e.table_entry.meter_counter_data.SetInParent())),
+        "table_meter_counters": (
+            insert,
+            edited(acl(s), lambda e: setattr(e.table_entry.meter_counter_data.red, "packet_count", 1)),
+        ),
+        "table_no_meter_counters": (
+            insert,
+            edited(forward(s), lambda e: e.table_entry.meter_counter_data.SetInParent()),
+        ),
         "table_counter_negative": (
             insert,
             edited(acl(s), lambda e: setattr(e.table_entry.counter_data, "packet_count", -1)),
@@ -124,7 +131,6 @@ def table_cases(s: Schema) -> dict[str, Case]:
             "MODIFY",
             edited(s.default_entry("forward", "drop"), lambda e: setattr(e.table_entry, "idle_timeout_ns", 1)),
         ),
-        "table_default_resources": ("MODIFY", s.default_entry("acl", "deny", counter=CounterData(1, 1))),
         "table_member_for_direct": (insert, s.table_entry("forward", {"destination": 1}, member=1)),
         "table_action_for_indirect": (insert, s.table_entry("by_port", {"port": 1}, "drop")),
         "table_group_without_selector": (insert, s.table_entry("by_port", {"port": 1}, group=1)),
@@ -190,7 +196,7 @@ def other_cases(s: Schema) -> dict[str, Case]:
         ),
         "meter_counter_data": (
             "MODIFY",
-            edited(s.meter("rate", 1), lambda e: e.meter_entry.counter_data.SetInParent()),
+            edited(s.meter("rate", 1), lambda e: setattr(e.meter_entry.counter_data.green, "byte_count", 1)),
         ),
         "register_index": ("MODIFY", s.register("last_seen", 128, 1)),
         "register_without_data": ("MODIFY", s.register("last_seen", 1)),

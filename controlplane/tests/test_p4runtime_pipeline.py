@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from p4runtime_support import DEVICE_ID, JSON, P4INFO, Switch, ethernet
+from p4runtime_support import DEVICE_ID, JSON, P4INFO, PROGRAMS, Switch, ethernet, ipv4
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, PipelineError, WriteError, load_p4info
 from p4mesh.p4runtime.stubs import Entity, p4i, p4r
@@ -133,6 +133,39 @@ def test_reconcile_keeps_the_forwarding_state(client: Client) -> None:
     assert client.get_pipeline_cookie() == 9
 
 
+def test_reconcile_keeps_what_frames_have_counted(switch: Switch, client: Client) -> None:
+    """Goal: counts that no controller could write survive: the other half of counters of one unit, colours, misses."""
+    info = load_p4info(P4INFO)
+    for counter in (*info.counters, *info.direct_counters):
+        counter.spec.unit = p4i.CounterSpec.PACKETS
+    client.set_pipeline_config(info, JSON.read_bytes())
+    s = client.schema
+    key = {"port": 1, "ipv4_valid": 1}
+    client.insert(
+        [
+            s.table_entry("forward", {"destination": 1}, "forward_to", {"port": 1}),
+            s.table_entry("acl", key, "count_only", priority=1, meter=MeterConfig(0, 1, 0, 2)),
+        ]
+    )
+    client.modify([s.default_entry("acl", meter=MeterConfig(0, 1, 0, 1)), s.meter("rate", 1, MeterConfig(0, 1, 0, 1))])
+    for port in (0, 0, 1, 1, 1):
+        switch.send(port, ipv4("10.1.1.1"))
+    switch.run()
+
+    def counted() -> list[Entity]:
+        wanted = s.table("acl", counters=True, meters=True, marked=True)
+        default = s.table("acl", default=True, counters=True, meters=True, marked=True)
+        return list(client.read(wanted, default, s.counter("port_counter"), s.meter("rate", marked=True)))
+
+    before = counted()
+    (entry, default) = (entity.table_entry for entity in before[:2])
+    assert entry.counter_data.packet_count == 3 and entry.counter_data.byte_count > 100
+    assert entry.meter_counter_data.red.packet_count == 1 and default.meter_counter_data.red.packet_count == 1
+    assert any(entity.counter_entry.data.byte_count for entity in before)
+    client.set_pipeline_config(info, JSON.read_bytes(), action="RECONCILE_AND_COMMIT")
+    assert counted() == before
+
+
 def test_reconcile_refuses_a_program_that_cannot_hold_the_state(client: Client) -> None:
     before = everything(client)
     info = load_p4info(P4INFO)
@@ -142,6 +175,64 @@ def test_reconcile_refuses_a_program_that_cannot_hold_the_state(client: Client) 
     with pytest.raises(PipelineError, match="the forwarding state cannot be preserved: action profile"):
         client.set_pipeline_config(info, JSON.read_bytes(), action="RECONCILE_AND_COMMIT")
     assert state(client) == before
+
+
+def test_parameters_that_the_compiler_removed(switch: Switch, client: Client) -> None:
+    """Goal: P4Info may have parameters that the program does not use: they are needed, checked and given back."""
+    info = load_p4info(P4INFO)
+    action = next(action for action in info.actions if action.preamble.alias == "forward_to")
+    action.params[0].id = 2
+    action.params.insert(0, p4i.Action.Param(id=1, name="unused", bitwidth=12))
+    client.set_pipeline_config(info, JSON.read_bytes())
+    s = client.schema
+    entry = s.table_entry("forward", {"destination": 1}, "forward_to", {"unused": 0xABC, "port": 2})
+    client.insert([entry, s.member("ports", 1, "forward_to", {"unused": 1, "port": 1})])
+    assert list(client.read(s.table("forward"))) == [entry]
+    (member,) = client.read(Entity(action_profile_member=p4r.ActionProfileMember()))
+    assert [param.value for param in member.action_profile_member.action.params] == [b"\1", b"\1"]
+    switch.send(0, ethernet(1))
+    switch.run()
+    assert [port for port, _ in switch.received()] == [2]
+    wide = s.table_entry("forward", {"destination": 2}, "forward_to", {"unused": 1, "port": 2})
+    wide.table_entry.action.action.params[0].value = b"\x10\x00"
+    with pytest.raises(WriteError, match="'unused': 0x1000 does not fit in 12 bits"):
+        client.insert([wide])
+
+
+def test_initial_entries_can_be_changed(switch: Switch) -> None:
+    """Goal: entries that the program brings along are entries like others, up to the size in P4Info (section 9.1.5)."""
+    info = PROGRAMS / "initial_entries.p4info.txtpb"
+    with Client(switch.address, DEVICE_ID) as client:
+        client.set_pipeline(info, PROGRAMS / "initial_entries.json")
+        s = client.schema
+
+        def ports_of(*kinds: int) -> list[int]:
+            for kind in kinds:
+                switch.send(0, ethernet(1, kind))
+            switch.run()
+            return [port for port, _ in switch.received()]
+
+        assert ports_of(0x1111, 0x1122, 0x9999) == [1, 2, 3]
+        found = {entity.table_entry.priority: entity for entity in client.read(s.table("by_type"))}
+        assert sorted(found) == [1, 2, 3] and not any(entity.table_entry.is_const for entity in found.values())
+        found[3].table_entry.action.action.params[0].value = b"\3"
+        client.modify([found[3]])
+        client.delete([found[2]])
+        client.insert([s.table_entry("by_type", {"ether_type": 0x9999}, "forward_to", {"port": 1}, priority=2)])
+        assert sorted(ports_of(0x1111, 0x1122, 0x9999)) == [1, 3, 3]
+        added = [
+            s.table_entry("by_type", {"ether_type": kind}, "forward_to", {"port": 1}, priority=9) for kind in range(2)
+        ]
+        with pytest.raises(WriteError, match=r"full, its size is 4 \(RESOURCE_EXHAUSTED\)"):
+            client.insert(added)
+        client.set_pipeline(info, PROGRAMS / "initial_entries.json", action="RECONCILE_AND_COMMIT")
+        assert sorted(entity.table_entry.priority for entity in client.read(s.table("by_type"))) == [1, 2, 3, 9]
+        # A table whose entries are const stays as it is, even to a P4Info that is older than the flag.
+        older = load_p4info(info)
+        older.tables[0].has_initial_entries = False
+        client.set_pipeline_config(older, (PROGRAMS / "initial_entries.json").read_bytes())
+        with pytest.raises(WriteError, match="its entries are const in the program"):
+            client.delete([found[2]])
 
 
 def table(info: p4i.P4Info, alias: str) -> p4i.Table:

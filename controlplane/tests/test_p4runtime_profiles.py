@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from p4runtime_support import Switch, ethernet, ipv4
@@ -64,6 +65,42 @@ def test_a_group_spreads_frames_over_its_members(switch: Switch, client: Client)
     switch.send(0, ipv4("10.1.2.3"))
     switch.run()
     assert [port for port, _ in switch.received()] == [2]
+
+
+def test_members_leave_with_their_link_and_come_back_to_their_place(switch: Switch, client: Client) -> None:
+    """Goal: a group goes round a port whose link is down, and every flow is where it was when it is up again."""
+    s = client.schema
+    client.insert([s.member("next_hops", i, "forward_to", {"port": i}) for i in (1, 2, 3)])
+    group = s.group("next_hops", 9, {1: 2, 2: 2, 3: 2}, max_size=8)
+    for member in group.action_profile_group.members:
+        member.watch_port = bytes([member.member_id])
+    client.insert([group, s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, group=9)])
+
+    def ports_of_flows() -> list[int]:
+        found = []
+        for number in range(60):
+            switch.send(0, ipv4("10.1.2.3", identification=number * 7919 % 65536))
+            switch.run(10)
+            found += [port for port, _ in switch.received()] or [0]
+        return found
+
+    def until(seen: Callable[[list[int]], bool]) -> None:
+        # The server hears of links while time goes on, perhaps in the middle of a round: judge whole rounds.
+        for _ in range(200):
+            ports = ports_of_flows()
+            if seen(ports):
+                return
+        raise AssertionError(ports)
+
+    before = ports_of_flows()
+    assert set(before) == {1, 2, 3}
+    switch.network.set_link("tester", 2, False)
+    until(lambda ports: set(ports) == {1, 3})
+    assert all_groups(client) == [group]
+    with pytest.raises(WriteError, match=r"it is in group 9"):
+        client.delete([s.member("next_hops", 2)])
+    switch.network.set_link("tester", 2, True)
+    until(lambda ports: ports == before)
 
 
 def test_rules_of_groups(client: Client) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from p4runtime_support import Switch, ethernet, ipv4
 
-from p4mesh.p4runtime import Client, CounterData, MeterConfig, ReadError, WriteError
+from p4mesh.p4runtime import Client, CounterData, MeterConfig, WriteError
+from p4mesh.p4runtime.stubs import p4r
 
 
 def test_an_exact_entry_forwards_until_it_is_deleted(switch: Switch, client: Client) -> None:
@@ -140,12 +141,65 @@ def test_direct_counters_count_and_can_be_set(switch: Switch, client: Client) ->
     assert len(list(client.read(s.direct_counter("acl")))) == 1
 
 
-def test_the_default_entry_has_no_direct_resources(client: Client) -> None:
+def test_the_default_entry_has_direct_resources(switch: Switch, client: Client) -> None:
+    """Goal: misses count, and are metered once the default entry has a meter, whichever entity configures it."""
     s = client.schema
-    with pytest.raises(WriteError, match=r"no direct counter or meter on this target \(UNIMPLEMENTED\)"):
-        client.modify([s.default_entry("acl", "deny", counter=CounterData(1, 1))])
-    with pytest.raises(ReadError, match=r"no direct counter or meter on this target \(UNIMPLEMENTED\)"):
-        list(client.read(s.direct_counter("acl", default=True)))
+    frame = ipv4("10.1.1.1")
+
+    def misses() -> CounterData:
+        (cell,) = client.read(s.direct_counter("acl", default=True))
+        assert cell.direct_counter_entry.table_entry.is_default_action
+        data = cell.direct_counter_entry.data
+        return CounterData(data.packet_count, data.byte_count)
+
+    for _ in range(2):
+        switch.send(0, frame)
+    switch.run()
+    assert misses() == CounterData(2, 2 * len(frame))
+    # A miss is counted by nothing but the default entry, and is no entry of the table.
+    assert list(client.read(s.direct_counter("acl"))) == []
+    client.modify([s.default_entry("acl", "count_only", counter=CounterData(7, 70), meter=MeterConfig(0, 1, 0, 2))])
+    for _ in range(4):
+        switch.send(0, frame)
+    switch.run()
+    assert misses() == CounterData(11, 70 + 4 * len(frame))
+    (entry,) = client.read(s.table("acl", default=True, counters=True, meters=True, marked=True))
+    assert entry.table_entry.counter_data.packet_count == 11
+    assert entry.table_entry.meter_config == MeterConfig(0, 1, 0, 2).message()
+    assert packets_by_colour(entry.table_entry.meter_counter_data) == (1, 1, 2)
+    client.modify([s.direct_meter("acl", default=True), s.direct_counter("acl", data=CounterData(0, 0), default=True)])
+    (entry,) = client.read(s.table("acl", default=True, counters=True, meters=True, marked=True))
+    assert entry.table_entry.counter_data.packet_count == 0
+    assert not entry.table_entry.HasField("meter_config")
+    # A failed batch puts all of it back.
+    with pytest.raises(WriteError):
+        entities = [s.default_entry("acl", "deny", counter=CounterData(1, 1)), s.counter("port_counter", 1 << 20)]
+        client.write([("MODIFY", entity) for entity in entities], "ROLLBACK_ON_ERROR")
+    assert misses() == CounterData(0, 0)
+
+
+def packets_by_colour(data: p4r.MeterCounterData) -> tuple[int, int, int]:
+    return data.green.packet_count, data.yellow.packet_count, data.red.packet_count
+
+
+def test_direct_meters_count_by_colour(switch: Switch, client: Client) -> None:
+    s = client.schema
+    key = {"port": 0, "ipv4_valid": 1}
+    client.insert([s.table_entry("acl", key, "count_only", priority=1, meter=MeterConfig(0, 2, 0, 3))])
+    frame = ipv4("10.1.1.1")
+    for _ in range(6):
+        switch.send(0, frame)
+    switch.run()
+    (entry,) = client.read(s.table("acl", marked=True))
+    data = entry.table_entry.meter_counter_data
+    assert packets_by_colour(data) == (2, 1, 3) and data.red.byte_count == 3 * len(frame)
+    (meter,) = client.read(s.direct_meter("acl", key, priority=1, marked=True))
+    assert meter.direct_meter_entry.counter_data == data
+    (entry,) = client.read(s.table("acl"))
+    assert not entry.table_entry.HasField("meter_counter_data")
+    client.modify([s.direct_meter("acl", key, MeterConfig(0, 2, 0, 3), priority=1, marked=True)])
+    (meter,) = client.read(s.direct_meter("acl", key, priority=1, marked=True))
+    assert packets_by_colour(meter.direct_meter_entry.counter_data) == (0, 0, 0)
 
 
 def test_direct_meters_are_configured_with_the_entry_or_alone(client: Client) -> None:

@@ -60,7 +60,11 @@ class Client:
 
     def __enter__(self) -> Client:
         """Connect and become primary."""
-        self._channel = grpc.insecure_channel(self.address, options=_OPTIONS)
+        options: list[tuple[str, object]] = [*_OPTIONS]
+        if self.address.startswith("unix:"):
+            # Otherwise it is the path with %2F for each slash, which HTTP/2 servers in Rust refuse.
+            options.append(("grpc.default_authority", "localhost"))
+        self._channel = grpc.insecure_channel(self.address, options=options)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=self.timeout_s)
         except grpc.FutureTimeoutError:
@@ -90,6 +94,15 @@ class Client:
     def is_primary(self) -> bool:
         """False once another controller has taken over, or the connection is gone."""
         return self._stream.is_primary
+
+    def round_trip(self) -> None:
+        """Wait until the server has handled, and answered, all that went before on the stream.
+
+        The controller arbitrates again, with the next election id: servers need not answer to the same one.
+        """
+        self.election_id += 1
+        self._requests = Requests(self.device_id, self.election_id, self.role)
+        self._stream.arbitrate(self.device_id, self.election_id, self.role, self.timeout_s)
 
     # Pipeline
 

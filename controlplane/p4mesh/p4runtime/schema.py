@@ -133,6 +133,7 @@ class Schema:
         default: bool = False,
         counters: bool = False,
         meters: bool = False,
+        marked: bool = False,
         idle: bool = False,
     ) -> Entity:
         """Return the filter that reads entries of a table, all of them without ``match``."""
@@ -144,6 +145,8 @@ class Schema:
             entry.counter_data.SetInParent()
         if meters:
             entry.meter_config.SetInParent()
+        if marked:
+            entry.meter_counter_data.SetInParent()
         if idle:
             entry.time_since_last_hit.SetInParent()
         return Entity(table_entry=entry)
@@ -173,13 +176,20 @@ class Schema:
             entry.data.CopyFrom(_counter_data(data))
         return Entity(direct_counter_entry=entry)
 
-    def meter(self, name: str, index: int | None = None, config: MeterConfig | None = None) -> Entity:
-        """Return a meter cell, or all cells of the meter; without ``config``, modifying resets it."""
+    def meter(
+        self, name: str, index: int | None = None, config: MeterConfig | None = None, *, marked: bool = False
+    ) -> Entity:
+        """Return a meter cell, or all cells of the meter; without ``config``, modifying resets it.
+
+        ``marked``: reads its counters per colour, or sets them to 0.
+        """
         entry = p4r.MeterEntry(meter_id=lookup(self.info.meters, "meter", name).preamble.id)
         if index is not None:
             entry.index.index = index
         if config is not None:
             entry.config.CopyFrom(config.message())
+        if marked:
+            entry.counter_data.SetInParent()
         return Entity(meter_entry=entry)
 
     def direct_meter(
@@ -190,12 +200,15 @@ class Schema:
         *,
         priority: int = 0,
         default: bool = False,
+        marked: bool = False,
     ) -> Entity:
-        """Return the direct meter of an entry, or of all entries of a table."""
+        """Return the direct meter of an entry, or of all entries of a table; ``marked`` as for :meth:`meter`."""
         place = self.table(table, match, priority=priority, default=default).table_entry
         entry = p4r.DirectMeterEntry(table_entry=place)
         if config is not None:
             entry.config.CopyFrom(config.message())
+        if marked:
+            entry.counter_data.SetInParent()
         return Entity(direct_meter_entry=entry)
 
     def register(self, name: str, index: int | None = None, value: Value | None = None) -> Entity:

@@ -43,7 +43,7 @@ class Stream:
         self._call = stub.StreamChannel(self._outgoing(), metadata=((BATCH_KEY, "1"),))
         self._reader = threading.Thread(target=self._read, name="p4runtime-stream", daemon=True)
         self._reader.start()
-        self._arbitrate(device_id, election_id, role, timeout_s)
+        self.arbitrate(device_id, election_id, role, timeout_s)
 
     def send(self, message: p4r.StreamMessageRequest | bytes) -> None:
         """Send a message, or an encoded packet-out, after all earlier ones."""
@@ -85,7 +85,7 @@ class Stream:
                     taken.append(following)
             yield pack_batch(packets) if len(packets) > 1 else single(item)
 
-    def _arbitrate(self, device_id: int, election_id: int, role: str, timeout_s: float) -> None:
+    def arbitrate(self, device_id: int, election_id: int, role: str, timeout_s: float) -> None:
         message = p4r.StreamMessageRequest()
         arbitration = message.arbitration
         arbitration.device_id = device_id

@@ -8,7 +8,7 @@ from typing import Any
 from p4mesh.p4runtime.errors import SchemaError
 from p4mesh.p4runtime.info import Info
 from p4mesh.p4runtime.stubs import p4i
-from p4mesh.p4runtime.values import Value, encode
+from p4mesh.p4runtime.values import MAX_TEXT_BYTES, Value, encode
 from p4mesh.p4runtime.wire import delimited, heads, number, tag, varint
 
 MatchValue = Value | tuple[Value, Value] | None
@@ -40,7 +40,7 @@ class FieldEncoder:
         self._one_value = self.kind in ("exact", "optional")
         self._heads = []
         if self._one_value:
-            for n in range((field.bitwidth + 7) // 8 + 2):
+            for n in range((field.bitwidth + 7) // 8 + 2 if field.bitwidth else MAX_TEXT_BYTES + 1):
                 message = self._head + self._tag + varint(n + 1 + len(varint(n))) + b"\x0a" + varint(n)
                 self._heads.append(b"\x12" + varint(len(message) + n) + message)
 

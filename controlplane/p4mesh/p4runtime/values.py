@@ -6,16 +6,27 @@ import ipaddress
 
 from p4mesh.p4runtime.errors import SchemaError
 
+MAX_TEXT_BYTES = 1024
+"""Of a string that a type is translated to."""
+
 Value = int | bytes | str
 """A number, its big-endian bytes, or the text of a number, MAC, IPv4 or IPv6 address."""
 
 
 def encode(value: Value, width_bits: int, what: str) -> bytes:
-    """Return the shortest big-endian form of a value of at most ``width_bits``; ``what`` names it in errors."""
+    """Return the shortest big-endian form of a value of at most ``width_bits``; ``what`` names it in errors.
+
+    Without a width in P4Info (0) text is sent as it is, for types that are translated to strings.
+    """
     if value.__class__ is not int:
+        if width_bits == 0 and isinstance(value, str):
+            text = value.encode()
+            if len(text) > MAX_TEXT_BYTES:
+                raise SchemaError(f"{what}: a string of {len(text)} bytes is above the limit of {MAX_TEXT_BYTES}")
+            return text
         value = _number(value, what)
     bits = value.bit_length()
-    if bits > width_bits or value < 0:
+    if bits > (width_bits or MAX_TEXT_BYTES * 8) or value < 0:
         raise SchemaError(f"{what}: {value:#x} does not fit in {width_bits} bits")
     return value.to_bytes((bits + 7) // 8 or 1, "big")
 

@@ -7,6 +7,8 @@ ordinary messages: ``test_p4runtime_schema.py`` compares them with the classes' 
 
 from __future__ import annotations
 
+from p4mesh.p4runtime.values import MAX_TEXT_BYTES
+
 
 def varint(number: int) -> bytes:
     """Encode an unsigned number."""
@@ -41,8 +43,7 @@ def delimited(field: int, body: bytes) -> bytes:
 def heads(outer: bytes, inner: bytes, width_bits: int) -> list[bytes]:
     """Return, by length of a value in bytes, all that stands before the value.
 
-    The value is a bytes field whose tag ends ``inner``, in a message whose tag is ``outer``.
+    The value is a bytes field whose tag ends ``inner``, in a message whose tag is ``outer``. Width 0: a string.
     """
-    return [
-        outer + varint(len(inner) + len(varint(n)) + n) + inner + varint(n) for n in range((width_bits + 7) // 8 + 2)
-    ]
+    lengths = range((width_bits + 7) // 8 + 2 if width_bits else MAX_TEXT_BYTES + 1)
+    return [outer + varint(len(inner) + len(varint(n)) + n) + inner + varint(n) for n in lengths]
