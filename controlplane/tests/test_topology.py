@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from p4mesh.errors import TopologyError
+from p4mesh.target.sim import build_network
 from p4mesh.topology import load_topology
+from p4mesh.topology.device_keys import keys_of
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.model import PortRef
+from p4mesh.topology.schema import schema
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_measurer
+from p4mesh.trial.spec import Learning, TrialSpec
 
 TOPOLOGIES = Path(__file__).parents[2] / "topologies"
 SPECIAL = SpecialPorts(loop=509, cpu=510, drop=511)
@@ -73,7 +85,7 @@ def test_units_of_rare_options_are_translated_by_their_names() -> None:
 name: options
 tester:
   ports:
-    - {numbers: 1-2, rate_bps: 1000000000, rx_stamp_offset_ns: -580, pad_to_minimum: false, bad_fcs_interval_ns: 2000}
+    - {numbers: 1-2, rate_bps: 1000000000, rx_stamp_offset_ns: -580, pad_to_minimum: false}
 nodes:
   - name: dut
     device: ethernet_switch
@@ -88,11 +100,7 @@ links:
 """
     document = engine_config(parse_topology("options.yaml", text), SPECIAL)
     port = document["tester"]["ports"][0]
-    assert (port["rx_stamp_offset_ps"], port["pad_to_minimum"], port["bad_fcs_interval_ps"]) == (
-        -580_000,
-        False,
-        2_000_000,
-    )
+    assert (port["rx_stamp_offset_ps"], port["pad_to_minimum"]) == (-580_000, False)
     (device,) = document["devices"]
     assert device["ports"][0]["min_slot_bits"] == 800
     assert device["model"] == {
@@ -103,3 +111,98 @@ links:
         "vlans": {"ports": [{"port": 1, "mode": {"access": 10}}, {"port": 2, "mode": {"trunk": {"vids": [10, 20]}}}]},
     }
     assert document["links"][0]["bit_errors_per_1e15"] == 1000
+
+
+TWO_PORTS = """
+name: gaps
+tester: {{ports: [{{numbers: 1-2, rate_bps: 1000000000, {options}}}]}}
+links: [{{from: "tester:1", to: "tester:2"}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "bits"), [("ifg_bits: 88", 88), ("ifg_bits: 0", 0), ("ifg_bits: 130", 130), ("ifg_bytes: 16", 128)]
+)
+def test_a_gap_is_given_in_bits_or_in_bytes(options: str, bits: int) -> None:
+    document = engine_config(parse_topology("gaps.yaml", TWO_PORTS.format(options=options)), SPECIAL)
+    assert document["tester"]["ports"][0]["inter_frame_gap_bits"] == bits
+
+
+def test_a_gap_in_bits_and_bytes_is_refused() -> None:
+    with pytest.raises(
+        TopologyError, match=r"gaps.yaml:3: tester.ports\[0\].ifg_bytes: the gap is given in bits as well"
+    ):
+        parse_topology("gaps.yaml", TWO_PORTS.format(options="ifg_bits: 88, ifg_bytes: 11"))
+
+
+UPSETS = """
+name: upsets
+tester: {ports: [{numbers: 1, rate_bps: 1000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    reset: {time_s: 0.3, links_down: true}
+    ports: [{numbers: 1, rate_bps: 1000000000}]
+links: [{from: "tester:1", to: "dut:1", outages: [{at_s: 2.5}, {at_s: 7, duration_s: 0.25}]}]
+"""
+
+
+def test_resets_and_outages_reach_the_engine_in_picoseconds() -> None:
+    document = engine_config(parse_topology("upsets.yaml", UPSETS), SPECIAL)
+    assert document["devices"][0]["reset"] == {"time_ps": 300_000_000_000, "links_down": True}
+    assert document["devices"][0]["model"] == {}
+    outages = [{"at_ps": 2_500_000_000_000}, {"at_ps": 7_000_000_000_000, "duration_ps": 250_000_000_000}]
+    assert document["links"][0]["outages"] == outages
+
+
+def test_the_document_of_keys_is_fresh() -> None:
+    scripts = str(TOPOLOGIES.parent / "scripts")
+    sys.path.insert(0, scripts)
+    try:
+        describe = importlib.import_module("describe_devices")
+    finally:
+        sys.path.remove(scripts)
+    assert describe.DOCUMENT.read_text() == describe.document(), "run scripts/describe_devices.py"
+
+
+def defaults_of(rule: dict[str, Any]) -> dict[str, Any]:
+    """Return a mapping with every default of a rule of the schema, and with the mappings that need nothing else."""
+    found = {key: value["default"] for key, value in rule["properties"].items() if "default" in value}
+    for key, value in rule["properties"].items():
+        if value.get("type") == "object" and not value.get("required") and "minProperties" not in value:
+            found[key] = defaults_of(value)
+    return found
+
+
+def test_the_defaults_of_the_document_are_valid_and_those_that_apply_without_them() -> None:
+    node = schema()["properties"]["nodes"]["items"]
+    switch = {key: value for key, value in defaults_of(node).items() if key in keys_of("ethernet_switch")}
+    ports = defaults_of(node["properties"]["ports"]["items"])
+    tester = defaults_of(schema()["properties"]["tester"]["properties"]["ports"]["items"])
+    for defaults in (ports, tester):
+        assert defaults.pop("ifg_bytes") * 8 == defaults["ifg_bits"]
+    document = {
+        "name": "defaults",
+        "tester": {"ports": [{"numbers": "1-2", "rate_bps": 10**9}]},
+        "nodes": [{"name": "dut", "device": "ethernet_switch", "ports": [{"numbers": "1-2", "rate_bps": 10**9}]}],
+        "links": [{"from": "tester:1-2", "to": "dut:1-2"}],
+    }
+    bare = parse_topology("bare.yaml", yaml.safe_dump(document))
+    document["nodes"][0] |= {key: value for key, value in switch.items() if not isinstance(value, dict)}
+    document["nodes"][0]["ports"][0] |= ports
+    document["tester"]["ports"][0] |= tester
+    full = parse_topology("full.yaml", yaml.safe_dump(document))
+    build_network(full)
+    trial = TrialSpec(
+        "t", (Stream("s", 64, Fraction(10**6), 300, PatternKind.PAIRS, (1, 2), (2, 1)),), 300_000, Learning(wait_ns=0)
+    )
+    results = []
+    for topology in (bare, full):
+        with open_measurer(topology) as measurer:
+            results.append(measurer.measure(trial))
+    assert results[0] == results[1]
+    # Parts that are absent without their key: their own defaults are valid.
+    parts = {key: value for key, value in switch.items() if isinstance(value, dict)}
+    document["nodes"][0] |= parts
+    build_network(parse_topology("parts.yaml", yaml.safe_dump(document)))
+    assert {"broadcast", "learning_path", "snooping", "impairments"} <= parts.keys()

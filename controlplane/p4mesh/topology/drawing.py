@@ -100,7 +100,7 @@ def _tester_lines(topology: Topology) -> tuple[str, ...]:
 
 def _device_lines(device: Device) -> tuple[str, ...]:
     ports = _by_rate([(port.number, port.rate_bps) for port in device.ports])
-    lines = [device.device.replace("_", " ")]
+    lines = [" ".join([device.device.replace("_", " "), device.model.get("program", "")]).strip()]
     lines += [f"{_span(numbers)}: {_rate(rate)}" for rate, numbers in ports]
     if "latency_ns" in device.model:
         lines.append(f"latency {device.model['latency_ns']:g} ns")

@@ -1,7 +1,7 @@
 """Topology to the JSON document of the embedded engine (``engine/sim``, ``NetworkConfig``).
 
-The engine counts picoseconds, gap bits and parts per billion; people write nanoseconds, seconds,
-gap bytes and parts per million. Units are in the names, so that one rule translates them.
+The engine counts picoseconds and parts per billion; people write nanoseconds, seconds and
+parts per million. Units are in the names, so that one rule translates them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from p4mesh.topology.device_keys import P4_DEVICE, program_json
+from p4mesh.topology.device_keys import P4_DEVICE, p4_number, program_json
 from p4mesh.topology.model import TESTER, Device, DevicePort, Link, PortRef, TesterPort, Topology
 
 _PS_PER_S = 10**12
@@ -48,6 +48,7 @@ def engine_config(topology: Topology, special: SpecialPorts) -> dict[str, Any]:
 
 def _device(device: Device) -> dict[str, Any]:
     model = dict(device.model)
+    reset = _translated(model.pop("reset", {}))
     look_ahead_bytes = model.pop("look_ahead_bytes", None)
     if look_ahead_bytes is not None:
         model["forwarding"] = {"cut_through": {"lookahead_bytes": look_ahead_bytes}}
@@ -56,16 +57,39 @@ def _device(device: Device) -> dict[str, Any]:
         "device": device.device,
         "ports": [{**_line(port), "queue_frames": port.queue_frames} for port in device.ports],
         "model": _p4_model(model) if device.device == P4_DEVICE else _translated(model),
+        "reset": reset,
     }
 
 
 def _p4_model(model: dict[str, Any]) -> dict[str, Any]:
     """Return the model of a P4 program: names in ``entries`` belong to the program and stay."""
-    others = {key: value for key, value in model.items() if key not in ("program", "latency_ns")}
-    return {**others, "program": program_json(model["program"]), "latency_ps": _ps(model.get("latency_ns", 0))}
+    others = {key: value for key, value in model.items() if key not in ("program", "latency_ns", "entries")}
+    entries = [
+        {
+            **entry,
+            "key": {name: _numbers(match) for name, match in entry["key"].items()},
+            "params": _numbers(entry.get("params", [])),
+        }
+        for entry in model.get("entries", [])
+    ]
+    return {
+        **others,
+        "entries": entries,
+        "program": program_json(model["program"]),
+        "latency_ps": _ps(model.get("latency_ns", 0)),
+    }
 
 
-_NAMES = {
+def _numbers(value: Any) -> Any:
+    """Return the values of an entry with addresses as numbers."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return p4_number(value) if isinstance(value, str) else value
+
+
+NAMES = {
     "entries": "size",
     "capacity_fps": "rate_fps",
     "service_min_ns": "min_ps",
@@ -87,11 +111,11 @@ def _translated(value: Any) -> Any:
     result: dict[str, Any] = {}
     for key, item in value.items():
         if key.endswith("_ns"):
-            result[_NAMES.get(str(key), f"{key[:-3]}_ps")] = _ps(item)
+            result[NAMES.get(str(key), f"{key[:-3]}_ps")] = _ps(item)
         elif key.endswith("_s"):
             result[f"{key[:-2]}_ps"] = _exact(item, _PS_PER_S)
         else:
-            result[_NAMES.get(str(key), str(key))] = _translated(item)
+            result[NAMES.get(str(key), str(key))] = _translated(item)
     return result
 
 
@@ -99,7 +123,7 @@ def _line(port: TesterPort | DevicePort) -> dict[str, Any]:
     return {
         "id": port.number,
         "rate_bps": port.rate_bps,
-        "inter_frame_gap_bits": 8 * port.ifg_bytes,
+        "inter_frame_gap_bits": port.ifg_bits,
         "clock_ppb": _exact(port.clock_offset_ppm, 1000),
         **_translated(port.options),
     }
@@ -107,7 +131,9 @@ def _line(port: TesterPort | DevicePort) -> dict[str, Any]:
 
 def _link(link: Link) -> dict[str, Any]:
     errors = {"bit_errors_per_1e15": link.bit_errors_per_1e15} if link.bit_errors_per_1e15 else {}
-    return {"a": _end(link.ends[0]), "b": _end(link.ends[1]), "delay_ps": _ps(link.latency_ns), **errors}
+    outages = {"outages": [_translated(outage) for outage in link.outages]} if link.outages else {}
+    ends = {"a": _end(link.ends[0]), "b": _end(link.ends[1])}
+    return {**ends, "delay_ps": _ps(link.latency_ns), **errors, **outages}
 
 
 def _end(end: PortRef) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from p4mesh.topology.yaml_source import YamlSource
 
 DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
-DEFAULT_IFG_BYTES = 12
+DEFAULT_IFG_BITS = 96
 DEFAULT_QUEUE_FRAMES = 1024
-_TESTER_PORT_KEYS = ("numbers", "name", "rate_bps", "ifg_bytes", "clock_offset_ppm")
-_DEVICE_PORT_KEYS = ("numbers", "rate_bps", "ifg_bytes", "queue_frames", "clock_offset_ppm")
+_IFG_KEYS = ("ifg_bits", "ifg_bytes")
+_TESTER_PORT_KEYS = ("numbers", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
+_DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
 _DEVICE_OWN_KEYS = ("name", "device", "ports")
 
 
@@ -45,8 +46,9 @@ def parse_topology(name: str, text: str) -> Topology:
             number,
             f"{group.get('name', 'p')}{number}",
             group["rate_bps"],
-            group.get("ifg_bytes", DEFAULT_IFG_BYTES),
+            _ifg_bits(group),
             float(group.get("clock_offset_ppm", 0)),
+            group.get("start_skew_ns", 0),
             {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"])
@@ -65,7 +67,16 @@ def parse_topology(name: str, text: str) -> Topology:
         tester_ports=ports,
         devices=devices,
         links=_links(source, data["links"], ports, devices),
+        settings={
+            test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
+            for test, parameters in data.get("tests", {}).items()
+        },
     )
+
+
+def _word(value: str | int | float | bool) -> str:
+    """Return a value as it is written in YAML and after --set."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
@@ -80,7 +91,7 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
         DevicePort(
             number,
             group["rate_bps"],
-            group.get("ifg_bytes", DEFAULT_IFG_BYTES),
+            _ifg_bits(group),
             group.get("queue_frames", DEFAULT_QUEUE_FRAMES),
             float(group.get("clock_offset_ppm", 0)),
             {key: value for key, value in group.items() if key not in _DEVICE_PORT_KEYS},
@@ -105,6 +116,12 @@ def _expand(
                     f"{source.where(where)}: port {number} is given twice", hint="number each port once"
                 )
             expanded[number] = group
+    for index, group in enumerate(groups):
+        if all(key in group for key in _IFG_KEYS):
+            raise TopologyError(
+                f"{source.where((*path, index, _IFG_KEYS[1]))}: the gap is given in bits as well",
+                hint="keep one of the two",
+            )
     missing = [number for number in range(1, len(expanded) + 1) if number not in expanded]
     if missing:
         raise TopologyError(
@@ -112,6 +129,10 @@ def _expand(
             hint=f"number {len(expanded)} ports 1 to {len(expanded)}",
         )
     return sorted(expanded.items())
+
+
+def _ifg_bits(group: dict[str, Any]) -> int:
+    return int(group.get("ifg_bits", 8 * group.get("ifg_bytes", DEFAULT_IFG_BITS // 8)))
 
 
 def _numbers(source: YamlSource, path: tuple[str | int, ...], text: str) -> list[int]:
@@ -154,7 +175,7 @@ def _links(
                     hint="both ends of a link need the same rate_bps",
                 )
             latency_ns, bit_errors = float(group.get("latency_ns", 0)), group.get("bit_errors_per_1e15", 0)
-            links.append(Link((left, right), latency_ns, bit_errors))
+            links.append(Link((left, right), latency_ns, bit_errors, tuple(group.get("outages", ()))))
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
     if loose:
         raise TopologyError(

@@ -16,8 +16,10 @@ class TesterPort:
     number: int
     name: str
     rate_bps: int
-    ifg_bytes: int = 12
+    ifg_bits: int = 96
     clock_offset_ppm: float = 0.0
+    start_skew_ns: int = 0
+    """How much later than the others the port starts every stream, as on a chassis without a common start."""
     options: dict[str, Any] = field(default_factory=dict)
     """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
 
@@ -36,7 +38,7 @@ class DevicePort:
 
     number: int
     rate_bps: int
-    ifg_bytes: int = 12
+    ifg_bits: int = 96
     queue_frames: int = 1024
     clock_offset_ppm: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)
@@ -71,6 +73,8 @@ class Link:
     ends: tuple[PortRef, PortRef]
     latency_ns: float = 0.0
     bit_errors_per_1e15: int = 0
+    outages: tuple[dict[str, Any], ...] = ()
+    """Losses of link in simulated time, as the YAML file has them."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,5 @@ class Topology:
     tester_ports: tuple[TesterPort, ...]
     devices: tuple[Device, ...]
     links: tuple[Link, ...]
+    settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""

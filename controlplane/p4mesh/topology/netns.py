@@ -7,6 +7,7 @@ queues, line rates) is left out; the numbers of such a run belong to the Linux b
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 import uuid
@@ -37,6 +38,12 @@ class NetnsNetwork:
                 raise UnsupportedError(
                     f"not supported on Linux interfaces: node '{device.name}' is a {device.device}",
                     hint=f"use nodes of device {_BRIDGED}, or --target sim",
+                )
+        for link in self._topology.links:
+            if link.outages:
+                raise UnsupportedError(
+                    f"not supported on Linux interfaces: outages of the link from {link.ends[0]} to {link.ends[1]}",
+                    hint="leave outages out, or use --target sim",
                 )
         self._ip("netns", "add", self.namespace)
         try:
@@ -78,6 +85,33 @@ class NetnsNetwork:
         """Return the name of a tester port's interface."""
         return f"t{port}"
 
+    def carriers(self) -> dict[int, tuple[bool, int]]:
+        """Return, per tester port, whether its link is up and how often it has gone down."""
+        command = ["ip", "-n", self.namespace, "-json", "-statistics", "-statistics", "link", "show"]
+        shown = {item["ifname"]: item for item in json.loads(self._run(command))}
+        found = {}
+        for port in self._topology.tester_ports:
+            item = shown[self.interface(port.number)]
+            up = "LOWER_UP" in item["flags"]
+            # The carrier comes and goes in turns.
+            changes = item["stats64"]["tx"]["carrier_changes"]
+            found[port.number] = (up, (changes + (not up)) // 2)
+        return found
+
+    def set_links(self, up: bool, target: str) -> None:
+        """Switch the far ends of the tester's cables on or off; the tester's own interfaces stay as they are."""
+        for number, link in enumerate(self._topology.links):
+            nodes = [end.node for end in link.ends]
+            if nodes.count(TESTER) == len(nodes):
+                raise UnsupportedError(
+                    f"toggle_link is not supported on {target} for the cable from {link.ends[0]} to {link.ends[1]}",
+                    hint="both of its ends are the tester's; use another reset_between",
+                )
+            for side, end in enumerate(link.ends):
+                if TESTER in nodes and end.node != TESTER:
+                    name = self._end_name(end, number, side)
+                    self._inside("link", "set", name, "up" if up else "down")
+
     def _build(self) -> None:
         self._inside("link", "set", "lo", "up")
         bridges = {}
@@ -109,9 +143,9 @@ class NetnsNetwork:
     def _ip(self, *arguments: str) -> None:
         self._run(["ip", *arguments])
 
-    def _run(self, command: list[str]) -> None:
+    def _run(self, command: list[str]) -> str:
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
         except FileNotFoundError:
             raise TargetError(f"{command[0]} is not installed", hint="install iproute2 and procps") from None
         except subprocess.CalledProcessError as error:

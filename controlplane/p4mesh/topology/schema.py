@@ -59,7 +59,7 @@ def _explain(source: YamlSource, error: ValidationError) -> TopologyError:
     if error.validator == "required":
         missing = next(key for key in rule["required"] if key not in cast("dict[str, Any]", error.instance))
         return TopologyError(f"{where}: '{missing}' is missing", hint=f"required keys: {', '.join(rule['required'])}")
-    return TopologyError(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {_valid(rule)}")
+    return TopologyError(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {valid_values(rule)}")
 
 
 def _shown(value: Any) -> str:
@@ -67,15 +67,20 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _valid(rule: dict[str, Any]) -> str:
+def valid_values(rule: dict[str, Any]) -> str:
+    """Say in words what a rule of the schema allows."""
     if "$ref" in rule:
         rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
     if "description" in rule:
         return str(rule["description"])
     if "enum" in rule:
         return ", ".join(str(item) for item in rule["enum"])
+    if rule.get("maxProperties") == 1:
+        return f"a mapping with one of {', '.join(rule['properties'])}"
     text = _TYPE_NAMES.get(str(rule.get("type")), "see the schema")
-    low, high = rule.get("minimum", rule.get("exclusiveMinimum")), rule.get("maximum")
+    low, high = rule.get("minimum"), rule.get("maximum")
+    if "exclusiveMinimum" in rule:
+        return f"{text} above {rule['exclusiveMinimum']}, up to {high}"
     if low is not None and high is not None:
         return f"{text} in {low}..{high}"
     if low is not None:
