@@ -2,7 +2,8 @@
 
 A test drives one tester program through P4Runtime and its ports, on whatever bench the run has
 started (``--target``). Entries are removed and registers cleared when the test ends, so tests do
-not see each other.
+not see each other. Every test ends with the check that the reason counters have counted exactly the
+frames that it has sent.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ READ_CELLS = 64
 """Cells that tests use: enough for every flow, transmitter and port number in them."""
 
 
+RECEIVE_REASONS = (
+    "expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
+)  # fmt: skip
+"""What a frame from a port can be; other reasons are about frames of the loop and of the controller."""
+
+
 class TesterTest(BaseTest):
     """One test on a bench with ports 1 to 4."""
 
@@ -43,8 +50,16 @@ class TesterTest(BaseTest):
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.run_id = self.bench.next_run()
         self._set_run(self.run_id)
+        self._sent = 0
         self._prove_that_empty_tables_drop()
-        self._reasons = self._count_reasons()
+        self._sent, self._reasons = 0, self._count_reasons()
+
+    def tearDown(self) -> None:
+        """Each frame that went into a port has one reason."""
+        now = self._count_reasons()
+        counted = sum(self._counted(name, now) for name in RECEIVE_REASONS)
+        self.assertEqual(counted, self._sent, "frames counted at ingress, and frames sent")
+        super().tearDown()
 
     def _prove_that_empty_tables_drop(self) -> None:
         """Without entries a test frame is measured nowhere, a seed ends, and nothing leaves."""
@@ -84,6 +99,7 @@ class TesterTest(BaseTest):
 
     def send(self, port: int, frame: Packet | bytes) -> None:
         """Send a frame into a port of the tester and let it be processed."""
+        self._sent += 1
         testutils.send_packet(self, port, bytes(frame))
         self.bench.settle()
 
@@ -94,11 +110,11 @@ class TesterTest(BaseTest):
     def assert_reasons(self, **expected: int) -> None:
         """Assert how many frames each reason has counted since the test began, and no others."""
         now = self._count_reasons()
-        counted: dict[str, int] = {}
-        for key, count in now.items():
-            if count != self._reasons[key]:
-                counted[key[1]] = counted.get(key[1], 0) + count - self._reasons[key]
-        self.assertEqual(counted, expected)
+        counted = {name: self._counted(name, now) for name in dict.fromkeys(reason for _, reason in now)}
+        self.assertEqual({name: count for name, count in counted.items() if count}, expected)
+
+    def _counted(self, reason: str, now: dict[tuple[int, str], int]) -> int:
+        return sum(count - self._reasons[port, name] for (port, name), count in now.items() if name == reason)
 
     def expect(self, port: int, frame: Packet | bytes) -> None:
         """Expect exactly this frame on ``port`` next."""

@@ -24,6 +24,7 @@ from p4mesh.trial.dataplane import DataPlane
 
 PORTS = (1, 2, 3, 4)
 _LAST_RUN = 255
+_LONGEST_FRAME_BYTES = 9216
 _LINE_RATE_BPS = 10_000_000_000
 _LOOP = {"rate_bps": 100_000_000_000, "latency_ps": 500_000}
 
@@ -140,7 +141,7 @@ class EngineBench(Bench):
         from p4mesh import _engine
 
         tester = {
-            "ports": [{"id": port, "rate_bps": _LINE_RATE_BPS} for port in PORTS],
+            "ports": [{"id": port, "rate_bps": _LINE_RATE_BPS, "pad_to_minimum": False} for port in PORTS],
             "loop": {"port": self.contract["PORT_LOOP"], **_LOOP},
             "cpu_port": self.contract["PORT_CPU"],
             "timestamp_tick_ps": self.tick_ps,
@@ -202,7 +203,9 @@ class Bmv2Bench(Bench):
                 stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         self._load(socket)
-        self.ports = ptf.dataplane.DataPlane(config={"qlen": 1000, "platform": "local"})
+        self.ports = ptf.dataplane.DataPlane(
+            config={"qlen": 1000, "platform": "local", "socket_recv_size": _LONGEST_FRAME_BYTES}
+        )
         for port in PORTS:
             self.ports.port_add(f"ptf{port}", 0, port)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from p4mesh.trial.plan import Limits, Plan, make_plan
 PORTS = (1, 2, 3, 4)
 RATE_FPS = Fraction(100)
 _LEAD_NS = 50_000_000
+_CATCH_UP_ATTEMPTS = 40
 
 
 class StreamTest(TesterTest):
@@ -23,27 +25,62 @@ class StreamTest(TesterTest):
 
     __test__ = False
 
-    def run_streams(self, *streams: Stream) -> Plan:
-        """Send all frames of the streams."""
+    def run_streams(
+        self, *streams: Stream, duration_s: Fraction | None = None, before_start: Callable[[Plan], None] | None = None
+    ) -> Plan:
+        """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them."""
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.tester.configure(plan, self.run_id)
         self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
+        self.tester.hold(len(plan.streams), self.bench.wait_passes)
         for stream in plan.streams:
             payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
             for number in range(stream.seeds):
                 self.tester.inject_seed(stream.index, payload, number, stream.seeds)
         self.bench.wait(_LEAD_NS)
+        if before_start is not None:
+            before_start(plan)
+        before = self._transmitted()
+        flows_before = self._flow_frames(plan)
         self.tester.start(len(plan.streams), _LEAD_NS * 1000 // self.bench.tick_ps)
-        longest_s = max(stream.frame_count / stream.rate_fps for stream in streams)
+        longest_s = duration_s or max(stream.frame_count / stream.rate_fps for stream in streams)
         self.bench.wait(2 * _LEAD_NS + int(longest_s * 10**9))
+        frames = sum(t.frames for s in plan.streams for t in s.transmitters)
+        if before_start is None:
+            self._await_transmission(before + frames)
         self.tester.stop_streams()
         self.bench.settle()
+        if before_start is None:
+            self.assertEqual(self._transmitted() - before, frames)
+            self._check_flows(plan, flows_before, frames)
         return plan
+
+    def _check_flows(self, plan: Plan, before: dict[int, int], frames: int) -> None:
+        """The counters and the registers of the flows have counted the same frames."""
+        new = {cell: count - before[cell] for cell, count in self._flow_frames(plan).items()}
+        sent = self.records()["flow_sequence"]
+        self.assertEqual(new, {cell: int(sent[cell]) for cell in new})
+        self.assertEqual(sum(new.values()), frames)
+
+    def _flow_frames(self, plan: Plan) -> dict[int, int]:
+        cells = sorted({flow.sequence_cell for flow in plan.flows})
+        return {cell: data.packets for cell, data in self.client.read_counters("flow_transmit", cells)}
+
+    def _await_transmission(self, frames: int) -> None:
+        """Give a switch on the wall clock, which a busy machine makes late, time to catch up."""
+        for _ in range(_CATCH_UP_ATTEMPTS):
+            if self._transmitted() >= frames:
+                return
+            self.bench.settle()
+
+    def _transmitted(self) -> int:
+        counts = self.tester.reason_counts(self.bench.port_numbers)
+        return sum(count for (_, reason), count in counts.items() if reason == "transmitted")
 
     def _limits(self) -> Limits:
         loop = LoopModel(100_000_000_000, 500_000, None if self.bench.exact else 20_000)
-        return Limits(64, 16384, 65536, 16384, 4096, 16384, 1024, self.bench.tick_ps, loop, self.bench.name)
+        return Limits.of(self.contract, self.bench.tick_ps, loop, self.bench.name)
 
 
 def signature_of(frame: bytes) -> Signature:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 from base import TesterTest
 from signature import test_frame
 
 STATION = "02:00:00:00:00:01"
 ALL_ONES = 0xFFFFFFFF
+IPDV_ZERO = 1 << 31
 
 
 class SequenceTest(TesterTest):
@@ -72,11 +76,129 @@ class LatencyIsArrivalMinusDeparture(TesterTest):
         self.assertEqual(shortest, int(record["first_arrival"]) - 1000)
         self.assertEqual(int(record["latency_last"]), int(record["last_arrival"]) - 900)
         self.assertGreaterEqual(longest, shortest + 600)
-        self.assertLessEqual(3 * shortest, int(record["latency_sum"]))
-        self.assertLessEqual(int(record["latency_sum"]), 3 * longest)
+        self.assertLessEqual(3 * shortest, sum_of(record, "latency"))
+        self.assertLessEqual(sum_of(record, "latency"), 3 * longest)
         jitter_min = ALL_ONES - int(record["jitter_min_inverted"])
-        self.assertEqual(int(record["jitter_sum"]), jitter_min + int(record["jitter_max"]))
+        self.assertEqual(sum_of(record, "jitter"), jitter_min + int(record["jitter_max"]))
         self.assertEqual(record["latency_overflows"], 0)
+
+
+class VariationTest(TesterTest):
+    """Sends a flow whose latencies are spread over the whole range of a cell, and computes every
+    measure of their variation from the latencies that the records show one by one."""
+
+    __test__ = False
+    FLOW = 4
+
+    def vary(self, *arrivals: tuple[int, int]) -> None:
+        """Send (sequence, delay) in turn; ``delay`` is added to a latency that grows with time."""
+        use = {"first_cell": self.contract["HISTOGRAM_BINS"]}
+        self.install(
+            self.receiver(1, STATION),
+            self.entry("histogram", {"port": 1, "flow": (self.FLOW, 0xFFFFFF)}, "use_histogram", use, 1),
+        )
+        before = ipdv_bins(self)
+        expected = Variation(self.contract["SMOOTHED_DIFFERENCE_MAX"], self.contract["IPDV_MAX"])
+        for sequence, delay in arrivals:
+            stamp = (1 << 48) - delay
+            frame = test_frame(
+                dst=STATION, run=self.run_id, flow=self.FLOW, sequence=sequence, transmit_time=stamp % (1 << 48)
+            )
+            self.send(1, frame)
+            record = self.records()[self.FLOW]
+            if int(record["frames"]) > expected.frames:
+                expected.arrive(sequence, int(record["latency_last"]))
+        self.assertEqual(record["latency_overflows"], 0)
+        self.assertEqual(sum_of(record, "latency"), sum(expected.latencies))
+        self.assertEqual(ALL_ONES - int(record["jitter_min_inverted"]), min(expected.jitters))
+        self.assertEqual(record["jitter_max"], max(expected.jitters))
+        self.assertEqual(sum_of(record, "jitter"), sum(expected.jitters))
+        self.assertEqual(record["jitter_smoothed_x16"], expected.smoothed_x16)
+        self.assertEqual(record["ipdv_count"], len(expected.ipdvs))
+        self.assertEqual(ALL_ONES - int(record["ipdv_min_inverted"]) - IPDV_ZERO, min(expected.ipdvs))
+        self.assertEqual(int(record["ipdv_max"]) - IPDV_ZERO, max(expected.ipdvs))
+        self.assertEqual(sum_of(record, "ipdv"), sum(expected.ipdvs))
+        counted = {cell: count - before[cell] for cell, count in ipdv_bins(self).items() if count != before[cell]}
+        self.assertEqual(counted, dict(Counter(self._ipdv_cell(ipdv) for ipdv in expected.ipdvs)))
+
+    def _ipdv_cell(self, ipdv: int) -> int:
+        bins = self.contract["HISTOGRAM_BINS"]
+        return 2 * bins + bin_of(abs(ipdv)) + (bins if ipdv < 0 else 0)
+
+
+class VariationFollowsItsDefinitions(VariationTest):
+    """Goal: RFC 4689 jitter, RFC 3550 jitter and IPDV of frames in order, behind a gap, late and
+    duplicate: jitter over consecutive arrivals, IPDV only behind the frame sent before."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        delays = (900, 400, 950, 100, 800, 120, 120, 777, 300)
+        sequences = (0, 1, 2, 4, 3, 5, 5, 6, 7)
+        self.vary(*((sequence, 1_000_000 * delay) for sequence, delay in zip(sequences, delays, strict=True)))
+        self.assertEqual(self.records()[self.FLOW]["duplicates"], 1)
+        self.assertEqual(self.records()[self.FLOW]["ipdv_count"], 5)
+
+
+class SumsOfLongLatenciesCarry(VariationTest):
+    """Goal: sums go beyond 32 bits and below zero without loss, differences beyond what a cell holds
+    are taken as its largest one."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.vary(*enumerate((4_200_000_000, 10_000_000, 4_100_000_000, 3_000_000_000, 20_000_000, 30_000_000)))
+        record = self.records()[self.FLOW]
+        self.assertEqual(int(record["latency_sum_high"]), 2)
+        self.assertEqual(int(record["ipdv_sum_high"]), (1 << 64) - 1)
+        self.assertEqual(ALL_ONES - int(record["ipdv_min_inverted"]), IPDV_ZERO - self.contract["IPDV_MAX"])
+
+
+class Variation:
+    """The measures of variation by their definitions (methodology: latency and jitter, section 3)."""
+
+    def __init__(self, smoothed_max: int, ipdv_max: int) -> None:
+        self.latencies: list[int] = []
+        self.jitters: list[int] = []
+        self.ipdvs: list[int] = []
+        self.smoothed_x16 = 0
+        self._smoothed_max = smoothed_max
+        self._ipdv_max = ipdv_max
+        self._by_sequence: dict[int, int] = {}
+
+    @property
+    def frames(self) -> int:
+        return len(self.latencies)
+
+    def arrive(self, sequence: int, latency: int) -> None:
+        if self.latencies:
+            difference = abs(latency - self.latencies[-1])
+            self.jitters.append(difference)
+            self.smoothed_x16 += min(difference, self._smoothed_max) - ((self.smoothed_x16 + 8) >> 4)
+        if sequence - 1 in self._by_sequence and sequence > max(self._by_sequence):
+            ipdv = latency - self._by_sequence[sequence - 1]
+            self.ipdvs.append(max(-self._ipdv_max, min(self._ipdv_max, ipdv)))
+        self.latencies.append(latency)
+        self._by_sequence[sequence] = latency
+
+
+def sum_of(record: np.void, name: str) -> int:
+    """Return a 96-bit sum of a record, whose upper part is signed."""
+    high = int(record[f"{name}_sum_high"])
+    return ((high - (1 << 64) if high >> 63 else high) << 32) + int(record[f"{name}_sum_low"])
+
+
+def bin_of(ticks: int) -> int:
+    """Return the place in a histogram (docs/DATAPLANE.md)."""
+    octave = ticks.bit_length() - 1
+    return ticks if ticks < 64 else (octave - 5) * 64 + (ticks >> (octave - 6)) % 64
+
+
+def ipdv_bins(test: TesterTest) -> dict[int, int]:
+    """Return the frames per bin of the IPDV histogram number 1."""
+    size = 2 * test.contract["HISTOGRAM_BINS"]
+    cells = list(range(size, 2 * size))
+    return {cell: data.packets for cell, data in test.client.read_counters("ipdv_histogram", cells)}
 
 
 class LatencyBeyondTheCellSaturates(TesterTest):
@@ -107,8 +229,7 @@ class HistogramBinHoldsTheLatency(TesterTest):
         before = self._bins()
         self.send(1, test_frame(dst=STATION, run=self.run_id, flow=4, transmit_time=1))
         latency = int(self.records()[4]["latency_last"])
-        octave = max(latency.bit_length() - 1, 5)
-        expected = latency if latency < 64 else (octave - 5) * 64 + (latency >> (octave - 6)) % 64
+        expected = bin_of(latency)
         changed = {cell: count - before[cell] for cell, count in self._bins().items() if count != before[cell]}
         self.assertEqual(changed, {self.contract["HISTOGRAM_BINS"] + expected: 1})
 
@@ -130,3 +251,15 @@ class ArrivalSpacingIsTheSmallest(TesterTest):
         self.assertGreaterEqual(spacing_ns, 10_000_000)
         if self.bench.exact:
             self.assertEqual(spacing_ns, 10_000_000 + self.bench.settle_ns)
+
+
+class LongSilenceIsNoShortSpacing(TesterTest):
+    """Goal: a distance of more than 32 bits of ticks saturates; its low bits alone would look short."""
+
+    def runTest(self) -> None:
+        if not self.bench.exact:
+            self.skipTest("2^32 ticks are 72 minutes of wall clock")
+        self.send(3, bytes(60))
+        self.bench.wait((1 << 32) + 1000)
+        self.send(3, bytes(60))
+        self.assertEqual(ALL_ONES - int(self.records()[3]["spacing_min_inverted"]), ALL_ONES)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 from base import READ_CELLS, TesterTest
 from scapy.layers.l2 import Ether
 from signature import test_frame
+
+from p4mesh.errors import TargetError
+from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.trial.dataplane import DataPlane
 
 STATION = "02:00:00:00:00:01"
 
@@ -63,6 +70,100 @@ class ManyFlowsAreReadOut(TesterTest):
         self.assertEqual(records["frames"].sum(), 1)
         self.assertEqual(records["frames"][cells - 1], 1)
         self.assertEqual(list(records["cell"][:3]), [0, 1, 2])
+
+
+class ChannelTest(TesterTest):
+    """Reads through a channel that loses, repeats or delays packet-ins."""
+
+    __test__ = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.install(self.receiver(1, STATION))
+        for flow in range(4):
+            self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow))
+        self.channel = Channel(self.client)
+        self.reader = DataPlane(self.channel, self.contract)
+
+    def read(self) -> np.ndarray:
+        return self.reader.read(READ_CELLS, self.bench.wait_passes)
+
+
+class LostRecordsAreReadAgain(ChannelTest):
+    """Goal: lost records are noticed and read again, and nothing is read that is there."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        expected = self.read()
+        self.assertEqual(self.channel.requested, [(0, READ_CELLS)])
+        lost = {3, 4, 17, READ_CELLS - 1}
+        self.channel.fault = lambda packets: [p for p in packets if cell_of(p) not in lost or self.channel.repeated]
+        self.assertEqual(self.read().tobytes(), expected.tobytes())
+        self.assertEqual(self.channel.requested[1:], [(0, READ_CELLS), (3, 2), (17, 1), (READ_CELLS - 1, 1)])
+
+
+class RecordsThatStayLostAreAnError(ChannelTest):
+    """Goal: a channel that loses a record every time ends in an error with the number of them."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        self.channel.fault = lambda packets: [packet for packet in packets if cell_of(packet) != 5]
+        with self.assertRaisesRegex(TargetError, f"1 of {READ_CELLS} records were not received in 3 attempts"):
+            self.read()
+
+
+class RepeatedAndLateRecordsAreNotTakenForNewOnes(ChannelTest):
+    """Goal: copies of records are kept once, and records of an earlier reading are never results."""
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        late: list[PacketIn] = []
+
+        def twice(packets: list[PacketIn]) -> list[PacketIn]:
+            late.extend(packets)
+            return [copy for packet in packets for copy in (packet, packet)]
+
+        self.channel.fault = twice
+        self.assertEqual(self.read()["frames"].sum(), 4)
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=2, sequence=1))
+        self.channel.fault = lambda packets: [*late, *packets]
+        records = self.read()
+        self.assertEqual(list(records["frames"][:4]), [1, 1, 2, 1])
+        self.reader.clear(READ_CELLS, self.bench.wait_passes)
+        self.assertEqual(self.read()["frames"].sum(), 0)
+
+
+class Channel:
+    """A P4Runtime client whose packet-ins go through ``fault``."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._queue: list[PacketIn] = []
+        self.requested: list[tuple[int, int]] = []
+        self.fault: Callable[[list[PacketIn]], list[PacketIn]] = list
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the last request asks for a part of what was asked before."""
+        return self.requested[-1] != (0, READ_CELLS)
+
+    def packet_out(self, payload: bytes, **metadata: int) -> None:
+        self.requested.append((metadata["value"], metadata["count"]))
+        self._client.packet_out(payload, **metadata)
+
+    def take_packet_ins(self, count: int, timeout_s: float | None = None) -> list[PacketIn]:
+        if len(self._queue) < count:
+            self._queue += self.fault(self._client.take_packet_ins(count - len(self._queue), timeout_s=0.2))
+        taken, self._queue = self._queue[:count], self._queue[count:]
+        return taken
+
+
+def cell_of(packet: PacketIn) -> int:
+    """Return the cell that a record is about."""
+    return int.from_bytes(packet.payload[:4], "big")
 
 
 class ControllerFrameLeavesItsPort(TesterTest):

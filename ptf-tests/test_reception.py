@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from base import TesterTest
 from scapy.layers.l2 import Ether
 from signature import test_frame
@@ -85,14 +87,16 @@ class FramesWithoutSignatureAreForeign(TesterTest):
 
 
 class EveryFrameFormatCarriesASignature(TesterTest):
-    """Goal: plain Ethernet, IPv4 and IPv6 test frames are recognised."""
+    """Goal: plain Ethernet, IPv4 and IPv6 test frames are recognised, with no, one or two VLAN tags."""
 
     def runTest(self) -> None:
         self.install(self.receiver(1, STATION))
-        for flow, version in enumerate((None, 4, 6)):
-            self.send(1, test_frame(dst=STATION, size=128, ip_version=version, run=self.run_id, flow=flow))
-        self.assert_reasons(expected=3)
-        self.assertEqual(list(self.records()["frames"][:3]), [1, 1, 1])
+        tags = (b"", b"\x81\x00\x00\x0a", b"\x88\xa8\x00\x0a\x81\x00\x00\x14")
+        for flow, (version, tag) in enumerate(itertools.product((None, 4, 6), tags)):
+            frame = bytes(test_frame(dst=STATION, size=128, ip_version=version, run=self.run_id, flow=flow))
+            self.send(1, frame[:12] + tag + frame[12:])
+        self.assert_reasons(expected=9)
+        self.assertEqual(list(self.records()["frames"][:9]), [1] * 9)
 
 
 class OffsetSeparatesReceiversOfABroadcast(TesterTest):

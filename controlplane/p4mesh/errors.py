@@ -7,11 +7,13 @@
     │   ├── UnknownTestError       no such test; lists the tests
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
+    │   ├── CalibrationError       a calibration file that is none, contradicts or does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
     │   ├── ProgramError           compiled P4 program missing or stale
     │   ├── EngineMissingError     the extension module p4mesh._engine is not built
     │   ├── TargetError            the target refused, failed or went away
+    │   ├── HookError              a command of the user's failed
     │   └── UnsupportedError       "not supported on TARGET", never a silent fallback
     └── InternalError              exit 4: a broken invariant of our own
 
@@ -71,6 +73,10 @@ class TopologyError(UsageError):
     """A topology file is missing, malformed or cannot carry the test."""
 
 
+class CalibrationError(UsageError):
+    """A calibration file is missing, damaged, contradicts a measurement, or does not fit the run."""
+
+
 class RunDirectoryError(UsageError):
     """The output directory holds something that must not be overwritten."""
 
@@ -91,6 +97,10 @@ class EngineMissingError(EnvironmentFault):
 
 class TargetError(EnvironmentFault):
     """The target refused a request, failed or went away."""
+
+
+class HookError(EnvironmentFault):
+    """A command of the user's, run to reset the device, failed or took too long."""
 
 
 class UnsupportedError(EnvironmentFault):

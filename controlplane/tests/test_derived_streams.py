@@ -30,6 +30,21 @@ def test_a_mix_has_the_rate_of_its_stream(parts: tuple[MixPart, ...]) -> None:
     assert sum(s.frame_count for s in mixed(MESH, parts)) == MESH.frame_count
 
 
+@pytest.mark.parametrize("parts", [SIMPLE_IMIX, (MixPart(90, 3), MixPart(9216, 5))])
+def test_weights_of_a_mix_hold_over_any_number_of_frames(parts: tuple[MixPart, ...]) -> None:
+    """In order of departure: exact after every round of the weights, and never far off in between."""
+    total = sum(part.weight for part in parts)
+    departures = sorted((k / s.rate_fps, number) for number, s in enumerate(mixed(MESH, parts)) for k in range(500))
+    sent = [0] * len(parts)
+    for frames, (_, number) in enumerate(departures[:500], 1):
+        sent[number] += 1
+        if frames > len(parts):
+            shares = [Fraction(frames * part.weight, total) for part in parts]
+            assert all(abs(count - share) < len(parts) for count, share in zip(sent, shares, strict=True))
+        if frames % total == 0:
+            assert sent == [frames // total * part.weight for part in parts]
+
+
 def test_offsets_without_phase_are_whole_departures_and_reproducible() -> None:
     unphased = without_phase(MESH, seed=3)
     interval_ns = Fraction(10**9) / MESH.rate_fps

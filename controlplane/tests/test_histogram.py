@@ -6,7 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from p4mesh.trial.histogram import RELATIVE_ERROR, bin_bounds_ticks, percentile_ticks, prefixes
+from p4mesh.trial.histogram import (
+    RELATIVE_ERROR,
+    bin_bounds_ticks,
+    bin_of,
+    percentile_ticks,
+    prefixes,
+    signed_percentile_ticks,
+    sizes,
+)
 
 
 def program_bin(latency: int) -> int:
@@ -23,6 +31,7 @@ def test_bins_follow_each_other_without_gaps() -> None:
         low, high = bin_bounds_ticks(index)
         assert low == next_low
         assert program_bin(low) == program_bin(high) == index
+        assert bin_of(low) == bin_of(high) == index
         next_low = high + 1
     assert next_low == 1 << 32
 
@@ -43,6 +52,17 @@ def test_percentiles_of_known_counts() -> None:
     assert percentile_ticks(counts, Fraction(99)) == 20
     assert percentile_ticks(counts, Fraction("99.9")) == 30
     assert percentile_ticks([0] * 2048, Fraction(50)) is None
+
+
+def test_signed_percentiles_of_known_counts() -> None:
+    counts = [0] * 4096
+    counts[0], counts[10], counts[2048 + 20] = 50, 25, 25
+    assert signed_percentile_ticks(counts, Fraction(1)) == -20
+    assert signed_percentile_ticks(counts, Fraction(25)) == -20
+    assert signed_percentile_ticks(counts, Fraction(26)) == 0
+    assert signed_percentile_ticks(counts, Fraction(99)) == 10
+    assert percentile_ticks(sizes(counts), Fraction(99)) == 20
+    assert signed_percentile_ticks([0] * 4096, Fraction(50)) is None
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 306), (7, 9), (306, 65_230), (65_535, 1)])

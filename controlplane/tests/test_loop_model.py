@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from p4mesh.errors import ParameterError
+from p4mesh.target.contract import load_contract
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind, Stream
@@ -49,7 +50,7 @@ def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
 def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
     stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, PatternKind.PAIRS, (1,), (2,))
     with open_measurer(parse_topology("loop.yaml", topology_of(loop))) as measurer:
-        limits = Limits(1, 16, 16, 16, 16, 16, 16, 1, loop, "sim")
+        limits = Limits.of(load_contract(), 1, loop, "sim")
         plan = make_plan([stream], limits, measurer.target.rate_bps_of)
         (paced,) = plan.streams
         every_pass = DepartureClock(1, 0, stream.frame_count, 0, 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.contract import load_contract
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.pacing import LoopModel, departure_clock, seed_counts, slot_rate_fps
 
@@ -64,8 +64,20 @@ def test_slot_rate_is_the_inverse_of_the_slot() -> None:
     assert slot_rate_fps(clock, 1000) == 1000
 
 
-def test_documents_state_how_long_a_latency_sum_lasts() -> None:
-    day_frames = max_rate_fps(64, 10**11) * 24 * 3600
-    mean_ms = Fraction(1 << 64) / day_frames / 10**6
-    page = (Path(__file__).parents[2] / "docs" / "DATAPLANE.md").read_text()
-    assert f"up to a mean latency of {float(mean_ms):.2f} ms" in page
+def test_no_sum_overflows_in_a_day_at_100g() -> None:
+    day_frames = int(max_rate_fps(64, 10**11)) * 24 * 3600
+    longest_ticks = (1 << 32) - 1
+    assert day_frames * longest_ticks < 1 << 96, "latency and jitter"
+    assert day_frames < 1 << 63, "frames; the upper half of a signed sum changes by one a frame at most"
+    assert 10**11 // 8 * 24 * 3600 < 1 << 64, "bytes"
+
+
+def test_rfc_3550_jitter_stays_in_its_cell() -> None:
+    """The fixed point of the largest difference is the largest value, and it is reached from below."""
+    largest = load_contract()["SMOOTHED_DIFFERENCE_MAX"]
+    for start in (0, 16 * largest - 9, 16 * largest + 7):
+        value = start
+        for _ in range(1000):
+            value += largest - ((value + 8) >> 4)
+            assert value + 8 < 1 << 32
+        assert 16 * largest - 8 <= value <= 16 * largest + 7

@@ -8,13 +8,14 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.target.contract import load_contract
 from p4mesh.traffic import patterns
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.pacing import LoopModel
 from p4mesh.trial.plan import Limits, Plan, make_plan
 
 RATES = dict.fromkeys(range(1, 300), 10**9)
-LIMITS = Limits(64, 16384, 65536, 16384, 4096, 16384, 1024, 1000, LoopModel(10**11, 500_000), "sim")
+LIMITS = Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "sim")
 
 
 def plan_of(pattern: PatternKind, tx: tuple[int, ...], rx: tuple[int, ...], **changes: object) -> Plan:

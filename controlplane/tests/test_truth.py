@@ -11,13 +11,15 @@ from fractions import Fraction
 
 import pytest
 
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.bursts import plan_bursts
 from p4mesh.traffic.derived import mixed
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Burst, PatternKind, Stream
 from p4mesh.trial import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 DELAY_NS = 137
@@ -141,6 +143,15 @@ def test_results_of_consecutive_trials_do_not_depend_on_each_other() -> None:
     assert after.last_tx_ns - alone.last_tx_ns == moved_ns
 
 
+def test_a_trial_that_was_broken_off_leaves_nothing_behind() -> None:
+    endless = replace(mesh(64, 2, Fraction(10), 60), frame_count=(1 << 32) + 5)
+    first = replace(trial(endless), duration_ns=10**6, settle_ns=0, restabilise_ns=0)
+    broken, whole = measure(wire(10**9), first, trial(mesh(64, 2, Fraction(10), 60)))
+    assert broken.status is Status.INVALID and "of 4294967301 frames" in broken.reason
+    assert whole.status is Status.VALID, whole.reason
+    assert whole.tx_frames == whole.rx_frames == 120
+
+
 def test_more_than_255_runs_never_repeat_a_tag() -> None:
     # Run numbers have 8 bits; each trial sends the same sequence numbers again.
     spec = trial(mesh(64, 2, Fraction(10), 20), per_flow=False)
@@ -148,10 +159,17 @@ def test_more_than_255_runs_never_repeat_a_tag() -> None:
     assert {(r.status, r.rx_frames, r.duplicate_frames) for r in results} == {(Status.VALID, 40, 0)}
 
 
-def test_rate_above_the_line_is_never_blamed_on_the_device() -> None:
-    (result,) = measure(wire(10**9), trial(mesh(64, 2, Fraction(110), 2000)))
-    assert result.status is Status.INVALID
-    assert "offered load is 90.9" in result.reason
+def test_rate_above_the_line_is_refused_with_the_limit() -> None:
+    with pytest.raises(ParameterError, match="stream 'mesh': port 1 needs 110 % of its line rate") as refused:
+        measure(wire(10**9), trial(mesh(64, 2, Fraction(110), 2000)))
+    assert refused.value.hint == "the port sends at most 1488095.238 frames/s of 64 bytes"
+
+
+def test_streams_that_share_a_port_are_added_up() -> None:
+    half = mesh(64, 2, Fraction(60), 2000)
+    spec = replace(trial(half), streams=(half, replace(half, name="second", frame_size_bytes=128)))
+    with pytest.raises(ParameterError, match=r"stream 'mesh': port 1 needs 165\.714 % of its line rate"):
+        measure(wire(10**9), spec)
 
 
 def test_percentiles_are_within_the_stated_error() -> None:
@@ -159,7 +177,7 @@ def test_percentiles_are_within_the_stated_error() -> None:
     numbers = tuple(range(1, 9))
     stream = Stream("in", 256, max_rate_fps(256, 10**9) / 2, 200, PatternKind.ROTATE, numbers, (9,))
     spec = trial(stream, Learning(wait_ns=1000))
-    (result,) = measure(switch(9, "", ", queue_frames: 4000"), replace(spec, histograms=True))
+    (result,) = measure(switch(9, "", ", queue_frames: 4000"), replace(spec, histograms=HistogramPer.STREAM))
     assert result.latency is not None and result.lost_frames == 0
     percentiles = dict(result.latency.percentiles_ns)
     assert list(percentiles) == [50, 99, 99.9, 99.99]
@@ -167,6 +185,95 @@ def test_percentiles_are_within_the_stated_error() -> None:
     assert percentiles[99.99] == pytest.approx(result.latency.max_ns, rel=0.008)
     # Arrivals are four times the departures: the delay grows evenly, so the median is the mean.
     assert percentiles[50] == pytest.approx(result.latency.sum_ns / result.latency.count, rel=0.02)
+
+
+@pytest.mark.parametrize("per", [HistogramPer.STREAM_AND_PORT, HistogramPer.FLOW])
+def test_each_histogram_holds_the_latencies_of_its_frames(per: HistogramPer) -> None:
+    # Cables of different lengths: every flow has one latency, so every percentile of it is known.
+    cables = ", ".join(f'{{from: "tester:{n}", to: "dut:{n}", latency_ns: {500 * n}}}' for n in (1, 2, 3))
+    text = switch(3, "").replace('{from: "tester:1-3", to: "dut:1-3"}', cables)
+    spec = trial(mesh(64, 3, Fraction(1), 60), Learning(wait_ns=1_000_000))
+    (result,) = measure(text, replace(spec, histograms=per))
+    assert result.status is Status.VALID, result.reason
+    assert len(result.histograms) == (3 if per is HistogramPer.STREAM_AND_PORT else 6)
+    assert sum(row.latency.count for row in result.histograms) == result.rx_frames
+    by_flow = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
+    for row in result.histograms:
+        parts = [by_flow[tx, rx] for tx, rx in by_flow if row.tx_port in (None, tx) and row.rx_port == rx]
+        assert row.latency.count == sum(part.count for part in parts if part)
+        assert row.latency.min_ns == min(part.min_ns for part in parts if part)
+        assert dict(row.latency.percentiles_ns)[99.99] == pytest.approx(row.latency.max_ns, rel=0.008)
+        assert dict(row.latency.ipdv_percentiles_ns)[50] == pytest.approx(0, abs=1)
+    assert result.latency is not None
+    assert dict(result.latency.percentiles_ns)[99.99] == pytest.approx(result.latency.max_ns, rel=0.008)
+
+
+def test_ipdv_is_signed_and_returns_to_where_it_began() -> None:
+    # Two ports into one: the queue grows and is cut off, so latency rises step by step.
+    stream = Stream("in", 256, max_rate_fps(256, 10**9) * 3 / 4, 200, PatternKind.ROTATE, (1, 2), (3,))
+    spec = replace(trial(stream, Learning(wait_ns=1000)), histograms=HistogramPer.FLOW)
+    (result,) = measure(switch(3, "", ", queue_frames: 4000"), spec)
+    assert result.lost_frames == 0 and len(result.histograms) == 2
+    step_ns = Fraction(256 + 20) * 8 * 2 - 10**9 / stream.rate_fps
+    for row in result.histograms:
+        latency = row.latency
+        assert latency.ipdv_count == 199
+        assert latency.ipdv_sum_ns == pytest.approx(latency.max_ns - latency.min_ns, abs=2)
+        assert latency.ipdv_sum_ns / 199 == pytest.approx(float(step_ns), abs=10)
+        assert latency.ipdv_min_ns <= dict(latency.ipdv_percentiles_ns)[50] <= latency.ipdv_max_ns
+        assert latency.rfc3550_jitter_max_ns == pytest.approx(float(step_ns), rel=0.02)
+
+
+def test_ports_start_after_each_other_by_any_offset() -> None:
+    # 64 us is no whole number of the 7 us between two frames of a port.
+    offsets_ns = (0, 64_000, 128_000, 192_000)
+    stream = replace(mesh(64, 4, Fraction(10), 60), rate_fps=Fraction(10**6, 7), start_offset_ns=offsets_ns)
+    (result,) = measure(switch(4, ""), trial(stream, Learning(wait_ns=1_000_000)))
+    assert result.status is Status.VALID, result.reason
+    assert (result.tx_frames, result.rx_frames) == (240, 240)
+    first = {flow.tx_port: flow.first_tx_ns for flow in result.flows}
+    (paced,) = result.pacing
+    assert paced.start_offset_error_ns == 0
+    for port, offset_ns in enumerate(offsets_ns, 1):
+        assert first[port] - first[1] == pytest.approx(offset_ns, abs=paced.departure_error_ns)
+
+
+def test_offsets_that_need_more_loop_than_there_is_are_whole_departures_and_say_so() -> None:
+    stream = replace(mesh(64, 2, Fraction(100), 60, 10**10), start_offset_ns=(0, 64_000))
+    (result,) = measure(wire(10**10, loop_bps=12 * 10**9), trial(stream))
+    assert result.status is Status.VALID, result.reason
+    (paced,) = result.pacing
+    assert 0 < paced.start_offset_error_ns <= paced.interval_ns / 2
+
+
+def test_bursts_have_the_gaps_of_rfc_2889_appendix_a() -> None:
+    # The vector of methodology 0.4: 64 bytes, 50 %, bursts of 24 frames at 10 Mbit/s; three bursts of it.
+    bursts = plan_bursts(64, 50, 24, 10_000_000, 10 * 10**9)
+    frame_ns = Fraction(8 * 84 * 100)
+    rate = max_rate_fps(64, 10_000_000) / 2
+    stream = replace(mesh(64, 2, Fraction(50), 72, 10_000_000), rate_fps=rate, burst=Burst(24))
+    (result,) = measure(wire(10_000_000), replace(trial(stream), histograms=HistogramPer.STREAM))
+    assert result.status is Status.VALID, result.reason
+    assert (result.tx_frames, result.rx_frames) == (144, 144)
+    period_ns = bursts.tx_time_ns + bursts.inter_burst_gap_ns
+    assert period_ns == 2 * 24 * frame_ns
+    for port in result.ports:
+        assert port.min_spacing_ns == pytest.approx(float(frame_ns), abs=1), "the minimum gap between frames of a burst"
+    for flow in result.flows:
+        span_ns = flow.last_rx_ns - flow.first_rx_ns
+        assert span_ns == pytest.approx(float(2 * period_ns + 23 * frame_ns), abs=2000)
+
+
+def test_more_histograms_than_the_program_has_are_refused_with_the_limit() -> None:
+    spec = replace(trial(mesh(64, 18, Fraction(1), 60)), histograms=HistogramPer.FLOW)
+    with pytest.raises(UnsupportedError, match="the trial needs 306 histograms, the program has 256"):
+        measure(switch(18, ""), spec)
+
+
+def test_histogram_of_an_unknown_flow_is_refused() -> None:
+    spec = replace(trial(mesh(64, 3, Fraction(1), 60)), histograms=HistogramPer.FLOW)
+    with pytest.raises(ParameterError, match="no flow of stream 'mesh' from port 1 to port 9"):
+        measure(switch(3, ""), replace(spec, histogram_flows=(("mesh", 1, 9),)))
 
 
 def test_multicast_is_expected_on_every_receiver_and_nowhere_else() -> None:
@@ -222,3 +329,16 @@ def test_mesh_streams_give_every_pair_its_share_without_common_phase() -> None:
     (phased,) = measure(switch(6, ""), trial(mesh(64, 6, Fraction(90), 500), Learning(wait_ns=1_000_000)))
     assert phased.latency is not None
     assert result.latency.max_ns > phased.latency.max_ns + 500, "frames of several ports meet at one output"
+
+
+@pytest.mark.parametrize(("priority", "place"), [(0, 3), (7, 1)])
+def test_frames_of_higher_priority_overtake_those_that_wait(priority: int, place: int) -> None:
+    """Four streams are due at once; the first frame has the line, the port's queues order the others."""
+    streams = tuple(
+        Stream(name, 1518, Fraction(20_000), 50, PatternKind.PAIRS, (1,), (2,), priority=urgency)
+        for name, urgency in (("a", 0), ("b", 0), ("c", 0), ("urgent", priority))
+    )
+    with open_measurer(parse_topology("wire.yaml", wire(10**9))) as measurer:
+        result = measurer.measure(TrialSpec("priority", streams, 3_000_000, NO_LEARNING, per_flow=True))
+    starts = {flow.stream: flow.first_tx_ns for flow in result.flows}
+    assert sorted(starts, key=starts.__getitem__).index("urgent") == place

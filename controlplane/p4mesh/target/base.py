@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.topology import Topology
 from p4mesh.trial.pacing import LoopModel
+
+BadFcsRule = tuple[int, int, int]
+"""(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """The link of one tester port."""
+
+    up: bool
+    losses: int
+    """How often it has gone down so far."""
 
 
 class Target(ABC):
@@ -23,6 +38,8 @@ class Target(ABC):
     """Time between the start request and the first departure that the target needs at least."""
     exact_clock: bool
     """True where time passes only in :meth:`wait`."""
+    damages_fcs = False
+    """Whether ports can send frames with a frame check sequence that does not fit."""
     scheduling_jitter_ns: int
     """How late the target may run besides its loop; bounds what a short trial shows of its load."""
 
@@ -46,12 +63,41 @@ class Target(ABC):
         """Let ``duration_ns`` of the target's time pass after ``packet_outs`` packet-outs in total."""
 
     @abstractmethod
-    def align(self, packet_outs: int) -> None:
-        """Go on to a round time, where the clock allows it: a trial then does not depend on those before it."""
+    def align(self, packet_outs: int, number: int) -> None:
+        """Make trial ``number`` independent of those before it, where time and chance are simulated."""
 
     @abstractmethod
     def in_flight(self) -> int:
         """Return the number of frames known to be between the ports; 0 where it cannot be known."""
+
+    def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:
+        """Let the frames that the rules of a port choose leave with a bad FCS; others leave as they are."""
+        if rules:
+            raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
+
+    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
+        """Return (sent, received) frames with a bad FCS by port since the start; empty where nobody counts them."""
+        return {}
+
+    @property
+    def start_skew_ns_of(self) -> dict[int, int]:
+        """How much later each tester port starts than the time that is asked for."""
+        return {port.number: port.start_skew_ns for port in self.topology.tester_ports}
+
+    @abstractmethod
+    def links(self) -> Mapping[int, LinkState]:
+        """Return the links of the tester's ports."""
+
+    @abstractmethod
+    def set_links(self, up: bool) -> None:
+        """Switch the links of all tester ports on or off; raises UnsupportedError where that cannot be done."""
+
+    def reset_device(self, device: str, off_ns: int) -> None:
+        """Reset a device of a simulated network, which is without power for ``off_ns`` first."""
+        raise UnsupportedError(
+            f"resetting a device is not supported on {self.name}",
+            hint="give the command that resets it: --set reset_cmd=COMMAND",
+        )
 
     @property
     def rate_bps_of(self) -> dict[int, int]:

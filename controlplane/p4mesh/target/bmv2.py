@@ -11,14 +11,14 @@ from pathlib import Path
 from types import TracebackType
 
 from p4mesh.errors import EnvironmentFault, TargetError
-from p4mesh.target.base import Target
+from p4mesh.target.base import LinkState, Target
 from p4mesh.target.contract import Contract
 from p4mesh.topology import Topology
 from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.trial.pacing import LoopModel
 
 PROGRAM = "simple_switch_grpc"
-_TICK_PS = 1_000_000
+TICK_PS = 1_000_000
 _LOOP = LoopModel(rate_bps=10_000_000_000, latency_ps=50_000_000, passes_per_s=20_000)
 """Loop passes that simple_switch manages on one core with room to spare."""
 _STOP_S = 10
@@ -34,7 +34,7 @@ class Bmv2Target(Target):
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
         self.topology = topology
-        self.tick_ps = _TICK_PS
+        self.tick_ps = TICK_PS
         self.loop = _LOOP
         self._contract = contract
         self._network = NetnsNetwork(topology)
@@ -80,8 +80,16 @@ class Bmv2Target(Target):
             )
         time.sleep(float(duration_ns) / 1e9)
 
-    def align(self, packet_outs: int) -> None:
+    def align(self, packet_outs: int, number: int) -> None:
         """Do nothing: trials on the wall clock differ anyway."""
+
+    def links(self) -> dict[int, LinkState]:
+        """Return the carrier of the tester's interfaces."""
+        return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}
+
+    def set_links(self, up: bool) -> None:
+        """Switch the devices' ends of the cables on or off."""
+        self._network.set_links(up, self.name)
 
     def in_flight(self) -> int:
         """Return 0: a software switch does not tell; the settle time of the trial covers it."""

@@ -7,13 +7,13 @@ from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.errors import EngineMissingError, TargetError
-from p4mesh.target.base import Target
+from p4mesh.target.base import LinkState, Target
 from p4mesh.target.contract import Contract
 from p4mesh.topology import Topology
 from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.trial.pacing import LoopModel
 
-_TICK_PS = 1000
+TICK_PS = 1000
 _LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=200_000)
 """Loop passes that the engine manages on one core beside its frames, with room to spare."""
 
@@ -28,7 +28,7 @@ class LiveTarget(Target):
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
         self.topology = topology
-        self.tick_ps = _TICK_PS
+        self.tick_ps = TICK_PS
         self.loop = _LOOP
         self._contract = contract
         self._network = NetnsNetwork(topology)
@@ -70,8 +70,16 @@ class LiveTarget(Target):
         """Sleep; the engine runs on the wall clock."""
         time.sleep(float(duration_ns) / 1e9)
 
-    def align(self, packet_outs: int) -> None:
+    def align(self, packet_outs: int, number: int) -> None:
         """Do nothing: trials on the wall clock differ anyway."""
+
+    def links(self) -> dict[int, LinkState]:
+        """Return the carrier of the tester's interfaces."""
+        return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}
+
+    def set_links(self, up: bool) -> None:
+        """Switch the devices' ends of the cables on or off."""
+        self._network.set_links(up, self.name)
 
     def in_flight(self) -> int:
         """Return 0: Linux does not tell; the settle time of the trial covers it."""

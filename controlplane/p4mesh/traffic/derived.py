@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,42 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
     return tuple(streams)
 
 
+def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
+    """Return streams that send what ``stream`` sends, one after the other: names and numbers of frames.
+
+    Each begins in the slot after the last one of the part before it, so that the frames keep their distance.
+    Parts without frames are left out. The order of destinations starts anew in every part.
+    """
+    interval_ns = Fraction(NS_PER_S) / stream.rate_fps
+    offsets = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+    streams, sent = [], 0
+    for name, count in parts.items():
+        later_ns = round(sent * interval_ns)
+        starts = tuple(offset + later_ns for offset in offsets) if sent else stream.start_offset_ns
+        if count:
+            streams.append(replace(stream, name=name, frame_count=count, start_offset_ns=starts))
+        sent += count
+    return tuple(streams)
+
+
+def staggered(streams: Sequence[Stream], step_ns: int) -> tuple[Stream, ...]:
+    """Return the streams with each transmit port starting ``step_ns`` after the one before it."""
+    if not step_ns:
+        return tuple(streams)
+    ports = dict.fromkeys(port for stream in streams for port in stream.tx_ports)
+    later_ns = {port: place * step_ns for place, port in enumerate(ports)}
+    return tuple(with_start_skew(stream, later_ns) for stream in streams)
+
+
+def with_start_skew(stream: Stream, skew_ns_of: Mapping[int, int]) -> Stream:
+    """Return the stream with each transmit port starting later by the port's own skew."""
+    skews = [skew_ns_of.get(port, 0) for port in stream.tx_ports]
+    if not any(skews):
+        return stream
+    offsets = stream.start_offset_ns or (0,) * len(skews)
+    return replace(stream, start_offset_ns=tuple(map(sum, zip(offsets, skews, strict=True))))
+
+
 def without_phase(stream: Stream, seed: int = 0) -> Stream:
     """Return the pattern ``mesh_streams`` as a full mesh whose ports do not start in step.
 
@@ -55,5 +91,21 @@ def without_phase(stream: Stream, seed: int = 0) -> Stream:
     """
     random = Random(seed)
     interval_ns = Fraction(NS_PER_S) / stream.rate_fps
-    offsets = tuple(round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for _ in stream.tx_ports)
+    asked = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+    offsets = tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
     return replace(stream, pattern=PatternKind.FULL_MESH, start_offset_ns=offsets)
+
+
+def with_addresses(stream: Stream) -> Stream:
+    """Return the stream with a pseudo-random choice of its ``addresses_per_port`` in every frame (methodology 0.4)."""
+    if stream.addresses_per_port == 1:
+        return stream
+    mask = stream.addresses_per_port - 1
+    return replace(
+        stream,
+        addresses_per_port=1,
+        modifiers=(
+            FieldModifier(ModifiedField.ETHERNET_DST, PseudoRandom(seed=1, mask=mask)),
+            FieldModifier(ModifiedField.ETHERNET_SRC, PseudoRandom(seed=2, mask=mask)),
+        ),
+    )

@@ -75,7 +75,10 @@ class ModifiedField(str, Enum):
 
 @dataclass(frozen=True)
 class Progression:
-    """Adds 0, ``step``, 2 ``step``, ... and starts again after ``count`` values; ``step`` may be negative."""
+    """Adds 0, ``step``, 2 ``step``, ... and starts again after ``count`` values.
+
+    ``step`` may be negative; the sum is a signed number of 32 bits.
+    """
 
     count: int
     step: int = 1
@@ -106,6 +109,7 @@ class FieldModifier:
 
 
 MAX_MODIFIERS = 2
+MAX_ADDRESSES_PER_PORT = 1024
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,21 @@ class Stream:
     """Queue of the transmit port, 0 to 7, larger is more urgent."""
     modifiers: tuple[FieldModifier, ...] = ()
     """At most two."""
+    addresses_per_port: int = 1
+    """MAC addresses behind each port, consecutive from the station's: 1, 2, 4, ... 1024 (RFC 2889 5.1.2). Each frame
+    has a pseudo-random source and destination of them, in an unchanged order of ports; this takes both modifiers."""
     source_mac: bytes | None = None
     """Address instead of the station's; for streams with one transmit port."""
     destination_mac: bytes | None = None
     """Address instead of the station's; for streams with one receive port."""
+    bad_fcs: bool = False
+    """Every frame leaves with a frame check sequence that does not fit; only where the port can do it."""
     multicast_group: str = "225.1.1.1"
     """IPv4 or IPv6 group address of the pattern ``multicast``."""
+    may_be_filtered: bool = False
+    """The device is meant to drop these frames: learning is verified without them."""
+    routed: bool = False
+    """Frames go to the device as to a router: to its MAC address on each transmit port, which a trial asks for
+    before it begins, with the IP address of the receiver."""
+    router_macs: tuple[bytes, ...] = ()
+    """The answers, one per transmit port; filled in by the trial."""

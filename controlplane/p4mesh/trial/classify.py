@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from p4mesh.trial.histogram import PERCENTILES, percentile_ticks
-from p4mesh.trial.plan import Plan, StreamPlan
-from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, StreamPacing, TrialResult
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.histogram import (
+    Bins,
+)
+from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.plan import Plan, Transmitter
+from p4mesh.trial.result import (
+    FlowCounts,
+    Outage,
+    PortCounts,
+    Status,
+    StreamPacing,
+    TrialResult,
+)
 from p4mesh.trial.spec import TrialSpec
 
 ReasonCounts = Mapping[tuple[int, str], int]
@@ -18,6 +29,7 @@ ReasonCounts = Mapping[tuple[int, str], int]
 
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
+_SATURATING = ("duplicates", "reordered", "latency_overflows")
 _ALL_ONES = 0xFFFFFFFF
 
 
@@ -28,8 +40,14 @@ class Readings:
     records: np.ndarray[Any, Any]
     before: ReasonCounts
     after: ReasonCounts
-    bins: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    """Frames per latency bin of each histogram; stream n has histogram n."""
+    bins: Mapping[int, Bins] = field(default_factory=dict)
+    """Frames per bin of each histogram of the plan."""
+    bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Frames with a bad FCS that each port has sent and received; empty where nobody counts them."""
+    last_before: Mapping[int, int] = field(default_factory=dict)
+    """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
+    link_losses: Mapping[int, int] = field(default_factory=dict)
+    """How often the link of each port went down."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason in this run."""
@@ -48,17 +66,18 @@ def classify(
     tick_ps: int,
     *,
     lateness_ns: int = 0,
+    aborted: str = "",
     invalid: str = "",
     pacing: tuple[StreamPacing, ...] = (),
 ) -> TrialResult:
-    """Return the result of a trial; ``invalid`` is a reason known before anything was read.
+    """Return the result of a trial; ``aborted`` and ``invalid`` are reasons known before anything was read.
 
     ``lateness_ns`` is how late a departure may be (one round of the loop); it bounds the accuracy
     of the offered load that a short trial can show.
     """
     intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
     if readings is None:
-        return _empty(spec, intended, invalid)
+        return _empty(spec, intended, Status.ABORT if aborted else Status.INVALID, aborted or invalid)
     records = readings.records
     flows = _flow_arrays(plan, records)
     tx_ports = {port: readings.counted(port, "transmitted") for port in plan.ports}
@@ -68,10 +87,11 @@ def classify(
     back_at_source = int((flows.unique + flows.duplicates)[~expected].sum())
     expected_rx = int(flows.sent[expected].sum())
     tx_frames = sum(tx_ports.values())
-    reason = invalid or _distrust(spec, plan, readings, flows, tx_frames, intended, tick_ps, lateness_ns)
+    reason = aborted or invalid or _distrust(spec, plan, readings, flows, tx_frames, intended, tick_ps, lateness_ns)
     first, last = _departures(plan, records)
+    start_skew, start_spread = _start_differences(spec, plan, records)
     return TrialResult(
-        status=Status.INVALID if reason else Status.VALID,
+        status=Status.ABORT if aborted else Status.INVALID if reason else Status.VALID,
         reason=reason,
         label=spec.label,
         duration_ns=spec.duration_ns,
@@ -89,11 +109,21 @@ def classify(
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=tuple(_port_counts(port, tx_ports[port], readings, flows, tick_ps) for port in plan.ports),
-        latency=_with_percentiles(_latency(records[flows.cells[expected]], tick_ps), readings.bins, tick_ps),
+        latency=latency_of_all(plan, records[flows.cells[expected]], readings.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
-        start_skew_ns=max((_start_skew(stream, records) for stream in plan.streams), default=0) * tick_ps // 1000,
+        start_skew_ns=start_skew * tick_ps // 1000,
+        start_spread_ns=start_spread * tick_ps // 1000,
+        oload_error_ppm=_load_error_ppm(plan, records),
         pacing=pacing,
+        histograms=histogram_stats(plan, records, readings.bins, tick_ps),
+        outages=_outages(plan, readings, flows, first, tick_ps) if spec.interruption else (),
     )
+
+
+def addresses_reached(plan: Plan, readings: Readings) -> set[int]:
+    """Return the ports that own the destinations of which at least one frame arrived there."""
+    flows = _flow_arrays(plan, readings.records)
+    return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}
 
 
 @dataclass(frozen=True)
@@ -148,13 +178,21 @@ def _distrust(
         return f"receive counters show {counted} expected frames, the flows {measured}"
     if (flows.unique[flows.expected] > flows.sent[flows.expected]).any():
         return "a flow has received more frames than were sent"
+    for name in _SATURATING:
+        if (records[name][flows.cells] == _ALL_ONES).any():
+            return f"a flow has {_ALL_ONES} or more frames counted in {name}"
+    for port, (damaged, _) in readings.bad_fcs.items():
+        wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
+        if damaged != wanted:
+            return f"port {port} sent {damaged} frames with a bad FCS instead of {wanted}"
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if readings.received(reason):
             return f"{readings.received(reason)} frames were dropped by the tester: {reason}"
     return _load_mismatch(plan, records, tick_ps, lateness_ns)
 
 
-def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, lateness_ns: int) -> str:
+def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmitter, float, int]]:
+    """Yield, per transmitter, the time from the first to the last departure in ticks: intended and as it was."""
     for stream in plan.streams:
         ideal = float(stream.clock.frame_interval_ticks)
         for transmitter in stream.transmitters:
@@ -165,13 +203,23 @@ def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, late
             if stream.stream.burst:
                 # The last burst may be cut short anywhere; only whole periods count.
                 wanted = span if abs(span - wanted) < ideal * stream.stream.burst.frames else wanted
-            tolerance = max(_RATE_TOLERANCE * wanted, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps + 2)
-            if abs(span - wanted) > tolerance:
-                offered = 100 * wanted / span if span else 0.0
-                return (
-                    f"offered load is {offered:.4f} % of the intended load on port {transmitter.port} "
-                    f"(tolerance {100 * tolerance / wanted:.4f} %)"
-                )
+            yield transmitter, wanted, span
+
+
+def _load_error_ppm(plan: Plan, records: np.ndarray[Any, Any]) -> float:
+    errors = (1_000_000 * (wanted / span - 1) for _, wanted, span in _spans(plan, records) if span > 0)
+    return max(errors, key=abs, default=0.0)
+
+
+def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, lateness_ns: int) -> str:
+    for transmitter, wanted, span in _spans(plan, records):
+        tolerance = max(_RATE_TOLERANCE * wanted, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps + 2)
+        if abs(span - wanted) > tolerance:
+            offered = 100 * wanted / span if span else 0.0
+            return (
+                f"oload_mismatch: offered load is {offered:.4f} % of the intended load on port {transmitter.port} "
+                f"(tolerance {100 * tolerance / wanted:.4f} %)"
+            )
     return ""
 
 
@@ -183,11 +231,19 @@ def _departures(plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
     return int(records["first_departure"][sent].min()), int(records["last_departure"][sent].max())
 
 
-def _start_skew(stream: StreamPlan, records: np.ndarray[Any, Any]) -> int:
-    if stream.stream.start_offset_ns:
-        return 0
-    first = records["first_departure"][[transmitter.id for transmitter in stream.transmitters]]
-    return int(first.max()) - int(first.min())
+def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Return the largest difference of the starts of two ports of a stream: not asked for, and asked for."""
+    skew = spread = 0
+    for number in plan.names:
+        ids = [t.id for stream in plan.streams if stream.origin == number for t in stream.transmitters]
+        first = records["first_departure"][ids]
+        difference = int(first.max()) - int(first.min())
+        asked = spec.streams[number]
+        if any(asked.start_offset_ns) or asked.pattern is PatternKind.MESH_STREAMS:
+            spread = max(spread, difference)
+        else:
+            skew = max(skew, difference)
+    return skew, spread
 
 
 def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows, tick_ps: int) -> PortCounts:
@@ -204,67 +260,70 @@ def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows, t
         stale_frames=readings.counted(port, "stale"),
         damaged_frames=readings.counted(port, "damaged"),
         pause_frames=readings.counted(port, "pause"),
+        bad_fcs_frames=readings.bad_fcs[port][1] if port in readings.bad_fcs else None,
+        link_losses=readings.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
     )
 
 
-def _latency(records: np.ndarray[Any, Any], tick_ps: int) -> LatencyStats | None:
-    records = records[records["frames"] > 0]
-    if not len(records):
-        return None
-    tick_ns = tick_ps / 1000
-    count = int(records["frames"].sum())
-    jittered = records[records["frames"] > 1]
-    return LatencyStats(
-        count=count,
-        min_ns=(_ALL_ONES - int(records["latency_min_inverted"].max())) * tick_ns,
-        max_ns=int(records["latency_max"].max()) * tick_ns,
-        sum_ns=int(records["latency_sum"].sum()) * tick_ns,
-        jitter_count=int(jittered["frames"].sum()) - len(jittered),
-        jitter_min_ns=(_ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
-        jitter_max_ns=int(jittered["jitter_max"].max()) * tick_ns if len(jittered) else 0.0,
-        jitter_sum_ns=int(jittered["jitter_sum"].sum()) * tick_ns if len(jittered) else 0.0,
-    )
+def _tail_lost(sent: Any, next_sequence: Any) -> int:
+    """Return the frames sent behind the last one received; sequence numbers are those of 32 bits."""
+    return (int(sent) - int(next_sequence)) % (1 << 32)
 
 
-def _with_percentiles(
-    latency: LatencyStats | None, bins: Mapping[int, Sequence[int]], tick_ps: int
-) -> LatencyStats | None:
-    if latency is None or not bins:
-        return latency
-    total = [sum(counts) for counts in zip(*bins.values(), strict=True)]
-    found = [(percent, percentile_ticks(total, percent)) for percent in PERCENTILES]
-    return replace(
-        latency,
-        percentiles_ns=tuple(
-            (float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None
-        ),
-    )
+def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
+    return time_ticks * tick_ps // 1000 if time_ticks else None
 
 
 def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
+    names = plan.names
+    transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
     return tuple(
         FlowCounts(
-            stream=plan.streams[flow.stream].stream.name,
+            stream=names[flow.stream],
             tx_port=flow.tx_port,
             rx_port=flow.rx_port,
             tx_frames=int(flows.sent[row]),
             rx_frames=int(flows.unique[row] + flows.duplicates[row]),
             duplicate_frames=int(flows.duplicates[row]),
             reordered_frames=int(flows.reordered[row]),
-            latency=_latency(records[flow.cell : flow.cell + 1], tick_ps),
+            latency=latency_stats(records[flow.cell : flow.cell + 1], tick_ps),
             first_rx_ns=int(records["first_arrival"][flow.cell]) * tick_ps // 1000,
             last_rx_ns=int(records["last_arrival"][flow.cell]) * tick_ps // 1000,
+            first_tx_ns=int(records["first_departure"][transmitters[flow.stream, flow.tx_port]]) * tick_ps // 1000,
+            last_gap_tx_ns=_gap_ns(int(records["last_gap_time"][flow.cell]), tick_ps),
+            tail_lost_frames=_tail_lost(flows.sent[row], records["next_sequence"][flow.cell]),
         )
         for row, flow in enumerate(plan.flows)
         if flow.expected
     )
 
 
-def _empty(spec: TrialSpec, intended: int, invalid: str) -> TrialResult:
+def _outages(plan: Plan, readings: Readings, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:
+    def since_first_ns(ticks: int | None) -> int | None:
+        return (ticks - origin) * tick_ps // 1000 if ticks else None
+
+    names = plan.names
+    return tuple(
+        Outage(
+            stream=names[flow.stream],
+            tx_port=flow.tx_port,
+            rx_port=flow.rx_port,
+            tx_frames=int(flows.sent[row]),
+            lost_frames=int(flows.sent[row] - flows.unique[row]),
+            tail_lost_frames=_tail_lost(flows.sent[row], readings.records["next_sequence"][flow.cell]),
+            last_before_ns=since_first_ns(readings.last_before.get(flow.cell)),
+            first_after_ns=since_first_ns(int(readings.records["last_gap_time"][flow.cell])),
+        )
+        for row, flow in enumerate(plan.flows)
+        if flow.expected
+    )
+
+
+def _empty(spec: TrialSpec, intended: int, status: Status, reason: str) -> TrialResult:
     return TrialResult(
-        status=Status.INVALID,
-        reason=invalid,
+        status=status,
+        reason=reason,
         label=spec.label,
         duration_ns=spec.duration_ns,
         intended_frames=intended,

@@ -6,15 +6,17 @@ packet-outs in, counters and packet-ins out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from p4mesh.errors import TargetError
-from p4mesh.p4runtime import Client, Entity
+from p4mesh.p4runtime import Client, Entity, PacketIn
 from p4mesh.target.contract import Contract
 from p4mesh.trial.entries import EntryKey, PlanEntries
+from p4mesh.trial.histogram import Bins
+from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
 from p4mesh.trial.plan import Plan, StreamPlan
 
 WaitForPasses = Callable[[int], None]
@@ -22,6 +24,9 @@ WaitForPasses = Callable[[int], None]
 
 _RECORD_REPLICA = 1
 _READ_ATTEMPTS = 3
+_HOLD_TICKS = (1 << 30) - (1 << 24)
+"""With the longest start offset still within reach of the departure clock, which compares 31 bits."""
+_TIME_BITS = 48
 _RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted")
 _LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
 _TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
@@ -35,7 +40,11 @@ class DataPlane:
         self._contract = contract
         self._entries: dict[EntryKey, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._bins: dict[int, list[int]] = {}
+        self._bins: dict[tuple[str, int], int] = {}
+        self._punts: dict[EntryKey, Entity] = {}
+        self._punted = 0
+        self._handed: list[tuple[int, bytes]] = []
+        self._last_record_ticks: int | None = None
         self._dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
 
     def load_program(self) -> None:
@@ -44,6 +53,10 @@ class DataPlane:
         self._entries.clear()
         self._bins.clear()
         self._groups.clear()
+        self._punts.clear()
+        self._punted = 0
+        self._handed.clear()
+        self._last_record_ticks = None
         replicas = ((self._contract["PORT_CPU"], _RECORD_REPLICA), (self._contract["PORT_LOOP"], 0))
         self._set_groups({self._contract["GROUP_READ"]: replicas})
 
@@ -78,9 +91,42 @@ class DataPlane:
         """Put one of ``count`` seeds into the loop; their fractions are spread over one tick."""
         self._request("SEED", payload, stream=stream, value=(number << 32) // count)
 
+    def hold(self, streams: int, wait: WaitForPasses) -> None:
+        """Set the clocks of streams 0 to ``streams`` - 1 far ahead: a run that was broken off has left departures."""
+        self.start(streams, _HOLD_TICKS)
+        wait(streams + 2)
+
     def start(self, streams: int, lead_ticks: int) -> None:
         """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
         self._request("START", b"", value=lead_ticks, count=streams)
+
+    def punt(self, ether_types: Sequence[int]) -> None:
+        """Have frames of these types without signature handed to the controller, and no others."""
+        wanted: dict[EntryKey, Entity] = {
+            ("punt", number): self._client.schema.table_entry(
+                "punt", match={"ether_type": (number, 0xFFFF)}, action="to_controller", priority=1
+            )
+            for number in ether_types
+        }
+        self._client.delete([entry for key, entry in self._punts.items() if key not in wanted])
+        self._client.insert([entry for key, entry in wanted.items() if key not in self._punts])
+        self._punts = wanted
+
+    def take_punted(self, ports: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return (port, frame) of every frame that was handed to the controller since the last call."""
+        cells = {(port << self._contract["REASON_BITS"]) + self._contract.reason("PUNTED"): port for port in ports}
+        counted = sum(data.packets for _, data in self._client.read_counters("receive_reason", list(cells)))
+        missing, self._punted = counted - self._punted - len(self._handed), counted
+        while missing > 0 and (packets := self._client.take_packet_ins(missing)):
+            missing -= sum(self._keep_punted(packet) for packet in packets)
+        taken, self._handed = self._handed, []
+        return taken
+
+    def _keep_punted(self, packet: PacketIn) -> bool:
+        punted = packet.metadata["kind"] == self._contract["KIND_SEND"]
+        if punted:
+            self._handed.append((packet.metadata["port"], packet.payload))
+        return punted
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record."""
@@ -94,18 +140,18 @@ class DataPlane:
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``.
 
-        A reading frame that is lost is noticed by its missing records, which are read again; the
-        first of duplicate records is kept. Raises TargetError when records stay missing.
+        Records that are lost, or a reading frame, are noticed by the missing cells, which are read
+        again. Of duplicate records the first is kept, and records of an earlier reading, which may
+        come late or twice, are known by their time. Raises TargetError when records stay missing.
         """
         payloads: dict[int, bytes] = {}
         missing = [(0, cells)]
+        older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
             for first, count in missing:
                 self._request("READ", b"", value=first, count=count)
                 wait(count + 2)
-            wanted = sum(count for _, count in missing)
-            for record in self._records(wanted):
-                payloads.setdefault(int.from_bytes(record[:4], "big"), record)
+            payloads |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
             missing = _gaps(payloads.keys(), cells)
             if not missing:
                 return np.frombuffer(b"".join(payloads[cell] for cell in range(cells)), dtype=self._dtype)
@@ -130,35 +176,55 @@ class DataPlane:
                 counts[cells[index]] = data.packets
         return counts
 
-    def histogram_counts(self, histograms: Sequence[int]) -> dict[int, list[int]]:
-        """Return the frames per bin that each histogram has counted since it was last read here."""
+    def histogram_counts(self, histograms: Sequence[int], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
+        """Return the frames per bin that each histogram has counted since it was last read here.
+
+        Only bins between the extremes of ``records`` are read: the others cannot have changed.
+        """
         size = self._contract["HISTOGRAM_BINS"]
-        counts = {}
-        for histogram in histograms:
-            first = histogram * size
-            cells = self._client.read_counters("latency_histogram", range(first, first + size))
-            now = [data.packets for _, data in sorted(cells)]
-            before = self._bins.get(histogram, [0] * size)
-            self._bins[histogram] = now
-            counts[histogram] = [count - old for count, old in zip(now, before, strict=True)]
+        latencies, sizes = latency_bins(records), ipdv_bins(records)
+        return {
+            number: Bins(
+                self._new_counts("latency_histogram", number * size, size, latencies),
+                self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
+                + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
+            )
+            for number in histograms
+        }
+
+    def _new_counts(self, counter: str, first: int, size: int, bins: range) -> list[int]:
+        """Return ``size`` counts from cell ``first`` on, of which those outside of ``bins`` are 0."""
+        counts = [0] * size
+        cells = range(first + bins.start, first + bins.stop)
+        for cell, data in self._client.read_counters(counter, cells) if cells else ():
+            counts[cell - first] = data.packets - self._bins.get((counter, cell), 0)
+            self._bins[counter, cell] = data.packets
         return counts
 
     def _sweep(self, first: int, count: int, flags: int, window: int, wait: WaitForPasses) -> None:
+        older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
             self._request("READ", b"", flags=flags, window=window, value=first, count=count)
             wait(count + 2)
-            last = first + count - 1
-            if any(int.from_bytes(record[:4], "big") == last for record in self._records(1)):
+            if self._records({first + count - 1}, older):
                 return
         raise TargetError(
             f"a clearing pass over {count} cells did not return in {_READ_ATTEMPTS} attempts",
             hint="the controller channel or the loop loses frames",
         )
 
-    def _records(self, count: int) -> Iterable[bytes]:
-        for packet in self._client.take_packet_ins(count):
-            if packet.metadata["kind"] == self._contract["KIND_READ"]:
-                yield packet.payload
+    def _records(self, cells: Set[int], older: int | None) -> dict[int, bytes]:
+        """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
+        found: dict[int, bytes] = {}
+        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found))):
+            for packet in packets:
+                cell = int.from_bytes(packet.payload[:4], "big")
+                if packet.metadata["kind"] != self._contract["KIND_READ"]:
+                    self._keep_punted(packet)
+                elif cell in cells and (older is None or _is_later(packet.metadata["time"], older)):
+                    self._last_record_ticks = packet.metadata["time"]
+                    found.setdefault(cell, packet.payload)
+        return found
 
     def _request(self, kind: str, payload: bytes, **fields: int) -> None:
         self._client.packet_out(payload, kind=self._contract[f"KIND_{kind}"], **fields)
@@ -183,6 +249,11 @@ class DataPlane:
         )
         self._client.insert([group(n, replicas) for n, replicas in wanted.items() if n not in self._groups])
         self._groups = dict(wanted)
+
+
+def _is_later(ticks: int, other: int) -> bool:
+    """Compare two time stamps of 48 bits, which wrap; 0 is no time stamp."""
+    return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
 
 
 def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:

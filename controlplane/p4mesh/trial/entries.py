@@ -35,7 +35,7 @@ class PlanEntries:
                 params={"flow_offset": receiver.flow_offset},
                 priority=receiver.mask.bit_count(),
             )
-        for rule in plan.histograms:
+        for rule in plan.histogram_rules:
             wanted["histogram", rule] = self._schema.table_entry(
                 "histogram",
                 match={"port": rule.port, "flow": (rule.flow, rule.mask)},
@@ -69,7 +69,7 @@ class PlanEntries:
             params={
                 "interval_ticks": plan.clock.interval_ticks,
                 "interval_fraction_q32": plan.clock.interval_fraction_q32,
-                "departure_count": plan.clock.departures,
+                "departure_count": min(plan.clock.departures, self._contract["UNLIMITED_DEPARTURES"]),
                 "start_offset_ticks": plan.start_offset_ticks,
                 "last_slot": plan.clock.last_slot,
                 "burst_slots": plan.clock.burst_slots,
@@ -111,7 +111,7 @@ class PlanEntries:
             "base_entry": transmitter.list_base,
             "flow": transmitter.flow_base,
             "skipped": transmitter.skipped,
-            "frames": transmitter.frames,
+            "end_departure": transmitter.skipped + transmitter.frames,
             "modified": (1 << len(stream.modifiers)) - 1,
             "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
             **address,

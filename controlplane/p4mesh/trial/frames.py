@@ -6,15 +6,18 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrRouting
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
+from scapy.utils import checksum
 
 from p4mesh.errors import ParameterError
 from p4mesh.traffic.stream import FrameTemplate
 
 ETHERTYPE_TEST = 0xFFFF
+ETHERTYPE_VLAN = 0x8100
 SIGNATURE_BYTES = 18
 FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
 _UDP = 17
+_UDP_BYTES = 8
 _NEXT_HEADER = {"destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
 _EXTENSIONS = {
     "destination": bytes(IPv6ExtHdrDestOpt()),
@@ -72,13 +75,27 @@ def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
     rest = frame_size_bytes - FCS_BYTES - SIGNATURE_BYTES - len(headers)
     if rest < 0:
         raise _too_short(template, frame_size_bytes)
-    return headers + bytes(index & 0xFF for index in range(rest))
+    payload = bytes(index & 0xFF for index in range(rest))
+    if template.ip_version == 6:
+        headers = headers[:-2] + _udp_checksum(headers[-_UDP_BYTES:], payload)
+    return headers + payload
 
 
-def learning_frame(source_mac: bytes) -> bytes:
-    """Return a broadcast frame from which a bridge learns ``source_mac`` (methodology 0.3 b)."""
-    frame = b"\xff" * 6 + source_mac + ETHERTYPE_TEST.to_bytes(2, "big")
-    return frame.ljust(_LEARNING_FRAME_BYTES, b"\0")
+def _udp_checksum(udp: bytes, payload: bytes) -> bytes:
+    """Return the UDP checksum over IPv6 (RFC 8200 8.1) between addresses of zeros.
+
+    The signature in front of the payload adds nothing to it: its own checksum makes its sum zero.
+    Tofino does not see a whole frame and changes this checksum by what it changes in the headers.
+    """
+    pseudo_header = udp[4:6] + _UDP.to_bytes(2, "big")
+    return (checksum(pseudo_header + udp + payload) or 0xFFFF).to_bytes(2, "big")
+
+
+def learning_frame(source_mac: bytes, vlan_ids: tuple[int, ...] = ()) -> bytes:
+    """Return a broadcast frame from which a bridge learns ``source_mac`` in a VLAN (methodology 0.3 b)."""
+    tags = b"".join(ETHERTYPE_VLAN.to_bytes(2, "big") + vlan_id.to_bytes(2, "big") for vlan_id in vlan_ids)
+    frame = b"\xff" * 6 + source_mac + tags + ETHERTYPE_TEST.to_bytes(2, "big")
+    return frame.ljust(_LEARNING_FRAME_BYTES + len(tags), b"\0")
 
 
 def minimum_frame_bytes(template: FrameTemplate) -> int:

@@ -14,7 +14,7 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
 
 _FRACTION_BITS = 32
-_LONGEST_SLOT_TICKS = 1 << 30
+LONGEST_SLOT_TICKS = 1 << 30
 """A slot must stay below 2^31 ticks, the reach of the 32-bit comparison in the program."""
 _PS_PER_S = 10**12
 _MARGIN = Fraction(5, 4)
@@ -64,9 +64,19 @@ class DepartureClock:
         return self.interval_ticks + Fraction(self.interval_fraction_q32, 1 << _FRACTION_BITS)
 
     @property
+    def rate_step(self) -> Fraction:
+        """Relative distance of this rate from the next that can be programmed."""
+        return 1 / (self.slot_ticks * (1 << _FRACTION_BITS))
+
+    @property
+    def period_ticks(self) -> Fraction:
+        """Time from burst to burst, or from frame to frame."""
+        return self.slot_ticks * (self.last_slot + 1)
+
+    @property
     def frame_interval_ticks(self) -> Fraction:
         """Mean distance of frames."""
-        return self.slot_ticks * (self.last_slot + 1) / self.burst_slots
+        return self.period_ticks / self.burst_slots
 
 
 def departure_clock(
@@ -84,7 +94,7 @@ def departure_clock(
         slots = max(burst_frames, _ceil(period_ticks * tick_ps / wire_slot_ps))
     else:
         slots = 1
-    slots = max(slots, _ceil(period_ticks / _LONGEST_SLOT_TICKS))
+    slots = max(slots, _ceil(period_ticks / LONGEST_SLOT_TICKS))
     slot = period_ticks / slots
     whole = int(slot)
     fraction = int((slot - whole) * (1 << _FRACTION_BITS) + Fraction(1, 2))

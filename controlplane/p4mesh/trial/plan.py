@@ -7,18 +7,28 @@ Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.traffic.derived import without_phase
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.contract import Contract
+from p4mesh.traffic.derived import with_addresses, without_phase
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.traffic.stream import MAX_MODIFIERS, PatternKind, Stream, ValueList
-from p4mesh.trial.histogram import HistogramRule, prefixes
-from p4mesh.trial.pacing import DepartureClock, LoopModel, departure_clock, seed_counts, slot_rate_fps
+from p4mesh.traffic.stream import PatternKind, Stream, ValueList
+from p4mesh.trial.histogram import Histogram, HistogramRule
+from p4mesh.trial.pacing import (
+    LONGEST_SLOT_TICKS,
+    DepartureClock,
+    LoopModel,
+    departure_clock,
+    seed_counts,
+    slot_rate_fps,
+)
 from p4mesh.trial.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
+from p4mesh.trial.stream_checks import check_stream
 
-_FLOW_BITS = 24
+FLOW_BITS = 24
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 
@@ -31,6 +41,7 @@ class Flow:
     sequence_cell: int
     """Cell that counts the frames sent; a broadcast has one for all its receivers."""
     stream: int
+    """Number of the stream in the trial."""
     tx_port: int
     rx_port: int
     expected: bool = True
@@ -43,6 +54,7 @@ class Transmitter:
 
     id: int
     stream: int
+    """Number of the stream in the trial."""
     port: int
     first_place: int
     positions: int
@@ -67,6 +79,10 @@ class StreamPlan:
     start_offset_ticks: int
     seeds: int
     transmitters: tuple[Transmitter, ...]
+    origin: int = 0
+    """Number of the stream in the trial. Ports whose offsets are no whole departures apart have clocks of their own."""
+    start_offset_error_ticks: Fraction = Fraction(0)
+    """Largest distance of a port's start from the one asked for."""
 
     @property
     def group(self) -> int:
@@ -85,8 +101,13 @@ class Plan:
     ports: tuple[int, ...]
     value_lists: tuple[tuple[int, ...], ...] = ((), ())
     """Values of all lists, for the first and for the second modifier of the streams."""
-    histograms: tuple[HistogramRule, ...] = ()
-    """One histogram per stream."""
+    histograms: tuple[Histogram, ...] = ()
+    histogram_rules: tuple[HistogramRule, ...] = ()
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the streams of the trial, by their numbers."""
+        return {plan.origin: plan.stream.name for plan in self.streams}
 
     @property
     def cells(self) -> int:
@@ -105,18 +126,52 @@ class Limits:
     destinations: int
     receivers: int
     modifier_values: int
+    histograms: int
     histogram_rules: int
     tick_ps: int
     loop: LoopModel
     target: str
+    bad_fcs: bool = False
+    """Whether ports can send frames with an FCS that does not fit."""
+
+    @classmethod
+    def of(cls, contract: Contract, tick_ps: int, loop: LoopModel, target: str, *, bad_fcs: bool = False) -> Limits:
+        """Return the limits of a compiled program on a target."""
+        return cls(
+            streams=contract["STREAMS"],
+            transmitters=contract["TRANSMITTERS"],
+            flows=contract["FLOWS"],
+            destinations=contract["DESTINATIONS"],
+            receivers=contract["RECEIVERS"],
+            modifier_values=contract["MODIFIER_VALUES"],
+            histograms=contract["HISTOGRAMS"],
+            histogram_rules=contract["HISTOGRAM_RULES"],
+            tick_ps=tick_ps,
+            loop=loop,
+            target=target,
+            bad_fcs=bad_fcs,
+        )
 
 
-def make_plan(
-    streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, histograms: bool = False
-) -> Plan:
-    """Allocate cells and places for ``streams``; raises when the program has no room for them."""
+def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
+    """Allocate cells and places for ``streams``; raises when the program has no room for them.
+
+    Start offsets are kept to the tick where the loop has room for the clocks and seeds that this needs;
+    else they are whole departures (``start_offset_error_ticks``).
+    """
+    for stream in streams:
+        check_stream(stream)
     streams = [without_phase(stream) if stream.pattern is PatternKind.MESH_STREAMS else stream for stream in streams]
-    _require(len(streams), limits.streams, "streams", limits)
+    streams = [with_addresses(stream) for stream in streams]
+    if any(any(stream.start_offset_ns) for stream in streams):
+        with suppress(UnsupportedError):
+            return _allocate(streams, limits, rate_bps_of, whole_departures=False)
+    return _allocate(streams, limits, rate_bps_of, whole_departures=True)
+
+
+def _allocate(
+    streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, whole_departures: bool
+) -> Plan:
     shared_ports = shared_ports_of(streams)
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
@@ -125,15 +180,21 @@ def make_plan(
     values: tuple[list[int], list[int]] = ([], [])
     transmitter_id = 0
     for index, stream in enumerate(streams):
-        _check(stream)
+        if stream.bad_fcs and not limits.bad_fcs:
+            raise UnsupportedError(
+                f"not supported on {limits.target}: stream '{stream.name}' asks for frames with a bad FCS",
+                hint="leave these frames out, or use --target sim",
+            )
         clock = _clock(stream, limits, rate_bps_of)
-        base = _list_base(stream, destinations, list_bases)
         lists = _lists_of(stream, values)
-        skips = _skipped_departures(stream, clock, limits.tick_ps)
+        starts = _starts(stream, clock, limits, whole_departures=whole_departures)
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
             transmitter_id += 1
             first, positions, length = _places(stream, source)
+            base = _list_base(stream, source, destinations, list_bases)
+            if stream.router_macs and stream.pattern is PatternKind.PAIRS:
+                first, length = 0, 1
             transmitters.append(
                 Transmitter(
                     transmitter_id,
@@ -144,21 +205,20 @@ def make_plan(
                     base,
                     length,
                     len(flows),
-                    skips[source],
+                    starts[source].skipped,
                     stream.frame_count,
                     lists,
                 )
             )
             flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
-        if max(skips) > 0:
-            clock = _with_more_departures(clock, max(skips))
-        plans.append(StreamPlan(index, stream, clock, 0, 0, tuple(transmitters)))
-    _require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
-    _require(len(flows), limits.flows, "flows", limits)
-    _require(len(destinations), limits.destinations, "destination places", limits)
-    _require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
+        plans += _groups(len(plans), index, stream, clock, transmitters, starts)
+    require(len(plans), limits.streams, "streams", limits)
+    require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
+    require(len(flows), limits.flows, "flows", limits)
+    require(len(destinations), limits.destinations, "destination places", limits)
+    require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
     receivers = receivers_of(streams, shared_ports)
-    _require(len(receivers), limits.receivers, "receivers", limits)
+    require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
     seeds = seed_counts(slots, limits.loop, limits.target)
@@ -169,21 +229,7 @@ def make_plan(
         tuple(flows),
         tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
-        _histograms(plans, flows, limits) if histograms else (),
     )
-
-
-def _histograms(plans: Sequence[StreamPlan], flows: Sequence[Flow], limits: Limits) -> tuple[HistogramRule, ...]:
-    """Return rules that count the frames of each stream in the histogram of its number."""
-    rules = []
-    for plan in plans:
-        cells = [flow.cell for flow in flows if flow.stream == plan.index]
-        # A broadcast carries the first of its cells as flow number; they are in the same range.
-        covered = prefixes(cells[0], len(cells), _FLOW_BITS)
-        ports = sorted({flow.rx_port for flow in flows if flow.stream == plan.index})
-        rules += [HistogramRule(plan.index, port, flow, mask) for port in ports for flow, mask in covered]
-    _require(len(rules), limits.histogram_rules, "histogram rules", limits)
-    return tuple(rules)
 
 
 def _places(stream: Stream, source: int) -> tuple[int, int, int]:
@@ -220,7 +266,7 @@ def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -
     wire_ps = {
         (plan.index, port): int(frame_time_ns(plan.stream.frame_size_bytes, rate_bps_of[port]) * 1000) + 1
         for plan in plans
-        for port in plan.stream.tx_ports
+        for port in {transmitter.port for transmitter in plan.transmitters}
     }
     busy_ps: dict[int, int] = {}
     for (_, port), duration_ps in wire_ps.items():
@@ -246,9 +292,11 @@ def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int,
     return tuple(bases)
 
 
-def _list_base(stream: Stream, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]) -> int:
-    """Return where the stream's destination list begins; equal lists are kept once."""
-    stations = destinations_of(stream)
+def _list_base(
+    stream: Stream, source: int, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]
+) -> int:
+    """Return where the destination list of a stream's transmitter begins; equal lists are kept once."""
+    stations = destinations_of(stream, source)
     key = (stream.template.ip_version, *stations)
     if key not in bases:
         bases[key] = len(destinations)
@@ -264,12 +312,55 @@ def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> Depar
     )
 
 
-def _skipped_departures(stream: Stream, clock: DepartureClock, tick_ps: int) -> list[int]:
-    """Return how many departures each transmitter leaves out before its first frame."""
-    if not stream.start_offset_ns:
-        return [0] * len(stream.tx_ports)
-    interval_ps = clock.frame_interval_ticks * tick_ps
-    return [round(Fraction(offset * 1000) / interval_ps) for offset in stream.start_offset_ns]
+@dataclass(frozen=True)
+class _Start:
+    """When a transmitter begins: departures left out, after a start of its clock that is this much later."""
+
+    skipped: int
+    ticks: int
+    error_ticks: Fraction
+
+
+def _starts(stream: Stream, clock: DepartureClock, limits: Limits, *, whole_departures: bool) -> list[_Start]:
+    period, interval = clock.period_ticks, clock.frame_interval_ticks
+    starts = []
+    for offset_ns in stream.start_offset_ns or (0,) * len(stream.tx_ports):
+        wanted = Fraction(offset_ns * 1000, limits.tick_ps)
+        if whole_departures:
+            skipped, ticks = round(wanted / interval), 0
+        else:
+            periods = int((wanted + Fraction(1, 2)) / period)
+            skipped, ticks = periods * clock.burst_slots, round(wanted - periods * period)
+            require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
+        starts.append(_Start(skipped, ticks, abs(skipped * interval + ticks - wanted)))
+    return starts
+
+
+def _groups(
+    index: int,
+    origin: int,
+    stream: Stream,
+    clock: DepartureClock,
+    transmitters: Sequence[Transmitter],
+    starts: Sequence[_Start],
+) -> list[StreamPlan]:
+    """Return one clock for the transmitters of each start, numbered from ``index``."""
+    plans = []
+    for number, ticks in enumerate(dict.fromkeys(start.ticks for start in starts), index):
+        members = [(t, start) for t, start in zip(transmitters, starts, strict=True) if start.ticks == ticks]
+        plans.append(
+            StreamPlan(
+                number,
+                stream,
+                _with_more_departures(clock, max(start.skipped for _, start in members)),
+                ticks,
+                0,
+                tuple(transmitter for transmitter, _ in members),
+                origin,
+                max(start.error_ticks for _, start in members),
+            )
+        )
+    return plans
 
 
 def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock:
@@ -280,37 +371,8 @@ def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock
     )
 
 
-def _check(stream: Stream) -> None:
-    if stream.frame_count < 1:
-        raise ParameterError(
-            f"stream '{stream.name}': no frame fits into the trial at {float(stream.rate_fps):.3g} frames/s",
-            hint="lengthen the trial or raise the rate",
-        )
-    if stream.pattern is PatternKind.FULL_MESH and (stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2):
-        raise ParameterError(
-            f"stream '{stream.name}': a full mesh needs two or more ports, the same to transmit and to receive",
-            hint="use the pattern rotate for partial meshes",
-        )
-    if not stream.tx_ports or not stream.rx_ports:
-        raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
-    if len(stream.modifiers) > MAX_MODIFIERS:
-        raise ParameterError(
-            f"stream '{stream.name}' has {len(stream.modifiers)} field modifiers", hint=f"use at most {MAX_MODIFIERS}"
-        )
-    if (stream.source_mac and len(stream.tx_ports) > 1) or (stream.destination_mac and len(stream.rx_ports) > 1):
-        raise ParameterError(
-            f"stream '{stream.name}' gives one address to several ports",
-            hint="source_mac needs one transmit port, destination_mac one receive port",
-        )
-    if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
-        raise ParameterError(
-            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
-            "are no pairs",
-            hint="name equally many ports",
-        )
-
-
-def _require(wanted: int, available: int, what: str, limits: Limits) -> None:
+def require(wanted: int, available: int, what: str, limits: Limits) -> None:
+    """Raise UnsupportedError when the trial needs more than the program has."""
     if wanted > available:
         raise UnsupportedError(
             f"not supported on {limits.target}: the trial needs {wanted} {what}, the program has {available}",

@@ -20,7 +20,8 @@ class Status(str, Enum):
 class LatencyStats:
     """Latency of one group of frames in nanoseconds, definition FIFO unless stated.
 
-    ``sum_ns`` is exact in clock ticks; averages are derived: ``sum_ns / count``.
+    Sums are exact in clock ticks; averages are derived: ``sum_ns / count``. Jitter, IPDV and RFC 3550
+    jitter are differences of latencies within one flow, so they do not depend on the definition.
     """
 
     count: int
@@ -33,6 +34,25 @@ class LatencyStats:
     jitter_sum_ns: float = 0.0
     percentiles_ns: tuple[tuple[float, float], ...] = ()
     """(per cent, latency) pairs, each within 0.79 % of the true value; empty without histograms."""
+    ipdv_count: int = 0
+    """Frames whose predecessor by sequence number arrived, and no later frame before it (RFC 5481 4.1)."""
+    ipdv_min_ns: float = 0.0
+    """Signed: the largest decrease of latency is negative."""
+    ipdv_max_ns: float = 0.0
+    ipdv_sum_ns: float = 0.0
+    """Signed."""
+    ipdv_percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, signed IPDV) pairs on both sides of the median; empty without histograms."""
+    jitter_percentiles_ns: tuple[tuple[float, float], ...] = ()
+    """(per cent, size of IPDV) pairs; empty without histograms."""
+    rfc3550_jitter_flows: int = 0
+    """Flows that have an RFC 3550 interarrival jitter: those with two frames received."""
+    rfc3550_jitter_sum_ns: float = 0.0
+    """Sum over these flows of the estimate at the end of the trial."""
+    rfc3550_jitter_max_ns: float = 0.0
+    """Largest estimate of a flow at the end of the trial."""
+    overflow_count: int = 0
+    """Frames that took longer than 2^32 - 1 ticks. They are counted as that: averages and maximum are too low."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,10 @@ class PortCounts:
     damaged_frames: int = 0
     pause_frames: int = 0
     """IEEE 802.3x PAUSE frames received from the device."""
+    bad_fcs_frames: int | None = None
+    """Received with an FCS that does not fit, which the port discards; None where nobody counts them."""
+    link_losses: int = 0
+    """How often the link went down during the trial."""
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
 
@@ -68,6 +92,12 @@ class FlowCounts:
     first_rx_ns: int = 0
     last_rx_ns: int = 0
     """Arrival of the first and the last frame: receive rate = (rx-1)/(last-first). Both 0 when not known."""
+    first_tx_ns: int = 0
+    """Departure of the first frame that the source port sent of this stream."""
+    last_gap_tx_ns: int | None = None
+    """Departure of the frame behind the last gap in the sequence of those received; None without a gap."""
+    tail_lost_frames: int = 0
+    """Frames sent after the last one that was received."""
 
     @property
     def lost_frames(self) -> int:
@@ -87,10 +117,43 @@ class StreamPacing:
     """Share of the recirculation port that the stream's seeds occupy."""
     interval_ns: float
     """Mean distance of departures as programmed."""
+    rate_step_ppm: float
+    """Distance of the neighbouring rates that could be programmed, relative to this one."""
     rate_error_ppm: float
     """Programmed against intended rate."""
     departure_error_ns: float
     """Largest difference of a departure from its ideal time when the seeds are evenly spread."""
+    start_offset_error_ns: float = 0.0
+    """Largest difference of the start of a port from the offset asked for."""
+
+
+@dataclass(frozen=True)
+class HistogramStats:
+    """What one histogram has counted: a stream, a receive port of it, or one flow."""
+
+    stream: str
+    tx_port: int | None
+    """None: all transmit ports of the stream."""
+    rx_port: int | None
+    """None: all receive ports of the stream."""
+    latency: LatencyStats
+
+
+@dataclass(frozen=True)
+class Outage:
+    """What an interruption did to one flow, in transmit times from the first departure of the trial."""
+
+    stream: str
+    tx_port: int
+    rx_port: int
+    tx_frames: int
+    lost_frames: int
+    tail_lost_frames: int
+    """Lost frames behind the last one received: not 0 when the flow did not come back."""
+    last_before_ns: int | None
+    """Departure of the last frame that arrived before; None when no look fell into the outage."""
+    first_after_ns: int | None
+    """Departure of the frame behind the last gap; None without a gap."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +180,20 @@ class TrialResult:
     damaged_frames: int
     first_tx_ns: int
     last_tx_ns: int
-    """Time stamps of the first and last test frame sent: offered load = (tx-1)/(last-first) per port."""
+    """Time stamps of the first and last test frame sent: offered load = (tx-1)/(last-first-spread) per port."""
     ports: tuple[PortCounts, ...] = ()
     latency: LatencyStats | None = None
+    """Percentiles are those of all frames, where every flow has a histogram."""
     flows: tuple[FlowCounts, ...] = field(default=())
     start_skew_ns: int = 0
-    """Largest difference of first transmit time stamps between ports of one stream."""
+    """Largest difference of first transmit time stamps between ports of one stream that were to start together."""
+    start_spread_ns: int = 0
+    """The same between ports of one stream that were to start at different times."""
+    oload_error_ppm: float = 0.0
+    """Offered less intended load of the transmitter that is farthest off, relative to its intended load."""
     pacing: tuple[StreamPacing, ...] = ()
+    answered_frames: int = 0
+    """Datagrams that came back from where the controller's frames went."""
+    histograms: tuple[HistogramStats, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    """One per flow, in trials with an interruption."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from p4mesh.traffic.stream import Stream
 
@@ -19,6 +20,79 @@ class Learning:
     wait_ns: int = 2_000_000_000
     verify: bool = True
     """Send at least one frame per address and require the expected port without flooding."""
+
+
+class HistogramPer(str, Enum):
+    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
+
+    STREAM = "stream"
+    STREAM_AND_PORT = "stream_and_port"
+    """Each receive port of each stream."""
+    FLOW = "flow"
+    """The flows of ``TrialSpec.histogram_flows``, or every flow."""
+
+
+FlowName = tuple[str, int, int]
+"""A flow as (stream, transmit port, receive port)."""
+
+
+@dataclass(frozen=True)
+class ControllerFrame:
+    """One frame without signature, sent by the controller among the test frames of a port."""
+
+    port: int
+    at_ns: int
+    """After the first departure of the streams; negative = before it."""
+    payload: bytes
+    """From the destination address on, without FCS."""
+    to_device: bool = False
+    """The destination address becomes that of the router, where the trial has asked for it."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A command of the user's, with its arguments; no shell."""
+
+    command: str
+    timeout_ns: int
+
+
+class ResetAction(str, Enum):
+    """What is done to the device before a trial (methodology 0.3, reset_dut_between)."""
+
+    NONE = "none"
+    TOGGLE_LINK = "toggle_link"
+    """The links of all tester ports go down and come up: a switch forgets its addresses."""
+    WAIT_AGING = "wait_aging"
+    HOOK = "hook"
+
+
+@dataclass(frozen=True)
+class Reset:
+    """A reset before the trial, with what its action needs."""
+
+    action: ResetAction = ResetAction.NONE
+    link_off_ns: int = 1_000_000_000
+    link_sync_ns: int = 30_000_000_000
+    """The links must be up again within this time; the trial is ABORT otherwise."""
+    link_on_delay_ns: int = 1_000_000_000
+    aging_ns: int = 0
+    hook: Hook | None = None
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A reset of the device while the streams run (RFC 6201)."""
+
+    after_ns: int
+    """From the first departure."""
+    sample_ns: int
+    """Distance of the looks at the receivers that find the last frame before the interruption."""
+    hook: Hook | None = None
+    """What triggers the reset; None resets the simulated device."""
+    device: str = ""
+    off_ns: int = 0
+    """How long the simulated device is without power before it starts."""
 
 
 @dataclass(frozen=True)
@@ -38,5 +112,17 @@ class TrialSpec:
     """Silence after the trial (RFC 2544 23e)."""
     per_flow: bool = False
     """Keep one row per flow in the result, not only per port and in total."""
-    histograms: bool = False
-    """Count every frame in the latency histogram of its stream, for percentiles."""
+    histograms: HistogramPer | None = None
+    """Histograms of latency and IPDV, for percentiles; None = no histogram."""
+    histogram_flows: tuple[FlowName, ...] = ()
+    """Flows with a histogram when there is one per flow; empty = every flow."""
+    reset: Reset = field(default_factory=Reset)
+    number: int = 0
+    """Which trial of its unit this is: simulated devices draw other random numbers in each."""
+    continues: bool = False
+    """The device must be as the trial before left it, so that one is repeated when a run resumes here."""
+    stop_on_los: bool = True
+    """A loss of link on any port of the tester ends the trial as ABORT."""
+    interruption: Interruption | None = None
+    controller_frames: tuple[ControllerFrame, ...] = ()
+    """In order of their times."""

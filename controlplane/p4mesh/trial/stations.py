@@ -24,6 +24,16 @@ class Station:
     ipv4: IPv4Address
     ipv6: IPv6Address
 
+    @property
+    def router_ipv4(self) -> IPv4Address:
+        """Host 1 of the station's network: the device, where it is a router (RFC 2544 C.2.2)."""
+        return self.ipv4 - 1
+
+    @property
+    def router_ipv6(self) -> IPv6Address:
+        """Host 1 of the station's network (RFC 5180 5.2)."""
+        return self.ipv6 - 1
+
 
 @dataclass(frozen=True)
 class Receiver:
@@ -40,11 +50,24 @@ def station(port: int) -> Station:
     return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))
 
 
-def destinations_of(stream: Stream) -> list[Station]:
-    """Return the destination list of a stream: its stations, or the one address of many."""
+def addresses_of(port: int, count: int) -> list[bytes]:
+    """Return the ``count`` MAC addresses behind a port; the station's is the first."""
+    first = int.from_bytes(station(port).mac, "big")
+    return [((first + place) & FULL_MASK).to_bytes(6, "big") for place in range(count)]
+
+
+def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
+    """Return the destination list of a stream: its stations, or the one address of many.
+
+    A routed stream has a list for each transmit port, number ``source``: stations behind its router.
+    """
     if stream.pattern in TO_MANY:
         return [_group_station(stream)]
     stations = [station(port) for port in stream.rx_ports]
+    if stream.router_macs:
+        if stream.pattern is PatternKind.PAIRS:
+            stations = [stations[source]]
+        return [replace(usual, mac=stream.router_macs[source]) for usual in stations]
     if stream.destination_mac:
         stations = [replace(usual, mac=stream.destination_mac) for usual in stations]
     return stations

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.traffic.line_rate import rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
 
 _LOAD_PCT = 1
 """Low enough for any device, high enough to be short."""
@@ -16,16 +16,29 @@ _LOAD_PCT = 1
 def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int]) -> tuple[tuple[Stream, ...], int]:
     """Return the streams, each shortened to one frame per destination, and their duration in ns.
 
-    Frames to many are left out: they are meant to be flooded.
+    Frames to many are left out, they are meant to be flooded; so are those that a device is meant to drop.
     """
     shortened = []
     duration_ns = 0
     for stream in streams:
-        if stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
+        if stream.may_be_filtered or stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
             continue
         rate_bps = min(rate_bps_of[port] for port in stream.tx_ports)
         rate = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
-        count = len(stream.rx_ports)
-        shortened.append(replace(stream, rate_fps=rate, frame_count=count, burst=None, start_offset_ns=()))
+        count = len(stream.rx_ports) * stream.addresses_per_port
+        to_each = replace(_to_each_address(stream), rate_fps=rate, frame_count=count)
+        shortened.append(replace(to_each, burst=None, start_offset_ns=(), bad_fcs=False))
         duration_ns = max(duration_ns, int(Fraction(count * 10**9) / rate))
     return tuple(shortened), duration_ns
+
+
+def _to_each_address(stream: Stream) -> Stream:
+    """Return the stream with one round of all its ports for each address of a port."""
+    if stream.addresses_per_port == 1:
+        return stream
+    rounds = tuple(place for place in range(stream.addresses_per_port) for _ in stream.rx_ports)
+    return replace(
+        stream,
+        addresses_per_port=1,
+        modifiers=(FieldModifier(ModifiedField.ETHERNET_DST, ValueList(rounds)),),
+    )

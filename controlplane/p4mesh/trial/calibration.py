@@ -1,0 +1,152 @@
+"""What the tester measures over a wire: the part of every latency that is its own (RFC 8238 4.3).
+
+A wire joins two tester ports without a device. What is measured there, per ordered pair of ports, line
+rates and frame size, is shown beside latencies and subtracted only where a table says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from p4mesh.errors import CalibrationError
+
+
+@dataclass(frozen=True)
+class CalibrationRun:
+    """One measurement of wires: where and when."""
+
+    topology: str
+    topology_sha256: str
+    target: str
+    resolution_ns: float
+    date_utc: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Latency over one wire in one direction, first bit sent to first bit received, for one frame size."""
+
+    tx_port: int
+    rx_port: int
+    tx_rate_bps: int
+    rx_rate_bps: int
+    frame_size_bytes: int
+    median_ns: float
+    median_error_ns: float
+    """Half the bin of the histogram that the median was read from; 0 when all frames took the same time."""
+    min_ns: float
+    max_ns: float
+    samples: int
+    run: int
+    """Place in the list of measurements."""
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What there is one wire for: transmit port, receive port, frame size."""
+        return self.tx_port, self.rx_port, self.frame_size_bytes
+
+    def __str__(self) -> str:
+        """Return the words of messages."""
+        return f"ports {self.tx_port} -> {self.rx_port}, {self.frame_size_bytes} B"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All wires that were measured with one tester."""
+
+    runs: tuple[CalibrationRun, ...]
+    wires: tuple[Wire, ...]
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int, int], Wire]:
+        return {wire.place: wire for wire in self.wires}
+
+    def wire(self, tx_port: int, rx_port: int, frame_size_bytes: int) -> Wire:
+        """Return what was measured; KeyError when :meth:`require` was not asked before."""
+        return self._by_place[tx_port, rx_port, frame_size_bytes]
+
+    def require(
+        self,
+        source: str,
+        target: str,
+        pairs: Iterable[tuple[int, int]],
+        rate_bps_of: dict[int, int],
+        frame_sizes_bytes: Iterable[int],
+    ) -> None:
+        """Raise CalibrationError unless every pair of ports was measured at its rates, with every frame size."""
+        measured_on = {run.target for run in self.runs}
+        if measured_on != {target}:
+            raise CalibrationError(
+                f"{source}: measured on {', '.join(sorted(measured_on))}, the run is on {target}",
+                hint=f"measure wires with: p4mesh calibrate --target {target}",
+            )
+        sizes = tuple(frame_sizes_bytes)
+        by_pair: dict[tuple[int, int], list[Wire]] = {}
+        for wire in self.wires:
+            by_pair.setdefault((wire.tx_port, wire.rx_port), []).append(wire)
+        for tx_port, rx_port in pairs:
+            known = by_pair.get((tx_port, rx_port))
+            if not known:
+                raise CalibrationError(
+                    f"{source}: no wire from port {tx_port} to port {rx_port} was measured",
+                    hint="cable the two ports to each other and append with: p4mesh calibrate --out FILE",
+                )
+            rates = rate_bps_of[tx_port], rate_bps_of[rx_port]
+            for wire in known:
+                if (wire.tx_rate_bps, wire.rx_rate_bps) != rates:
+                    raise CalibrationError(
+                        f"{source}: {wire} was measured at {wire.tx_rate_bps} -> {wire.rx_rate_bps} bit/s, "
+                        f"the run is at {rates[0]} -> {rates[1]} bit/s",
+                        hint="measure the wire at the rates of the run, into another file",
+                    )
+            missing = [size for size in sizes if size not in {wire.frame_size_bytes for wire in known}]
+            if missing:
+                raise CalibrationError(
+                    f"{source}: ports {tx_port} -> {rx_port} were not measured with "
+                    f"{', '.join(map(str, missing))} B frames",
+                    hint=f"append with: p4mesh calibrate --sizes {','.join(map(str, missing))} --out FILE, or "
+                    f"run with --sizes {','.join(str(wire.frame_size_bytes) for wire in known)}",
+                )
+
+    def joined(self, other: Calibration, source: str) -> Calibration:
+        """Return the wires of both; raises CalibrationError when they contradict each other."""
+        if {run.target for run in self.runs} != {run.target for run in other.runs}:
+            raise CalibrationError(
+                f"{source}: measured on {self.runs[0].target}, not on {other.runs[0].target}",
+                hint="one file is for one target; name another file",
+            )
+        rates = {port: rate for wire in self.wires for port, rate in _rates(wire)}
+        added = []
+        for wire in other.wires:
+            for port, rate in _rates(wire):
+                if rates.setdefault(port, rate) != rate:
+                    raise CalibrationError(
+                        f"{source}: port {port} was measured at {rates[port]} bit/s, now at {rate} bit/s",
+                        hint="one file is for one speed of each port; name another file",
+                    )
+            before = self._by_place.get(wire.place)
+            if before is None:
+                added.append(replace(wire, run=wire.run + len(self.runs)))
+            elif not _agree(before, wire, self.runs[before.run]):
+                raise CalibrationError(
+                    f"{source}: {wire} took {before.median_ns:g} ns before, now {wire.median_ns:g} ns",
+                    hint="the two contradict each other: a cable or a setting has changed; name another file",
+                )
+        if not added:
+            return self
+        wires = sorted((*self.wires, *added), key=lambda wire: wire.place)
+        return Calibration((*self.runs, *other.runs), tuple(wires))
+
+
+def _rates(wire: Wire) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (wire.tx_port, wire.tx_rate_bps), (wire.rx_port, wire.rx_rate_bps)
+
+
+def _agree(before: Wire, now: Wire, run: CalibrationRun) -> bool:
+    """Whether two medians differ by no more than their errors and the resolution of the time stamps."""
+    allowed = Fraction(before.median_error_ns) + Fraction(now.median_error_ns) + Fraction(run.resolution_ns)
+    return abs(Fraction(before.median_ns) - Fraction(now.median_ns)) <= allowed

@@ -1,0 +1,114 @@
+"""From records and histogram bins to the statistics of latency, jitter and IPDV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from p4mesh.trial.histogram import (
+    PERCENTILES,
+    SIGNED_PERCENTILES,
+    Bins,
+    bin_of,
+    percentile_ticks,
+    signed_percentile_ticks,
+    sizes,
+)
+from p4mesh.trial.plan import Plan
+from p4mesh.trial.result import HistogramStats, LatencyStats
+
+_ALL_ONES = 0xFFFFFFFF
+_IPDV_ZERO = 1 << 31
+
+
+def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
+    """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames."""
+    records = records[records["frames"] > 0]
+    if not len(records):
+        return None
+    tick_ns = tick_ps / 1000
+    jittered = records[records["frames"] > 1]
+    varied = records[records["ipdv_count"] > 0]
+    return LatencyStats(
+        count=int(records["frames"].sum()),
+        min_ns=(_ALL_ONES - int(records["latency_min_inverted"].max())) * tick_ns,
+        max_ns=int(records["latency_max"].max()) * tick_ns,
+        sum_ns=_sum(records, "latency_sum") * tick_ns,
+        jitter_count=int(jittered["frames"].sum()) - len(jittered),
+        jitter_min_ns=(_ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
+        jitter_max_ns=int(jittered["jitter_max"].max()) * tick_ns if len(jittered) else 0.0,
+        jitter_sum_ns=_sum(jittered, "jitter_sum") * tick_ns,
+        rfc3550_jitter_flows=len(jittered),
+        rfc3550_jitter_sum_ns=int(jittered["jitter_smoothed_x16"].sum()) * tick_ns / 16,
+        rfc3550_jitter_max_ns=int(jittered["jitter_smoothed_x16"].max()) * tick_ns / 16 if len(jittered) else 0.0,
+        ipdv_count=int(varied["ipdv_count"].sum()),
+        ipdv_min_ns=(_ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
+        ipdv_max_ns=(int(varied["ipdv_max"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
+        ipdv_sum_ns=_sum(varied, "ipdv_sum") * tick_ns,
+        overflow_count=int(records["latency_overflows"].sum()),
+        percentiles_ns=_percentiles([part.latency for part in bins], percentile_ticks, PERCENTILES, tick_ps),
+        ipdv_percentiles_ns=_percentiles(
+            [part.ipdv for part in bins], signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps
+        ),
+        jitter_percentiles_ns=_percentiles([sizes(part.ipdv) for part in bins], percentile_ticks, PERCENTILES, tick_ps),
+    )
+
+
+def latency_bins(records: np.ndarray[Any, Any]) -> range:
+    """Return the bins between the smallest and the largest latency of all records."""
+    if not records["frames"].any():
+        return range(0)
+    shortest = _ALL_ONES - int(records["latency_min_inverted"].max())
+    return range(bin_of(shortest), bin_of(int(records["latency_max"].max())) + 1)
+
+
+def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
+    """Return the bins up to the largest size of an IPDV of all records."""
+    varied = records[records["ipdv_count"] > 0]
+    if not len(varied):
+        return range(0)
+    lowest = _ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO
+    highest = int(varied["ipdv_max"].max()) - _IPDV_ZERO
+    return range(bin_of(max(abs(lowest), abs(highest))) + 1)
+
+
+def _sum(records: np.ndarray[Any, Any], name: str) -> int:
+    """Return the total of a 96-bit sum, whose high part is signed."""
+    high = sum(int(part) for part in records[f"{name}_high"].astype(np.int64))
+    low = sum(int(part) for part in records[f"{name}_low"])
+    return (high << 32) + low
+
+
+def _percentiles(
+    bins: Sequence[Sequence[int]],
+    percentile: Callable[[Sequence[int], Fraction], Fraction | None],
+    percents: Sequence[Fraction],
+    tick_ps: int,
+) -> tuple[tuple[float, float], ...]:
+    total = [sum(counts) for counts in zip(*bins, strict=True)]
+    found = [(percent, percentile(total, percent)) for percent in percents]
+    return tuple((float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None)
+
+
+def latency_of_all(
+    plan: Plan, records: np.ndarray[Any, Any], bins: Mapping[int, Bins], tick_ps: int
+) -> LatencyStats | None:
+    """Return the statistics of all frames; percentiles when every flow has a histogram."""
+    counted = {cell for histogram in plan.histograms for cell in histogram.cells}
+    complete = all(flow.cell in counted for flow in plan.flows if flow.expected)
+    return latency_stats(records, tick_ps, tuple(bins.values()) if complete else ())
+
+
+def histogram_stats(
+    plan: Plan, records: np.ndarray[Any, Any], bins: Mapping[int, Bins], tick_ps: int
+) -> tuple[HistogramStats, ...]:
+    """Return the statistics of the frames of each histogram."""
+    found = []
+    for histogram in plan.histograms:
+        latency = latency_stats(records[list(histogram.cells)], tick_ps, (bins[histogram.number],))
+        if latency is not None:
+            found.append(HistogramStats(histogram.stream, histogram.tx_port, histogram.rx_port, latency))
+    return tuple(found)

@@ -1,0 +1,76 @@
+"""Resets of the device under test: before a trial, and while its streams run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from p4mesh.target.base import Target
+from p4mesh.trial.hook import NS_PER_S, run_hook
+from p4mesh.trial.plan import Plan
+from p4mesh.trial.spec import Interruption, Reset, ResetAction
+
+Wait = Callable[[int | Fraction], None]
+"""Lets the target's time pass."""
+
+_LINK_LOOK_NS = 100_000_000
+
+
+def reset_before_trial(reset: Reset, target: Target, wait: Wait, label: str) -> str:
+    """Reset the device as asked; return why no trial can follow, or an empty text."""
+    if reset.action is ResetAction.WAIT_AGING:
+        wait(reset.aging_ns)
+    elif reset.action is ResetAction.HOOK and reset.hook:
+        run_hook(reset.hook, label)
+    elif reset.action is ResetAction.TOGGLE_LINK:
+        return _toggle_links(reset, target, wait)
+    return ""
+
+
+def _toggle_links(reset: Reset, target: Target, wait: Wait) -> str:
+    target.set_links(up=False)
+    wait(reset.link_off_ns)
+    target.set_links(up=True)
+    waited_ns = 0
+    while dark := [port for port, link in target.links().items() if not link.up]:
+        if waited_ns >= reset.link_sync_ns:
+            return f"port {dark[0]}: no link {waited_ns / NS_PER_S:g} s after it was switched on"
+        wait(_LINK_LOOK_NS)
+        waited_ns += _LINK_LOOK_NS
+    wait(reset.link_on_delay_ns)
+    return ""
+
+
+def trigger(interruption: Interruption, target: Target, label: str) -> None:
+    """Let the device be reset now, by the user's command or as a simulated one."""
+    if interruption.hook:
+        run_hook(interruption.hook, label)
+    else:
+        target.reset_device(interruption.device, interruption.off_ns)
+
+
+class StallFinder:
+    """Finds the last frame before an outage from looks at the records while the streams run."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._cells = np.array([flow.cell for flow in plan.flows if flow.expected], dtype=np.int64)
+        self._frames: NDArray[np.int64] | None = None
+        self.last_before: dict[int, int] = {}
+        """Cell of a flow: departure of the last frame that it had received when it stood still, in ticks."""
+
+    def look(self, records: NDArray[np.void]) -> None:
+        """Take note of every flow that has received nothing since the look before."""
+        frames = records["frames"][self._cells].astype(np.int64)
+        if self._frames is not None:
+            for cell in self._cells[(frames == self._frames) & (frames > 0)].tolist():
+                departed = int(records["last_arrival"][cell]) - int(records["latency_last"][cell])
+                self.last_before.setdefault(cell, departed)
+        self._frames = frames
+
+    @property
+    def complete(self) -> bool:
+        """Whether every flow has stood still."""
+        return len(self.last_before) == len(self._cells)
