@@ -51,11 +51,11 @@ def changed(name: str, *replacements: tuple[str, str]) -> Topology:
 
 
 def run(
-    method: TestMethod, topology: Topology, sizes: tuple[int, ...], *settings: str
+    method: TestMethod, topology: Topology, sizes: tuple[int, ...], *settings: str, target: str = "sim"
 ) -> tuple[dict[Unit, UnitResult], Outcome, list[tuple[TrialSpec, TrialResult]]]:
     """Run a test as ``p4mesh run`` does, each unit on a network of its own."""
     parameters = resolve(method.name, method.parameters, settings)
-    bed = bed_of(topology)
+    bed = bed_of(topology, target)
     method.check(bed, parameters)
     results: dict[Unit, UnitResult] = {}
     trials: list[tuple[TrialSpec, TrialResult]] = []

@@ -16,11 +16,12 @@ from p4mesh.methods.base import TestMethod, TrialNote, UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import AddressLearning
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.trial.result import PortCounts, Status, TrialResult
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.spec import ResetAction, TrialSpec
 
 BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 5)))
 VECTORS = [
@@ -52,7 +53,8 @@ class MemoryMeasurer(FakeMeasurer):
 
 
 def run(test: TestMethod, measurer: FakeMeasurer, *settings: str) -> tuple[list[UnitResult], Outcome]:
-    parameters = resolve(test.name, test.parameters, settings)
+    once = () if any(item.startswith("repetitions") for item in settings) else ("repetitions=1",)
+    parameters = resolve(test.name, test.parameters, (*settings, *once))
     test.check(BED, parameters)
     results = {unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (64,))}
     return list(results.values()), test.assemble(BED, parameters, results)
@@ -63,7 +65,7 @@ def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, A
     measurer = MemoryMeasurer(vector["true_limit_min"])
     (result,), outcome = run(AddressCaching(), measurer, f"addresses_resolution={vector['resolution']}")
     assert [[row["addresses"], row["verdict"] == "PASS"] for row in result["rows"]] == vector["trials"]
-    assert result["capacity"] == vector["result"]
+    assert result["result"] == vector["result"]
     assert outcome.state is State.PASS
 
 
@@ -78,13 +80,16 @@ def test_learning_and_test_frames_carry_the_same_addresses_in_opposite_direction
     assert learn.rate_fps == 50
 
 
-def test_the_device_forgets_between_iterations_unless_told_otherwise() -> None:
+def test_the_device_forgets_before_each_iteration_and_never_within_one() -> None:
+    test = find_test("rfc2889.address_caching")
     waiting, keeping = MemoryMeasurer(5000), MemoryMeasurer(5000)
-    run(AddressCaching(), waiting)
-    run(AddressCaching(), keeping, "reset=none")
-    assert waiting.specs[1].restabilise_ns == 350 * 10**9
-    assert keeping.specs[1].restabilise_ns == 0
-    assert not waiting.specs[1].learning.enabled, "the test phase must not teach the device"
+    run(test, waiting)
+    run(test, keeping, "reset_between=none")
+    learn, check = waiting.specs[:2]
+    assert (learn.reset.action, learn.reset.aging_ns) == (ResetAction.WAIT_AGING, 350 * 10**9)
+    assert {spec.reset.action for spec in keeping.specs} == {ResetAction.NONE}
+    assert (check.reset.action, check.continues) == (ResetAction.NONE, True)
+    assert not check.learning.enabled, "the test phase must not teach the device"
 
 
 def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
@@ -110,7 +115,7 @@ def test_flooded_frames_are_told_apart_by_port() -> None:
 def test_the_published_learning_rate_is_a_search_ceiling() -> None:
     (result,), outcome = run(AddressLearning(), MemoryMeasurer(5000))
     assert [row["learning_rate_fps"] for row in result["rows"]] == [20, 60, 80]
-    assert (result["rate_fps"], result["state"]) == (80, "PASS (at least)")
+    assert (result["result"], result["state"], result["at_least"]) == (80, "PASS", True)
     assert outcome.state is State.PASS
 
 
@@ -118,18 +123,18 @@ def test_a_known_learning_rate_is_found_within_the_resolution() -> None:
     (result,), _ = run(
         AddressLearning(), MemoryMeasurer(5000, Fraction(437)), "rate_max_fps=1000", "rate_resolution_fps=1"
     )
-    assert 436 <= result["rate_fps"] <= 437 < result["fails_at_fps"]
+    assert 436 <= result["result"] <= 437 < result["fails_at"]
 
 
 def test_a_device_that_learns_nothing_fails_without_a_rate() -> None:
     (result,), outcome = run(AddressLearning(), MemoryMeasurer(0))
-    assert (result["rate_fps"], outcome.state) == (None, State.FAIL)
+    assert (result["result"], outcome.state) == (None, State.FAIL)
 
 
 def test_an_untrusted_iteration_is_no_verdict() -> None:
     measurer = FakeMeasurer(status=lambda _: Status.INVALID)
     (result,), outcome = run(AddressCaching(), measurer)
-    assert (result["state"], result["capacity"], outcome.state) == ("INVALID", None, State.INVALID)
+    assert (result["state"], result["result"], outcome.state) == ("INVALID", None, State.INVALID)
 
 
 @pytest.mark.parametrize("settings", [("learning_port=2",), ("test_port=9",), ("addresses_min=200",)])

@@ -77,7 +77,12 @@ def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> N
     assert [row["mode"] for row in rows] == ["single frame"] * 17 + ["stream"] * 17
     assert measurer.specs[-2].streams[0].frame_count == 1
     assert rows[0]["avg_us"] == pytest.approx(2.2)
-    assert [table.name for table in outcome.tables[1:]] == ["broadcast_latency", "broadcast_latency_ports"]
+    assert [table.name for table in outcome.tables[1:5]] == [
+        "broadcast_latency",
+        "broadcast_latency_ports",
+        "broadcast_latency_variation",
+        "broadcast_latency_definitions",
+    ]
 
 
 def test_an_unknown_source_port_is_refused() -> None:

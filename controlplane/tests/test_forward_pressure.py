@@ -21,8 +21,8 @@ GIGABIT = 10**9
 Counts = dict[tuple[str, int, int], int]
 
 
-def bed(ifg_bytes: int = 11) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bytes) for n in (1, 2)))
+def bed(ifg_bits: int = 88) -> TestBed:
+    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
 
 
 def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[UnitResult, State]:
@@ -71,8 +71,8 @@ def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
 
 
 def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:
-    with pytest.raises(UnsupportedError, match="its shortest gap is 12 bytes"):
-        ForwardPressure().check(bed(12), resolve("t", ForwardPressure().parameters, ()))
+    with pytest.raises(UnsupportedError, match="its shortest gap is 96 bits"):
+        ForwardPressure().check(bed(96), resolve("t", ForwardPressure().parameters, ()))
 
 
 def test_steps_end_at_the_maximum() -> None:

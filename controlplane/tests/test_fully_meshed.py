@@ -68,7 +68,7 @@ def test_every_search_method_answers_with_a_load_that_passed(method: str) -> Non
     assert limit_pct - 1 <= found["result_pct"] <= limit_pct + Fraction(1, 1000)
     assert found["shown"]["verdict"] == "PASS"
     assert found["shown"]["load_pct"] == found["result_pct"]
-    assert found["search_method"] == method
+    assert found["goal"]["search_method"] == method
 
 
 def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() -> None:

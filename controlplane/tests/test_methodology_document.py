@@ -1,4 +1,4 @@
-"""docs/METHODOLOGY.md names every test, and only functions and test files that exist."""
+"""docs/METHODOLOGY.md has every clause and every test, and names only functions and test files that exist."""
 
 from __future__ import annotations
 
@@ -6,16 +6,45 @@ import importlib
 import re
 from pathlib import Path
 
+import pytest
+
 from p4mesh.methods.registry import TESTS
 
 HERE = Path(__file__).parent
+PTF = HERE.parents[1] / "ptf-tests"
 DOCUMENT = (HERE.parents[1] / "docs" / "METHODOLOGY.md").read_text(encoding="utf-8")
 ROWS = [line.split("|") for line in DOCUMENT.splitlines() if line.startswith("| ") and "`" in line]
+CLAUSES = {
+    "RFC 2544": [str(n) for n in range(9, 26)] + [f"11.{n}" for n in range(1, 5)] + [f"26.{n}" for n in range(1, 7)],
+    "RFC 2889": [f"5.{test}.{part}" for test in range(1, 11) for part in range(2, 6)],
+    "RFC 9004, RFC 5180": ["5.1", "5.2", "5.3", "5.4", "6.1", "6.2", "6.3", "6.4"] + [f"7.{n}" for n in range(1, 7)],
+}
+"""Clauses with something to do, per section of the document; those of RFC 2889 without the objectives 5.N.1."""
+
+
+def section(title: str) -> str:
+    """Return the text below a heading."""
+    return DOCUMENT.partition(f"## {title}\n")[2].partition("\n## ")[0]
 
 
 def test_every_test_is_in_the_document() -> None:
     for test in TESTS:
         assert f"`{test.name}`" in DOCUMENT, test.name
+
+
+@pytest.mark.parametrize("title", CLAUSES)
+def test_every_clause_is_in_the_document(title: str) -> None:
+    listed = [line.split("|")[1] for line in section(title).splitlines() if line.startswith("| ")]
+    found = {number for clause in listed for number in re.findall(r"(?<![\d.])\d+(?:\.\d+)*", clause)}
+    assert [clause for clause in CLAUSES[title] if clause not in found] == []
+
+
+def test_every_row_names_a_function_and_a_test_or_says_why_there_is_none() -> None:
+    for line in DOCUMENT.splitlines():
+        if not line.startswith("| ") or line.startswith(("| clause", "| source")):
+            continue
+        _, clause, function, test, deviation, _ = line.split("|")
+        assert ("`" in function and "`test_" in test) or deviation.strip(), clause
 
 
 def test_every_function_in_the_document_exists() -> None:
@@ -34,4 +63,4 @@ def test_every_function_in_the_document_exists() -> None:
 def test_every_test_file_in_the_document_exists() -> None:
     for row in ROWS:
         for name in re.findall(r"`(test_[a-z_0-9]+)`", row[3]):
-            assert (HERE / f"{name}.py").exists(), name
+            assert any((place / f"{name}.py").exists() for place in (HERE, PTF)), name

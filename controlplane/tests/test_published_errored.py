@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import pytest
 from published import changed, run, shipped
 
+from p4mesh.cli.preparation import test_bed as bed_of
+from p4mesh.errors import UnsupportedError
 from p4mesh.methods.outcome import State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
+from p4mesh.target.bmv2 import Bmv2Target
+from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Topology
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial import open_measurer
-from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import Learning, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 
 def test_undersize_and_oversize_frames_are_forwarded_and_each_class_has_its_verdict() -> None:
@@ -35,21 +40,37 @@ def test_a_switch_that_filters_by_length_passes() -> None:
     assert outcome.state is State.PASS
 
 
-def frames_with_bad_fcs(topology: Topology) -> tuple[TrialResult, dict[str, dict[str, int]]]:
-    """Send 2000 frames of which one per 100 us leaves with an FCS that does not fit."""
-    rate_fps = Fraction(100_000)
-    stream = Stream("damaged", 128, rate_fps, 2000, PatternKind.PAIRS, (1,), (2,))
-    spec = TrialSpec("bad FCS", (stream,), 20_000_000, Learning(wait_ns=0, verify=False))
-    with open_measurer(topology) as measurer:
-        result = measurer.measure(spec)
-        truth = measurer.target._network.truth()  # type: ignore[attr-defined]
-    return result, {"sent": truth["nodes"]["tester"]["ports"]["1"], "dut": truth["nodes"]["wrs"]["ports"]["1"]}
+def bad_fcs_row(topology: Topology, *settings: str, target: str = "sim") -> tuple[dict[str, Any], State]:
+    settings = ("sweep_start_pct=50", "sweep_end_pct=50", *settings)
+    results, outcome, trials = run(ErroredFrames(), topology, (128,), *settings, target=target)
+    assert sum(trial.damaged_frames for _, trial in trials) == 0
+    (row,) = next(iter(results.values()))["rows"]
+    return row, outcome.state
 
 
-def test_frames_with_a_bad_fcs_are_filtered_by_the_switch_and_counted_as_lost() -> None:
-    topology = changed("wrs-18x1g", ("pad_to_minimum: false", "bad_fcs_interval_ns: 100000"))
-    result, truth = frames_with_bad_fcs(topology)
-    assert 180 <= truth["sent"]["tx_bad_fcs_frames"] <= 205
-    assert result.lost_frames == truth["dut"]["drops"]["bad_fcs"]
-    assert abs(truth["sent"]["tx_bad_fcs_frames"] - result.lost_frames) <= 1, "learning frames may be hit too"
-    assert result.damaged_frames == 0
+def test_frames_with_a_bad_fcs_are_filtered_by_the_switch() -> None:
+    row, _ = bad_fcs_row(shipped("wrs-18x1g"), "scaled_frames=2000")
+    assert (row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"], row["bad_fcs_verdict"]) == (500, 0, "PASS")
+    assert row["status"] == "VALID"
+
+
+def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
+    careless = changed("wrs-18x1g", ("    min_frame_bytes: 60\n    filter_bad_fcs: true", "    filter_bad_fcs: false"))
+    row, state = bad_fcs_row(careless, "scaled_frames=2000")
+    assert (row["undersize_verdict"], state) == ("PASS", State.FAIL)
+    assert (row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"], row["bad_fcs_verdict"]) == (500, 500, "FAIL")
+
+
+def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
+    stream = Stream("bad", 128, Fraction(1000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=True)
+    with open_measurer(shipped("wrs-18x1g")) as measurer:
+        measurer.target.damages_fcs = False
+        measurer.target.name = "bmv2"
+        with pytest.raises(
+            UnsupportedError, match="not supported on bmv2: stream 'bad' asks for frames with a bad FCS"
+        ):
+            measurer.measure(TrialSpec("bad", (stream,), 10_000_000))
+    for target in (SimTarget, Bmv2Target):
+        assert bed_of(shipped("wrs-18x1g"), target.name).sends_bad_fcs == target.damages_fcs
+    row, _ = bad_fcs_row(shipped("wrs-18x1g"), "scaled_frames=100", target="bmv2")
+    assert row["bad_fcs_verdict"] == "not supported on bmv2"

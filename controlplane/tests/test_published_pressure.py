@@ -44,6 +44,7 @@ def test_forward_pressure(row: dict[str, float]) -> None:
     received = scaled_to_the_report(size, result["rx_frames"], spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
     assert result["rx_pct"] == pytest.approx(row["rx_util_pct"], abs=0.001)
+    assert result["min_rx_gap_ns"] == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
     assert result["finding"] == "not detected"
     assert outcome.state.value == "PASS"
 

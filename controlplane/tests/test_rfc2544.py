@@ -11,7 +11,6 @@ from fakes import FakeMeasurer, capacity, wire
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TestMethod, UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.latency import Definition, offset_ns, summarise
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.repetition import spread_of
@@ -21,8 +20,8 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind
-from p4mesh.trial.result import LatencyStats, Status
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import HistogramPer, TrialSpec
 
 GIGABIT = 10**9
 
@@ -87,6 +86,23 @@ def test_a_result_that_fails_the_longer_trial_is_searched_again_below() -> None:
     assert result["shown"]["verdict"] == "PASS"
 
 
+@pytest.mark.parametrize("method", ["bisect", "linear_down"])
+def test_a_limit_that_short_trials_do_not_see_is_found_with_long_ones(method: str) -> None:
+    """Short trials pass at every load, long ones above 30 % fail: below the first load of the search."""
+    limit_fps = Fraction(30, 100) * max_rate_fps(64, GIGABIT)
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        seen = spec.duration_ns > measurer.specs[0].duration_ns and spec.streams[0].rate_fps > limit_fps
+        return sent - 1 if seen else sent
+
+    measurer = FakeMeasurer(carry)
+    settings = ("search_max_pct=45", "search_initial_pct=45", f"search_method={method}", "search_step_pct=5")
+    result, _ = run(Throughput(), measurer, 64, *settings)
+    assert result["result_pct"] == pytest.approx(30, abs=0.1)
+    assert result["shown"]["verdict"] == "PASS"
+    assert len(measurer.specs) < 20
+
+
 def test_frame_formats_reach_the_streams() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 128, "frame_format=ipv6")
@@ -111,51 +127,20 @@ def test_an_untrusted_load_is_not_lossless_and_not_in_the_table() -> None:
 def test_latency_is_measured_at_the_throughput_and_below_it() -> None:
     measurer = FakeMeasurer(capacity(Fraction(3_000_000)))
     result, _ = run(Latency(), measurer, 64, "loads=all")
-    assert [row["definition"] for row in result["latency"]] == ["FIFO", "FIFO", "FIFO", "NA"]
+    assert [(row["at"], row["definition"]) for row in result["latency"]] == [
+        ("10 %", "LILO"),
+        ("50 %", "LILO"),
+        ("throughput", "LILO"),
+        ("90 %", "NA"),
+    ]
     assert result["latency"][2]["load_pct"] == result["throughput"]["result_pct"]
-    assert result["latency"][0]["avg_us"] == pytest.approx(2.3)
-
-
-def test_repeated_latency_shows_its_spread() -> None:
-    result, outcome = run(Latency(), FakeMeasurer(wire), 64, "runs=3")
-    (row,) = result["latency"]
-    assert (row["runs"], row["stddev_us"], row["rsd_pct"]) == (3, 0.0, 0.0)
-    assert any("3 runs per load instead of 20" in text for text in outcome.deviations)
-
-
-def test_percentiles_follow_the_definition() -> None:
-    stats = LatencyStats(2, 100.0, 300.0, 400.0, percentiles_ns=((50.0, 100.0), (99.9, 300.0)))
-    summary = summarise(stats, Definition.FILO, 64, GIGABIT)
-    assert summary is not None and summary.percentiles_ns == ((50.0, 612), (99.9, 812))
 
 
 def test_latency_trials_ask_for_histograms_and_searches_do_not() -> None:
     measurer = FakeMeasurer(wire)
     run(Latency(), measurer, 64)
-    assert [spec.histograms for spec in measurer.specs] == [False, False, True]
-
-
-def test_latency_definitions_convert_as_for_contiguous_frames() -> None:
-    serialization = Fraction(8 * 64 * 10**9, GIGABIT)
-    assert offset_ns(Definition.FIFO, 64, GIGABIT) == 0
-    assert offset_ns(Definition.LILO, 64, GIGABIT) == 0
-    assert offset_ns(Definition.MIMO, 64, GIGABIT) == 0
-    assert offset_ns(Definition.LIFO, 64, GIGABIT) == -serialization
-    assert offset_ns(Definition.FILO, 64, GIGABIT) == serialization
-
-
-def test_latency_definitions_at_different_rates() -> None:
-    s_in, s_out = Fraction(512), Fraction(5120)
-    slower = {kind: offset_ns(kind, 64, 10**9, 10**8) for kind in Definition}
-    assert slower[Definition.LILO] == s_out - s_in
-    assert slower[Definition.MIMO] == 0, "Rin >= Rout: FILO - NFOT"
-    faster = {kind: offset_ns(kind, 64, 10**8, 10**9) for kind in Definition}
-    assert faster[Definition.MIMO] == faster[Definition.LILO] == s_in - s_out, "Rin <= Rout: LILO"
-
-
-def test_store_and_forward_latency_may_be_negative_for_cut_through() -> None:
-    summary = summarise(LatencyStats(1, 100.0, 100.0, 100.0), Definition.LIFO, 1518, GIGABIT)
-    assert summary is not None and summary.avg_ns == 100 - 12144
+    assert [spec.histograms for spec in measurer.specs] == [None, None, HistogramPer.FLOW]
+    assert {name for name, _, _ in measurer.specs[-1].histogram_flows} == {"pairs1"}, "not of the warm-up"
 
 
 @pytest.mark.parametrize(("size", "burst", "corrected_us"), [(64, 1408, 43.0), (1518, 24672, 787.0)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -36,6 +38,77 @@ def test_published_sequences_are_reproduced_trial_by_trial(vector: dict[str, Any
     assert [[float(step.load), step.verdict is Verdict.PASS] for step in found.steps] == vector["trials"]
     assert found.state.value == vector["state"]
     assert found.result is not None and float(found.result) == vector["result"]
+
+
+def by_the_book(asked: SearchGoal, trial: Callable[[Fraction], Verdict]) -> tuple[list[Fraction], Verdict, Fraction]:
+    """Methodology 1.1 as it is written, with its endless cases cut off; returns trials, state and what it returns."""
+    passed: Fraction | None = None
+    failed = right = asked.maximum
+    left, current = asked.minimum, asked.initial
+    trials: list[Fraction] = []
+    while len(trials) < 60:
+        trials.append(current)
+        if trial(current) is Verdict.PASS:
+            passed = left = current
+            following = asked.grid.midpoint(current, right)
+            if following >= asked.maximum or failed - passed <= asked.resolution:
+                return trials, Verdict.PASS, passed
+        else:
+            failed = right = current
+            following = asked.grid.midpoint(left, failed)
+            if failed <= asked.minimum + asked.resolution:
+                return trials, Verdict.FAIL, current
+        current = following
+    return trials, Verdict.INVALID, current
+
+
+def random_goal(random: Random, grid: Grid) -> SearchGoal:
+    """Return a goal as users write them: up to two decimals, or integers."""
+    unit = 1 if grid is Grid.INTEGER else 100
+    low, first, high = sorted(Fraction(random.randrange(1, 100 * unit), unit) for _ in range(3))
+    resolution = Fraction(random.randrange(1, 10 * unit), unit)
+    return SearchGoal(first, low, high + Fraction(1, unit), resolution, grid=grid)
+
+
+@pytest.mark.parametrize("grid", list(Grid))
+def test_searches_of_random_devices_are_those_of_the_book(grid: Grid) -> None:
+    """Sequences that are not published: 2000 goals and limits for each grid, trial by trial."""
+    random = Random(f"{grid.value} 1")
+    ended = 0
+    for _ in range(2000):
+        asked = random_goal(random, grid)
+        device = limit(Fraction(random.randrange(0, 100_000), 997))
+        trials, state, value = by_the_book(asked, device)
+        found = bisect(asked, device)
+        loads = [step.load for step in found.steps]
+        if state is Verdict.INVALID or len(loads) < len(trials):
+            # The book goes on for ever below the grid; ours stops there, with the bracket that it has.
+            assert loads == trials[: len(loads)]
+            assert found.failed is not None
+            continue
+        ended += 1
+        assert loads == trials
+        assert found.state is state
+        assert (found.result if state is Verdict.PASS else found.last_tried) == value
+    assert ended > 1500
+
+
+@pytest.mark.parametrize("grid", list(Grid))
+@pytest.mark.parametrize("try_max_first", [False, True])
+def test_results_of_random_searches_are_loads_that_passed(grid: Grid, try_max_first: bool) -> None:
+    random = Random(f"{grid.value} 2")
+    for _ in range(500):
+        asked = replace(random_goal(random, grid), try_max_first=try_max_first)
+        true_limit = Fraction(random.randrange(0, 100_000), 997)
+        found = bisect(asked, limit(true_limit))
+        tried = {step.load: step.verdict for step in found.steps}
+        if found.result is None:
+            assert found.state is Verdict.FAIL and tried[found.last_tried] is Verdict.FAIL
+        else:
+            assert tried[found.result] is Verdict.PASS
+            assert found.result <= true_limit
+        assert found.failed is None or (tried[found.failed] is Verdict.FAIL and found.failed > true_limit)
+        assert all(asked.minimum <= load <= asked.maximum for load in tried)
 
 
 def test_resolution_stops_only_after_a_pass() -> None:

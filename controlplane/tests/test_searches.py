@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
 
+from p4mesh.methods.limit_search import MlrAttributes, MlrPreset
 from p4mesh.methods.linear_search import combo, linear_down, linear_up
 from p4mesh.methods.loss_verification import LossVerification, verified
 from p4mesh.methods.mlr_search import MlrGoal, MlrTrial, mlr_search
@@ -97,24 +100,106 @@ def mlr_device(limit_pct: float) -> Callable[[Fraction, Fraction], MlrTrial]:
 @pytest.mark.parametrize("limit_pct", [17.5, 66.0, 99.0])
 def test_mlrsearch_brackets_a_known_limit_within_its_width(limit_pct: float) -> None:
     mlr = MlrGoal(Fraction(1), Fraction(2), relative_width=Fraction(1, 100))
-    found = mlr_search(GOAL, mlr, mlr_device(limit_pct))
+    found = mlr_search(GOAL, [mlr], mlr_device(limit_pct))
     lower, upper = found.outcome.passed, found.outcome.failed
     assert lower is not None and upper is not None
     assert lower <= limit_pct + 0.001 and upper > limit_pct
     assert (upper - lower) / upper <= mlr.relative_width
-    assert found.conditional_pct == pytest.approx(float(lower))
+    assert found.results[0].conditional == pytest.approx(float(lower))
+
+
+def test_mlrsearch_answers_several_goals_from_one_set_of_trials() -> None:
+    """A device that loses what exceeds 60 %: a loss ratio of 10 % is met up to 60 / 0.9 %."""
+    strict = MlrGoal(Fraction(1), Fraction(2), relative_width=Fraction(1, 100))
+    lenient = replace(strict, loss_ratio=Fraction(1, 10))
+    found = mlr_search(GOAL, [strict, lenient], mlr_device(60.0))
+    first, second = found.results
+    assert first.lower is not None and second.lower is not None and second.upper is not None
+    assert (first.goal, second.goal) == (strict, lenient)
+    assert first.lower <= 60 and found.outcome.result == first.lower
+    assert second.lower <= Fraction(60) / Fraction("0.9") < second.upper
+    # The forwarding rate at the lower bound, not the load.
+    assert second.conditional is not None
+    assert second.conditional == pytest.approx(60, rel=0.02)
+    assert second.conditional < second.lower
+
+
+def test_mlrsearch_uses_shorter_trials_on_its_way_and_final_ones_for_its_bounds() -> None:
+    durations: dict[Fraction, set[Fraction]] = {}
+    device = mlr_device(66.0)
+
+    def trial(load: Fraction, duration_s: Fraction) -> MlrTrial:
+        durations.setdefault(load, set()).add(duration_s)
+        return device(load, duration_s)
+
+    goal = MlrGoal(Fraction(10), Fraction(20), relative_width=Fraction(1, 100), initial_trial_duration_s=Fraction(1))
+    found = mlr_search(GOAL, [goal], trial)
+    assert min(min(some) for some in durations.values()) == 1
+    assert found.outcome.passed is not None and found.outcome.failed is not None
+    assert Fraction(10) in durations[found.outcome.passed]
+
+
+def classified(goal: MlrGoal, good_long: int, bad_long: int, good_short: int, bad_short: int) -> tuple[bool, bool]:
+    """RFC 9971 appendix A as in methodology 1.5, in units of seconds."""
+    exceed = goal.exceed_ratio
+    balancing = good_short * exceed / (1 - exceed)
+    bad = bad_long + max(Fraction(0), bad_short - balancing)
+    whole = max(good_long + bad, goal.duration_sum_s)
+    quantile = whole * exceed
+    return bad <= quantile, whole - good_long <= quantile
+
+
+@pytest.mark.parametrize("exceed", [Fraction(0), Fraction(1, 4), Fraction(1, 2)])
+def test_bounds_of_mlrsearch_are_bounds_by_the_rules_of_the_rfc(exceed: Fraction) -> None:
+    """A device that flaps between 50 and 70 %; all trials are counted again, independently of the library."""
+    random = Random(7)
+    seen: dict[Fraction, list[tuple[Fraction, bool]]] = {}
+
+    def trial(load: Fraction, duration_s: Fraction) -> MlrTrial:
+        bad = load > 50 and random.random() < float((load - 50) / 20)
+        seen.setdefault(load, []).append((duration_s, bad))
+        return MlrTrial(1000, int(bad), Verdict.FAIL if bad else Verdict.PASS)
+
+    goal = MlrGoal(Fraction(4), Fraction(20), Fraction(0), exceed, Fraction(1, 50), Fraction(1))
+    (result,) = mlr_search(GOAL, [goal], trial).results
+
+    def judge(load: Fraction) -> tuple[bool, bool]:
+        sums = {(long, bad): 0 for long in (False, True) for bad in (False, True)}
+        for duration_s, bad in seen[load]:
+            sums[duration_s >= goal.final_trial_duration_s, bad] += duration_s
+        return classified(goal, sums[True, False], sums[True, True], sums[False, False], sums[False, True])
+
+    assert result.lower is not None and result.upper is not None
+    assert judge(result.lower) == (True, True)
+    assert judge(result.upper) == (False, False)
+    assert (result.upper - result.lower) / result.upper <= goal.relative_width
+    assert all(judge(load) != (False, False) for load in seen if load < result.upper), "upper bounds win"
+
+
+@pytest.mark.parametrize(
+    ("preset", "goals"),
+    [
+        (MlrPreset.RFC_2544, [(60, 60, 0, 0)]),
+        (MlrPreset.TST_009, [(60, 120, 0, Fraction(1, 2))]),
+        (MlrPreset.SOFTWARE, [(60, 1260, 0, Fraction(1, 2)), (60, 1260, Fraction(1, 200), Fraction(1, 2))]),
+    ],
+)
+def test_goals_by_name(preset: MlrPreset, goals: list[tuple[Fraction, ...]]) -> None:
+    made = MlrAttributes(preset).goals(Fraction(60), Fraction(1, 3))
+    assert [(g.final_trial_duration_s, g.duration_sum_s, g.loss_ratio, g.exceed_ratio) for g in made] == goals
 
 
 def test_mlrsearch_at_the_maximum_has_no_upper_bound() -> None:
-    found = mlr_search(GOAL, MlrGoal(Fraction(1), Fraction(2)), mlr_device(100))
+    found = mlr_search(GOAL, [MlrGoal(Fraction(1), Fraction(2))], mlr_device(100))
     assert (found.outcome.result, found.outcome.failed) == (100, None)
 
 
 def test_mlrsearch_without_a_lower_bound_is_irregular() -> None:
-    found = mlr_search(GOAL, MlrGoal(Fraction(1), Fraction(2)), mlr_device(0))
-    assert (found.outcome.state, found.outcome.result, found.conditional_pct) == (Verdict.FAIL, None, None)
+    found = mlr_search(GOAL, [MlrGoal(Fraction(1), Fraction(2))], mlr_device(0))
+    assert (found.outcome.state, found.outcome.result) == (Verdict.FAIL, None)
+    assert (found.results[0].lower, found.results[0].conditional) == (None, None)
 
 
 def test_mlrsearch_ends_at_an_untrusted_trial() -> None:
-    found = mlr_search(GOAL, MlrGoal(Fraction(1), Fraction(2)), lambda *_: MlrTrial(1, 0, Verdict.INVALID))
-    assert found.outcome.state is Verdict.INVALID
+    found = mlr_search(GOAL, [MlrGoal(Fraction(1), Fraction(2))], lambda *_: MlrTrial(1, 0, Verdict.INVALID))
+    assert (found.outcome.state, found.results) == (Verdict.INVALID, ())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from p4mesh.errors import TopologyError
 from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES
+from p4mesh.trial.calibration import Calibration
 
 
 @dataclass(frozen=True)
@@ -17,11 +19,20 @@ class TestPort:
     number: int
     name: str
     rate_bps: int
-    ifg_bytes: int = STANDARD_IFG_BYTES
+    ifg_bits: int = 8 * STANDARD_IFG_BYTES
     attached_to: str = ""
     """Node at the other end of the cable."""
     pads_short_frames: bool = True
     """Whether frames below 64 bytes leave with padding, as on most hardware."""
+
+
+@dataclass(frozen=True)
+class TimeStamps:
+    """What the tester's time stamps are."""
+
+    resolution_ns: Fraction
+    first_bit: bool = True
+    """Of a frame's first bit on the wire; else taken by software around whole frames."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +45,33 @@ class TestBed:
     ports: tuple[TestPort, ...]
     uplink_rate_bps: int = 0
     """Rate of all links between devices together; 0 when there is none."""
+    target: str = "sim"
+    sends_bad_fcs: bool = False
+    """Whether the ports of the target can send frames with a frame check sequence that does not fit."""
+    stamps: TimeStamps = TimeStamps(Fraction(1))
+    calibration: Calibration | None = None
+    """What was measured over wires, to be shown beside latencies."""
+    reset_times_s: tuple[tuple[str, float], ...] = ()
+    """Simulated devices that can be reset, and what that takes."""
 
     @property
     def port_numbers(self) -> tuple[int, ...]:
         """Port numbers in configuration order."""
         return tuple(port.number for port in self.ports)
+
+    def rate_bps(self, number: int) -> int:
+        """Return the line rate of one port."""
+        return next(port.rate_bps for port in self.ports if port.number == number)
+
+    @property
+    def slowest_rate_bps(self) -> int:
+        """Return the lowest line rate of all ports: 100 % of a load that every port must carry."""
+        return min(port.rate_bps for port in self.ports)
+
+    @property
+    def mixed_rates(self) -> bool:
+        """Whether ports have different line rates."""
+        return len({port.rate_bps for port in self.ports}) > 1
 
     def require_ports(self, test: str, minimum: int) -> None:
         """Raise TopologyError when the pattern of ``test`` needs more ports than there are."""

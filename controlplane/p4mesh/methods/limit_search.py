@@ -10,7 +10,7 @@ from math import ceil, log2
 
 from p4mesh.methods.linear_search import combo, linear_down, linear_up
 from p4mesh.methods.loss_verification import LossVerification, verified
-from p4mesh.methods.mlr_search import MlrGoal, MlrTrial, mlr_search
+from p4mesh.methods.mlr_search import MlrGoal, MlrGoalResult, MlrTrial, mlr_search
 from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect
 
 
@@ -36,19 +36,64 @@ class TrialAnswer:
 
 @dataclass(frozen=True)
 class Found:
-    """The outcome of a search, and what MLRsearch adds."""
+    """The outcome of a search, and what MLRsearch says of each of its goals."""
 
     outcome: SearchOutcome
-    conditional_pct: Fraction | None = None
+    goals: tuple[MlrGoalResult, ...] = ()
+
+
+class MlrPreset(str, Enum):
+    """Goals of RFC 9971 by name; durations in trial durations T."""
+
+    CUSTOM = "custom"
+    """One goal with the attributes given."""
+    RFC_2544 = "rfc2544"
+    """Unconditional: one trial of T without loss."""
+    TST_009 = "tst009"
+    """Two trials of T, of which one may lose frames."""
+    SOFTWARE = "software"
+    """21 T in sum, loss ratios 0 and 0.5 %, half of the time may exceed them."""
+
+
+_HALF = Fraction(1, 2)
+_SOFTWARE_SUM = 21
+_SOFTWARE_LOSS_RATIOS = (Fraction(0), Fraction(1, 200))
 
 
 @dataclass(frozen=True)
 class MlrAttributes:
-    """Attributes of the RFC 9971 goal that are not the trial duration or the loss ratio."""
+    """Attributes of the RFC 9971 goals that are not the trial duration or the loss ratio."""
 
+    preset: MlrPreset = MlrPreset.CUSTOM
     duration_sum_trials: int = 2
-    exceed_ratio: Fraction = Fraction(1, 2)
+    exceed_ratio: Fraction = _HALF
     relative_width: Fraction = Fraction(1, 200)
+    initial_share: Fraction = Fraction(1)
+    """Shortest trial as a share of T."""
+
+    def goals(self, trial_duration_s: Fraction, loss_ratio: Fraction) -> tuple[MlrGoal, ...]:
+        """Return the goals for trials of ``trial_duration_s``; ``loss_ratio`` is that of the custom goal."""
+        attributes: tuple[tuple[int, Fraction, Fraction], ...] = {
+            MlrPreset.CUSTOM: ((self.duration_sum_trials, loss_ratio, self.exceed_ratio),),
+            MlrPreset.RFC_2544: ((1, Fraction(0), Fraction(0)),),
+            MlrPreset.TST_009: ((2, Fraction(0), _HALF),),
+            MlrPreset.SOFTWARE: tuple((_SOFTWARE_SUM, ratio, _HALF) for ratio in _SOFTWARE_LOSS_RATIOS),
+        }[self.preset]
+        return tuple(
+            MlrGoal(
+                trial_duration_s,
+                trials * trial_duration_s,
+                ratio,
+                exceed,
+                self.relative_width,
+                self.initial_share * trial_duration_s,
+            )
+            for trials, ratio, exceed in attributes
+        )
+
+
+Trial = Callable[[Fraction, Fraction], TrialAnswer]
+"""(load, duration in seconds) -> answer."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +106,8 @@ class LimitSearch:
     verification: LossVerification = field(default_factory=LossVerification)
     mlr: MlrAttributes = field(default_factory=MlrAttributes)
     loss_ratio: Fraction = Fraction(0)
+    threshold: Fraction = Fraction(0)
+    """Result below which the device fails, in percent of line rate."""
 
     @property
     def trials_expected(self) -> int:
@@ -71,14 +118,43 @@ class LimitSearch:
         if self.method is SearchMethod.COMBO:
             return ceil(span / self.step) + max(1, ceil(log2(self.step / self.goal.resolution)))
         if self.method is SearchMethod.MLR:
-            return 3 + 2 * self.mlr.duration_sum_trials + ceil(-log2(self.mlr.relative_width))
+            goals = self.mlr.goals(Fraction(1), self.loss_ratio)
+            return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
         return self.goal.trials_expected
 
-    def run(self, trial: Callable[[Fraction], TrialAnswer], trial_duration_s: Fraction) -> Found:
-        """Search with trials of one duration."""
+    @property
+    def attributes(self) -> dict[str, str | float | bool]:
+        """The goal in words and numbers, for reports; loads in percent of line rate."""
+        shown: dict[str, str | float | bool] = {
+            "search_method": self.method.value,
+            "minimum_pct": float(self.goal.minimum),
+            "maximum_pct": float(self.goal.maximum),
+            "acceptable_loss_pct": float(100 * self.loss_ratio),
+            "threshold_pct": float(self.threshold),
+        }
+        if self.method is SearchMethod.MLR:
+            return shown
+        if self.method in (SearchMethod.BISECT, SearchMethod.VERIFIED):
+            shown |= {"initial_pct": float(self.goal.initial), "try_max_first": self.goal.try_max_first}
+        else:
+            shown |= {"step_pct": float(self.step)}
+        if self.method not in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP):
+            shown |= {"resolution_pct": float(self.goal.resolution)}
+        if self.method is SearchMethod.VERIFIED:
+            shown |= {
+                "verify_trials": self.verification.trials,
+                "verify_overload_frames": self.verification.overload_frames,
+            }
+        return shown
+
+    def run(self, trial: Trial, trial_duration_s: Fraction) -> Found:
+        """Search with trials of ``trial_duration_s``; MLRsearch may use shorter ones on its way."""
+
+        def answer(load: Fraction) -> TrialAnswer:
+            return trial(load, trial_duration_s)
 
         def verdict(load: Fraction) -> Verdict:
-            return trial(load).verdict
+            return answer(load).verdict
 
         if self.method is SearchMethod.MLR:
             return self._mlr(trial, trial_duration_s)
@@ -89,24 +165,16 @@ class LimitSearch:
         if self.method is SearchMethod.COMBO:
             return Found(combo(self.goal, self.step, verdict))
         if self.method is SearchMethod.VERIFIED:
-            return Found(bisect(self.goal, verified(_with_loss(trial), self.verification)))
+            return Found(bisect(self.goal, verified(_with_loss(answer), self.verification)))
         return Found(bisect(self.goal, verdict))
 
-    def _mlr(self, trial: Callable[[Fraction], TrialAnswer], trial_duration_s: Fraction) -> Found:
-        goal = MlrGoal(
-            trial_duration_s,
-            self.mlr.duration_sum_trials * trial_duration_s,
-            self.loss_ratio,
-            self.mlr.exceed_ratio,
-            self.mlr.relative_width,
-        )
-
-        def counted(load: Fraction, _: Fraction) -> MlrTrial:
-            answer = trial(load)
+    def _mlr(self, trial: Trial, trial_duration_s: Fraction) -> Found:
+        def counted(load: Fraction, duration_s: Fraction) -> MlrTrial:
+            answer = trial(load, duration_s)
             return MlrTrial(answer.offered_frames, answer.lost_frames, answer.verdict)
 
-        found = mlr_search(self.goal, goal, counted)
-        return Found(found.outcome, found.conditional_pct)
+        found = mlr_search(self.goal, self.mlr.goals(trial_duration_s, self.loss_ratio), counted)
+        return Found(found.outcome, found.results)
 
 
 def _with_loss(trial: Callable[[Fraction], TrialAnswer]) -> Callable[[Fraction], tuple[Verdict, int]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.shared_parameters import duration_ns_of, learning_of, nanoseconds, search_of, sweep_of, template_of
+from p4mesh.methods.shared_parameters import duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
@@ -28,6 +29,13 @@ class Leg:
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
 
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Return every (transmit port, receive port) that frames of the leg go between."""
+        if self.pattern is PatternKind.PAIRS:
+            return tuple(zip(self.tx_ports, self.rx_ports, strict=True))
+        return tuple((tx, rx) for tx in self.tx_ports for rx in self.rx_ports if tx != rx)
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -41,13 +49,25 @@ class Mesh:
     uplink_lines: Fraction | None = None
     """Rate of the link between two devices that one leg must cross, in lines; None without one."""
 
+    addresses_per_port: int = 1
+
+    limit_lines: Fraction | None = None
+    """What the outputs can carry, where it does not follow from the legs."""
+
     @property
     def forwarding_limit_lines(self) -> Fraction:
         """What the outputs can carry, in lines: the highest forwarding rate of the pattern at any load."""
+        if self.limit_lines is not None:
+            return self.limit_lines
         widths = [Fraction(min(len(leg.tx_ports), len(leg.rx_ports))) for leg in self.legs]
         if self.uplink_lines is not None:
             widths = [min(width, self.uplink_lines) for width in widths]
         return sum(widths, Fraction(0))
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """All (transmit port, receive port) that frames go between."""
+        return tuple(pair for leg in self.legs for pair in leg.pairs)
 
     @property
     def tx_ports(self) -> tuple[int, ...]:
@@ -79,33 +99,54 @@ def trial_spec(
             rx_ports=leg.rx_ports,
             template=template_of(parameters),
             burst=Burst(burst_frames) if burst_frames > 1 else None,
+            addresses_per_port=mesh.addresses_per_port,
         )
         for number, leg in enumerate(mesh.legs, start=1)
     )
-    return TrialSpec(
-        label=f"{part} {frame_size_bytes} B {float(load_pct):.4f} %",
-        streams=streams,
-        duration_ns=duration_ns,
-        learning=learning_of(parameters),
-        settle_ns=nanoseconds(parameters, "settle_ms"),
-        restabilise_ns=nanoseconds(parameters, "restabilise_ms"),
-    )
+    label = f"{part} {frame_size_bytes} B {float(load_pct):.4f} %"
+    return trial_of(parameters, label, streams, duration_ns)
 
 
-def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
-    """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
+class Describe(Protocol):
+    """What a test adds to the rows of its trials."""
+
+    def asked(self, spec: TrialSpec) -> TrialSpec:
+        """Return the trial with what the cells need to be counted."""
+        ...
+
+    def __call__(self, result: TrialResult) -> UnitResult:
+        """Return more cells, as plain data."""
+        ...
+
+
+def measure_forwarding(
+    mesh: Mesh,
+    size: int,
+    parameters: ParameterSet,
+    session: Session,
+    describe: Describe | None = None,
+    step: int = 0,
+) -> UnitResult:
+    """Run the forwarding-rate sweep (RFC 2889 5.1.4), or one ``step`` of it, and return one row per load."""
     loads = sweep_of(parameters)
+    loads = loads[step - 1 : step] if step else loads
     rows = []
     for index, load in enumerate(loads):
         spec = trial_spec(mesh, FORWARDING, size, load, parameters)
+        spec = describe.asked(spec) if describe else spec
         result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
-        rows.append(forwarding_row(spec, result, mesh, load))
+        rows.append({**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})})
+    return forwarding_result(mesh, size, rows)
+
+
+def forwarding_result(mesh: Mesh, size: int, rows: Sequence[UnitResult]) -> UnitResult:
+    """Return the result of a sweep with these rows."""
     trusted = [row for row in rows if row["status"] == Status.VALID.value]
     best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
     last = rows[-1]
     return {
         "frame_size_bytes": size,
-        "rows": rows,
+        "rows": list(rows),
         "mfr_fps": best["forwarding_fps"] if best else None,
         "mfr_offered_pct": best["offered_pct"] if best else None,
         "frmol_fps": last["forwarding_fps"] if last["status"] == Status.VALID.value else None,
@@ -115,24 +156,22 @@ def measure_forwarding(mesh: Mesh, size: int, parameters: ParameterSet, session:
     }
 
 
-def measure_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+def measure_throughput(
+    mesh: Mesh, size: int, parameters: ParameterSet, session: Session, describe: Describe | None = None
+) -> UnitResult:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
     acceptable = parameters.number("acceptable_loss_pct")
 
-    def trial(load: Fraction, remaining: int) -> JudgedTrial:
-        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters)
-        result = session.measure(spec, TrialNote(load, remaining))
-        return JudgedTrial(judge_loss(result, acceptable), result, forwarding_row(spec, result, mesh, load))
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
+        spec = describe.asked(spec) if describe else spec
+        result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
+        row = {**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})}
+        return JudgedTrial(judge_loss(result, acceptable), result, row)
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     found = search_throughput(search_of(parameters), duration_ns, trial)
     return {"frame_size_bytes": size, **found, **theory(mesh, size)}
-
-
-PARTS: dict[str, Callable[[Mesh, int, ParameterSet, Session], UnitResult]] = {
-    THROUGHPUT: measure_throughput,
-    FORWARDING: measure_forwarding,
-}
 
 
 def theory(mesh: Mesh, size: int) -> UnitResult:
@@ -147,7 +186,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
     """Return the rates and counts of one trial as plain data."""
     rates = rate_metrics(spec, result, mesh.line_rate_bps)
     size = spec.streams[0].frame_size_bytes
-    latency = result.latency
+    seconds = spec.streams[0].frame_count / spec.streams[0].rate_fps
     return {
         "load_pct": float(load),
         "offered_pct": float(rates.offered_pct),
@@ -161,7 +200,16 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         "received_pct": float(rates.received_pct),
         "received_l1_mbps": float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
         "flooded_frames": result.flooded_frames,
-        "latency_avg_us": None if not latency or not latency.count else latency.sum_ns / latency.count / 1000,
         "status": result.status.value,
         "reason": result.reason,
+        "ports": [
+            {
+                "port": port.port,
+                "tx_frames": port.tx_frames,
+                "rx_frames": port.rx_frames,
+                "forwarding_fps": float(port.rx_frames / seconds),
+                "flooded_frames": port.flooded_frames,
+            }
+            for port in result.ports
+        ],
     }

@@ -71,7 +71,7 @@ def rate_metrics(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Ra
 
 
 def _offered_fps(result: TrialResult, ports: int) -> Fraction:
-    span_ns = result.last_tx_ns - result.first_tx_ns
+    span_ns = result.last_tx_ns - result.first_tx_ns - result.start_spread_ns
     per_port = Fraction(result.tx_frames, ports)
     if span_ns <= 0 or per_port <= 1:
         return Fraction(0)

@@ -6,9 +6,10 @@ The library asks for (duration, load) and classifies loads; here its bounds beco
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch
 from MLRsearch import SearchGoal as LibraryGoal
@@ -17,6 +18,8 @@ from p4mesh.methods.search import SearchGoal, SearchOutcome, SearchStep, Verdict
 
 _NO_TIMEOUT_S = 1e9
 _PPM_PER_PCT = 10_000
+_PRECEDING_TARGETS = 2
+"""Coarser targets in front of each goal, with wider bounds and shorter trials."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class MlrGoal:
     loss_ratio: Fraction = Fraction(0)
     exceed_ratio: Fraction = Fraction(1, 2)
     relative_width: Fraction = Fraction(1, 200)
+    initial_trial_duration_s: Fraction | None = None
+    """Shortest trial that the search may use on its way; None = the final duration."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,25 @@ class MlrTrial:
 
 
 @dataclass(frozen=True)
+class MlrGoalResult:
+    """What the search says about one goal, loads in percent of line rate."""
+
+    goal: MlrGoal
+    lower: Fraction | None
+    """Relevant lower bound; None when the result is irregular: not even the lowest load satisfies the goal."""
+    upper: Fraction | None
+    """Relevant upper bound; None when the highest load satisfies the goal."""
+    conditional: Fraction | None
+    """Conditional throughput: forwarding rate quantile at the relevant lower bound."""
+
+
+@dataclass(frozen=True)
 class MlrOutcome:
-    """Bounds and conditional throughput, both in percent of line rate."""
+    """The search as one for its first goal, and the results of all goals, in their order."""
 
     outcome: SearchOutcome
-    conditional_pct: Fraction | None
-    """Forwarding rate quantile at the relevant lower bound; None when the search is irregular."""
+    results: tuple[MlrGoalResult, ...]
+    """Empty when an untrusted trial has ended the search."""
 
 
 class _Untrusted(Exception):
@@ -77,41 +95,56 @@ class _Measurer(AbstractMeasurer):  # type: ignore[misc]
         )
 
 
-def mlr_search(goal: SearchGoal, mlr: MlrGoal, trial: Callable[[Fraction, Fraction], MlrTrial]) -> MlrOutcome:
-    """Search between ``goal.minimum`` and ``goal.maximum``; ``trial(load, duration_s)`` measures.
+def mlr_search(
+    bounds: SearchGoal, goals: Sequence[MlrGoal], trial: Callable[[Fraction, Fraction], MlrTrial]
+) -> MlrOutcome:
+    """Search between ``bounds.minimum`` and ``bounds.maximum``; ``trial(load, duration_s)`` measures.
 
-    The minimum load being no lower bound is an irregular result: FAIL, without a value.
+    All goals are searched at once. The minimum load being no lower bound of the first one is FAIL, without a value.
     """
     config = Config()
-    config.min_load = float(goal.minimum * _PPM_PER_PCT)
-    config.max_load = float(goal.maximum * _PPM_PER_PCT)
+    config.min_load = float(bounds.minimum * _PPM_PER_PCT)
+    config.max_load = float(bounds.maximum * _PPM_PER_PCT)
     config.warmup_duration = None
     config.search_duration_max = _NO_TIMEOUT_S
-    target = LibraryGoal(
-        loss_ratio=float(mlr.loss_ratio),
-        exceed_ratio=float(mlr.exceed_ratio),
-        relative_width=float(mlr.relative_width),
-        initial_trial_duration=float(mlr.final_trial_duration_s),
-        final_trial_duration=float(mlr.final_trial_duration_s),
-        duration_sum=float(mlr.duration_sum_s),
-        preceding_targets=2,
-        fail_fast=False,
-    )
-    config.goals = [target]
+    targets = [_library_goal(goal) for goal in goals]
+    config.goals = targets
     measurer = _Measurer(trial)
     try:
-        found = MultipleLossRatioSearch(config).search(measurer, debug=lambda _: None)[target]
+        found = MultipleLossRatioSearch(config).search(measurer, debug=lambda _: None)
     except _Untrusted as untrusted:
-        return MlrOutcome(_outcome(untrusted.verdict, None, None, measurer, goal), None)
-    lower, upper = found.relevant_lower_bound, found.relevant_upper_bound
-    passed = None if lower is None else _percent(float(lower))
-    failed = None if upper is None else _percent(float(upper))
-    state = Verdict.FAIL if passed is None else Verdict.PASS
-    conditional = found.conditional_throughput
-    return MlrOutcome(
-        _outcome(state, passed, failed, measurer, goal),
-        None if conditional is None else _percent(float(conditional)),
+        return MlrOutcome(_outcome(untrusted.verdict, None, None, measurer, bounds), ())
+    results = tuple(
+        MlrGoalResult(
+            goal,
+            _load(found[target].relevant_lower_bound),
+            _load(found[target].relevant_upper_bound),
+            _load(found[target].conditional_throughput),
+        )
+        for goal, target in zip(goals, targets, strict=True)
     )
+    first = results[0]
+    state = Verdict.FAIL if first.lower is None else Verdict.PASS
+    return MlrOutcome(_outcome(state, first.lower, first.upper, measurer, bounds), results)
+
+
+def _library_goal(goal: MlrGoal) -> LibraryGoal:
+    final_s = float(goal.final_trial_duration_s)
+    initial_s = goal.initial_trial_duration_s
+    return LibraryGoal(
+        loss_ratio=float(goal.loss_ratio),
+        exceed_ratio=float(goal.exceed_ratio),
+        relative_width=float(goal.relative_width),
+        initial_trial_duration=final_s if initial_s is None else float(initial_s),
+        final_trial_duration=final_s,
+        duration_sum=float(goal.duration_sum_s),
+        preceding_targets=_PRECEDING_TARGETS,
+        fail_fast=False,
+    )
+
+
+def _load(bound: Any) -> Fraction | None:
+    return None if bound is None else _percent(float(bound))
 
 
 def _percent(load_ppm: float) -> Fraction:

@@ -41,6 +41,9 @@ class Table:
     note: str = ""
     detail: bool = False
     """Too long for a terminal: shown in the report and written as CSV only."""
+    keys: tuple[str, ...] = ("frame_size_bytes",)
+    """Columns that say what a row is about: rows of several iterations that agree in them belong together.
+    Empty for a log, whose rows are not compared."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,5 @@ class Outcome:
     """Facts that the reader must not miss, such as flooding or untrusted trials."""
     deviations: tuple[str, ...] = ()
     """Where the run departs from the RFC."""
+    iterations: tuple[State, ...] = ()
+    """Verdict of each iteration; empty for a test that was run once."""

@@ -19,6 +19,7 @@ class Kind(str, Enum):
     DECIMAL = "decimal"
     BOOLEAN = "boolean"
     CHOICE = "choice"
+    TEXT = "text"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Parameter:
             return "true or false"
         if self.kind is Kind.CHOICE:
             return "one of " + ", ".join(self.choices)
+        if self.kind is Kind.TEXT:
+            return "a text"
         word = "an integer" if self.kind is Kind.INTEGER else "a number"
         unit = f" {self.unit}" if self.unit else ""
         words = "".join(f", or {choice}" for choice in self.choices)
@@ -58,6 +61,8 @@ class Parameter:
     def _convert(self, text: str) -> Value | None:
         if self.kind is Kind.BOOLEAN:
             return {"true": True, "false": False}.get(text.lower())
+        if self.kind is Kind.TEXT:
+            return text
         if self.kind is Kind.CHOICE or text in self.choices:
             return text if text in self.choices else None
         try:
@@ -113,7 +118,7 @@ class ParameterSet:
         return isinstance(self.values[name], str)
 
     def text(self, name: str) -> str:
-        """Return a choice parameter."""
+        """Return a choice or a text."""
         value = self.values[name]
         assert isinstance(value, str), name
         return value
@@ -180,6 +185,11 @@ def integer(name: str, default: int, unit: str, section: str, summary: str, boun
 def boolean(name: str, default: bool, section: str, summary: str) -> Parameter:
     """Declare a switch."""
     return Parameter(name, Kind.BOOLEAN, default, "", section, summary)
+
+
+def text(name: str, section: str, summary: str) -> Parameter:
+    """Declare a text, empty unless it is given."""
+    return Parameter(name, Kind.TEXT, "", "", section, summary)
 
 
 def choice(name: str, default: str, section: str, summary: str, choices: tuple[str, ...]) -> Parameter:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Cell, Column, Figure, Series, State, Table
 from p4mesh.methods.search import Verdict
+from p4mesh.methods.throughput import verdict_of
 from p4mesh.trial.result import Status
 
 Results = Sequence[UnitResult]
@@ -47,7 +48,7 @@ def throughput_table(results: Results) -> Table:
         rows.append(
             {
                 "frame_size_bytes": result["frame_size_bytes"],
-                "state": _state_text(result),
+                "state": state_text(result),
                 "tx_pct": shown["load_pct"],
                 "tx_fps": shown["offered_fps"],
                 "tx_l1_mbps": shown["offered_l1_mbps"],
@@ -95,7 +96,32 @@ def _sweep_table(name: str, title: str, key: str, word: str, results: Results) -
         for row in result["rows"]:
             cells = by_load.setdefault(row["load_pct"], {"load_pct": row["load_pct"]})
             cells[column.key] = row[key] if row["status"] == Status.VALID.value else row["status"]
-    return Table(name, title, tuple(columns), tuple(by_load[load] for load in sorted(by_load)))
+    rows = tuple(by_load[load] for load in sorted(by_load))
+    return Table(name, title, tuple(columns), rows, keys=("load_pct",))
+
+
+def port_table(throughput: Results, forwarding: Results) -> Table:
+    """Return forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
+    columns = (
+        Column("part", "Part"),
+        _SIZE,
+        Column("load_pct", "Tx", "% of line", 4),
+        Column("port", "Port"),
+        Column("tx_frames", "Tx", "frames"),
+        Column("rx_frames", "Rx", "frames"),
+        Column("forwarding_fps", "Forwarding rate", "frames/s", 0),
+        Column("flooded_frames", "Flooded", "frames"),
+    )
+    rows = tuple(
+        {"part": part, "frame_size_bytes": result["frame_size_bytes"], "load_pct": row["load_pct"], **port}
+        for part, results in (("throughput", throughput), ("forwarding", forwarding))
+        for result in results
+        for row in (result["rows"] if part == "forwarding" else [result["shown"]])
+        for port in row["ports"]
+    )
+    note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."
+    keys = ("part", "frame_size_bytes", "load_pct", "port")
+    return Table("port_rates", "Rates and flood counts per port", columns, rows, note, True, keys)
 
 
 def rate_figure(throughput: Results, forwarding: Results) -> Figure:
@@ -130,7 +156,7 @@ def load_figures(forwarding: Results) -> tuple[Figure, ...]:
 
 def overall_state(throughput: Results, forwarding: Results) -> State:
     """Return the verdict: untrusted trials first, then FAIL, then PASS; DONE without a search."""
-    states = {result["state"] for result in throughput}
+    states = {verdict_of(result) for result in throughput}
     statuses = {row["status"] for result in forwarding for row in result["rows"]}
     if Verdict.ABORT.value in states or Status.ABORT.value in statuses:
         return State.ABORT
@@ -155,10 +181,12 @@ def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _state_text(result: UnitResult) -> str:
-    if result["at_least"]:
-        return f"{result['state']} (at least)"
-    return str(result["state"])
+def state_text(result: UnitResult) -> str:
+    """Return the verdict of a search, with what qualifies it in brackets."""
+    verdict = verdict_of(result)
+    if verdict != result["state"]:
+        return f"{verdict} (below {result['goal']['threshold_pct']:g} %)"
+    return f"{verdict} (at least)" if result["at_least"] else verdict
 
 
 def _points(values: Mapping[int, float]) -> tuple[tuple[float, float], ...]:

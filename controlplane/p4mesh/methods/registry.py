@@ -6,9 +6,14 @@ import difflib
 
 from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import TestMethod
+from p4mesh.methods.iterations import repeated
+from p4mesh.methods.resets import with_resets
 from p4mesh.methods.rfc2544.back_to_back import BackToBack
+from p4mesh.methods.rfc2544.conditions import under_conditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2544.reset import Reset
+from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import AddressLearning
@@ -22,7 +27,7 @@ from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 
-TESTS: tuple[TestMethod, ...] = (
+_ONCE: tuple[TestMethod, ...] = (
     FullyMeshed(),
     PartiallyMeshed(),
     MultipleDevices(),
@@ -34,11 +39,16 @@ TESTS: tuple[TestMethod, ...] = (
     AddressLearning(),
     ErroredFrames(),
     Broadcast(),
-    Throughput(),
-    Latency(),
-    FrameLoss(),
-    BackToBack(),
+    under_conditions(Throughput()),
+    under_conditions(Latency()),
+    under_conditions(FrameLoss()),
+    under_conditions(BackToBack()),
+    under_conditions(SystemRecovery()),
+    under_conditions(Reset()),
 )
+
+TESTS: tuple[TestMethod, ...] = tuple(repeated(with_resets(test)) for test in _ONCE)
+"""Every test can reset the device between its trials, and be repeated as a whole."""
 
 
 def suites() -> dict[str, tuple[TestMethod, ...]]:

@@ -6,11 +6,14 @@ marker value: a search that found no passing load has no value, only the last lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Hashable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from math import ceil, floor, log2
+from typing import TypeVar
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Verdict(str, Enum):
@@ -115,24 +118,53 @@ class SearchOutcome:
 
 
 def bisect(goal: SearchGoal, trial: Callable[[Fraction], Verdict]) -> SearchOutcome:
-    """Search as methodology 1.1: the stop test on resolution happens only after a PASS.
+    """Run the search of :func:`bisection`, one trial after the other."""
+    return bisect_each({None: goal}, lambda loads: {None: trial(loads[None])})[None]
 
-    A failing load within ``resolution`` of the minimum ends the search as FAIL, also when the
-    minimum itself passed (the published rule). Two rules close what it leaves open: a bracket
-    narrower than the grid's granularity ends the search (a device whose limit is exactly a tried
-    load would be searched for ever), and an INVALID or ABORT trial ends it at once, because it is
-    neither PASS nor FAIL.
+
+def bisect_each(
+    goals: Mapping[K, SearchGoal], trial: Callable[[Mapping[K, Fraction]], Mapping[K, Verdict]]
+) -> dict[K, SearchOutcome]:
+    """Run several searches in the same trials; each goes on with its own verdicts (methodology 1.6).
+
+    A search that has ended stays at its result, or at its minimum where nothing passed.
     """
-    run = _Bisection(goal, trial)
+    searches = {key: bisection(goal) for key, goal in goals.items()}
+    loads = {key: next(search) for key, search in searches.items()}
+    outcomes: dict[K, SearchOutcome] = {}
+    while len(outcomes) < len(goals):
+        verdicts = trial(loads)
+        for key, search in searches.items():
+            if key in outcomes:
+                continue
+            try:
+                loads = {**loads, key: search.send(verdicts[key])}
+            except StopIteration as end:
+                found: SearchOutcome = end.value
+                outcomes[key] = found
+                loads = {**loads, key: goals[key].minimum if found.result is None else found.result}
+    return outcomes
+
+
+def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
+    """Search as methodology 1.1: yields loads, is sent their verdicts, returns the outcome.
+
+    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the
+    minimum ends the search as FAIL, also when the minimum itself passed (the published rule). Two
+    rules close what it leaves open: a bracket narrower than the grid's granularity ends the search (a
+    device whose limit is exactly a tried load would be searched for ever), and an INVALID or ABORT
+    trial ends it at once, because it is neither PASS nor FAIL.
+    """
+    run = _Bracket(goal)
     load = goal.initial
     if goal.try_max_first:
-        verdict = run.judge(goal.maximum)
+        verdict = run.note(goal.maximum, (yield goal.maximum))
         if verdict is not Verdict.FAIL:
             return run.outcome(verdict)
         if load == goal.maximum:
             load = goal.grid.midpoint(goal.minimum, goal.maximum)
     while True:
-        verdict = run.judge(load)
+        verdict = run.note(load, (yield load))
         if not verdict.decides:
             return run.outcome(verdict)
         if verdict is Verdict.PASS:
@@ -150,20 +182,18 @@ def bisect(goal: SearchGoal, trial: Callable[[Fraction], Verdict]) -> SearchOutc
         load = following
 
 
-class _Bisection:
+class _Bracket:
     """State of one bisection: the bracket and the trials so far."""
 
-    def __init__(self, goal: SearchGoal, trial: Callable[[Fraction], Verdict]) -> None:
+    def __init__(self, goal: SearchGoal) -> None:
         self.goal = goal
-        self.trial = trial
         self.left = goal.minimum
         self.right = goal.maximum
         self.passed: Fraction | None = None
         self.failed: Fraction | None = None
         self.steps: list[SearchStep] = []
 
-    def judge(self, load: Fraction) -> Verdict:
-        verdict = self.trial(load)
+    def note(self, load: Fraction, verdict: Verdict) -> Verdict:
         self.steps.append(SearchStep(load, verdict))
         if verdict is Verdict.PASS:
             self.passed = self.left = load

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.limit_search import LimitSearch, MlrAttributes, SearchMethod
+from p4mesh.methods.limit_search import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.loss_verification import LossVerification
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, percent
 from p4mesh.methods.search import SearchGoal
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
+from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
-from p4mesh.traffic.stream import FrameTemplate
-from p4mesh.trial.spec import Learning
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
@@ -25,7 +27,13 @@ FRAME_FORMATS = {
     "ipv6": FrameTemplate(ip_version=6),
     "ethernet": FrameTemplate(ip_version=None),
 }
+FRAME_PARAMETERS: tuple[Parameter, ...] = (
+    choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
+    integer("vlan_id", 0, "", "RFC 2544 8", "802.1Q tag of the test frames; 0 = untagged", (0, 4094)),
+)
 _PHASES = "RFC 2544 23"
+_PPM_PER_PCT = 10_000
+_NS_PER_US = 1000
 _PAUSE_MS = ("0", "600000")
 
 
@@ -57,9 +65,18 @@ def trial_parameters(setup: str, rfc_duration: str = "30 s") -> tuple[Parameter,
             "frames per burst at minimum gap; 1 = evenly spaced",
             (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
         ),
-        choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
+        *FRAME_PARAMETERS,
+        decimal(
+            "ppm_below",
+            "0",
+            "ppm",
+            "RFC 8239 2.2",
+            "how far the highest load is below line rate",
+            ("0", "10000"),
+        ),
+        integer("start_stagger_us", 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
         integer("learning_rate_fps", 1000, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
-        integer("learning_frames", 1, "frames", _PHASES, "learning frames per address", (1, 100)),
+        integer("learning_frames", 1, "frames", _PHASES, "learning frames per address; 0 = no learning", (0, 100)),
         boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
         decimal("learning_wait_ms", "2000", "ms", _PHASES, "silence between learning and traffic", _PAUSE_MS),
         decimal("settle_ms", "2000", "ms", _PHASES, "wait for residual frames before counters are read", _PAUSE_MS),
@@ -96,16 +113,28 @@ def search_parameters(procedure: str) -> tuple[Parameter, ...]:
         integer(
             "verify_overload_frames", 1000, "frames", "RFC 9004 6", "z: more loss is not verified", (0, 1_000_000_000)
         ),
+        choice(
+            "mlr_goals",
+            MlrPreset.CUSTOM.value,
+            "RFC 9971 4.6",
+            "the goal of mlr_trials and mlr_exceed_pct, or goals by name",
+            tuple(preset.value for preset in MlrPreset),
+        ),
         integer("mlr_trials", 2, "trials", "RFC 9971 4.6", "duration sum, in trial durations", (1, 1000)),
+        decimal("mlr_initial_pct", "100", "% of duration", "RFC 9971 4.6", "shortest trial on the way", ("1", "100")),
         decimal("mlr_exceed_pct", "50", "%", "RFC 9971 4.6", "exceed ratio of the goal", ("0", "99")),
         decimal("mlr_width_pct", "0.5", "%", "RFC 9971 4.6", "relative width of the goal", ("0.01", "50")),
+        decimal(
+            "pass_threshold_pct", "0", "% of line rate", procedure, "a lower result is a FAIL; 0 = any", ("0", "100")
+        ),
         decimal("acceptable_loss_pct", "0", "%", procedure, "loss that still passes a throughput trial", ("0", "100")),
     )
 
 
 def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
     """Return the loads of the forwarding sweep; raise ParameterError when start exceeds end."""
-    start, end = parameters.number("sweep_start_pct"), parameters.number("sweep_end_pct")
+    start = parameters.number("sweep_start_pct")
+    end = min(parameters.number("sweep_end_pct"), maximum_load_pct(parameters))
     if start > end:
         raise ParameterError(
             f"sweep_start_pct={float(start):g} is above sweep_end_pct={float(end):g}",
@@ -116,7 +145,8 @@ def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
 
 def search_of(parameters: ParameterSet) -> LimitSearch:
     """Return the throughput search; raise ParameterError when its bounds contradict."""
-    low, first, high = (parameters.number(f"search_{name}_pct") for name in ("min", "initial", "max"))
+    maximum = maximum_load_pct(parameters)
+    low, first, high = (min(parameters.number(f"search_{name}_pct"), maximum) for name in ("min", "initial", "max"))
     if not low <= first <= high:
         raise ParameterError(
             f"search_min_pct={float(low):g}, search_initial_pct={float(first):g}, search_max_pct={float(high):g}"
@@ -131,26 +161,59 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
         parameters.number("search_step_pct"),
         LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames")),
         MlrAttributes(
+            MlrPreset(parameters.text("mlr_goals")),
             parameters.integer("mlr_trials"),
             parameters.number("mlr_exceed_pct") / 100,
             parameters.number("mlr_width_pct") / 100,
+            parameters.number("mlr_initial_pct") / 100,
         ),
         parameters.number("acceptable_loss_pct") / 100,
+        parameters.number("pass_threshold_pct"),
     )
+
+
+def maximum_load_pct(parameters: ParameterSet) -> Fraction:
+    """Return the highest load of any trial, in percent of line rate."""
+    return 100 - parameters.number("ppm_below") / _PPM_PER_PCT
 
 
 def template_of(parameters: ParameterSet) -> FrameTemplate:
     """Return the headers of the test frames."""
-    return FRAME_FORMATS[parameters.text("frame_format")]
+    vlan_id = parameters.integer("vlan_id")
+    return replace(FRAME_FORMATS[parameters.text("frame_format")], vlan_ids=(vlan_id,) if vlan_id else ())
 
 
 def learning_of(parameters: ParameterSet) -> Learning:
     """Return the learning phase that precedes each trial (RFC 2544 section 23)."""
     return Learning(
+        enabled=parameters.integer("learning_frames") > 0,
         rate_fps=parameters.integer("learning_rate_fps"),
         frames_per_address=parameters.integer("learning_frames"),
         wait_ns=nanoseconds(parameters, "learning_wait_ms"),
         verify=parameters.flag("learning_verify"),
+    )
+
+
+def trial_of(
+    parameters: ParameterSet,
+    label: str,
+    streams: tuple[Stream, ...],
+    duration_ns: int,
+    *,
+    learning: Learning | None = None,
+    per_flow: bool = False,
+    histograms: HistogramPer | None = None,
+) -> TrialSpec:
+    """Return a trial with the phases that ``trial_parameters`` describe around its streams."""
+    return TrialSpec(
+        label,
+        staggered(streams, _NS_PER_US * parameters.integer("start_stagger_us")),
+        duration_ns,
+        learning or learning_of(parameters),
+        nanoseconds(parameters, "settle_ms"),
+        nanoseconds(parameters, "restabilise_ms"),
+        per_flow=per_flow,
+        histograms=histograms,
     )
 
 

@@ -20,15 +20,20 @@ def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fractio
 
 
 def frame_loss_loads(
-    lossless: Callable[[Fraction], bool], step: Fraction = Fraction(10), *, full: bool = False
+    lossless: Callable[[Fraction], bool],
+    step: Fraction = Fraction(10),
+    *,
+    full: bool = False,
+    maximum: Fraction = Fraction(100),
 ) -> Iterator[Fraction]:
-    """Yield 100, 100 - step, ... % until two successive loads were loss-free (RFC 2544 26.3).
+    """Yield ``maximum`` (100), 100 - step, ... % until two successive loads were loss-free (RFC 2544 26.3).
 
     ``lossless(load)`` is asked after the caller measured the yielded load. ``full`` continues to
     the lowest positive load. RFC 2544 allows steps of at most 10 %.
     """
     load, clean = Fraction(100), 0
     while load > 0 and (full or clean < 2):
-        yield load
-        clean = clean + 1 if lossless(load) else 0
+        offered = min(load, maximum)
+        yield offered
+        clean = clean + 1 if lossless(offered) else 0
         load -= step

@@ -17,6 +17,7 @@ from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, integer, with_defaults
 from p4mesh.methods.repetition import spread_of
 from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
+from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.spec import TrialSpec
@@ -41,6 +42,16 @@ COLUMNS = (
     Column("corrected_buffer_us", "Corrected buffer", "us", 3),
     Column("repetitions", "N"),
     Column("trials", "Trials"),
+)
+
+SEARCH_COLUMNS = (
+    COLUMNS[0],
+    Column("search", "Search"),
+    Column("state", "Result"),
+    Column("lower_frames", "Lower bound", "frames"),
+    Column("upper_frames", "Upper bound", "frames"),
+    Column("trials", "Trials"),
+    Column("steps", "Bursts tried", "frames"),
 )
 
 
@@ -83,17 +94,17 @@ class BackToBack(TestMethod):
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
             return _row(size, rate_bps, found, found["state"], ())
-        if found["result_pct"] >= _FULL_PCT:
+        if found["result_pct"] >= shared.maximum_load_pct(parameters):
             return _row(size, rate_bps, found, NOT_APPLICABLE, ())
         goal, wanted = burst_goal(parameters), parameters.integer("repetitions")
-        rule = LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames"))
+        rule = _rule(parameters)
         outcomes: list[SearchOutcome] = []
         while len(outcomes) < wanted and all(outcome.result is not None for outcome in outcomes):
             left = (wanted - len(outcomes) - 1) * goal.trials_expected
 
             def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
                 spec = _burst_spec(mesh, size, int(frames), parameters)
-                result = session.measure(spec, TrialNote(_FULL_PCT, left))
+                result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
                 return judge_loss(result), result.lost_frames
 
             outcomes.append(bisect(goal, verified(trial, rule)))
@@ -114,7 +125,11 @@ class BackToBack(TestMethod):
         return Outcome(
             state,
             f"{self.title}: {state.value}",
-            (Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),),
+            (
+                Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),
+                *_burst_table(parameters, tuple(search for row in rows for search in row["searches"])),
+                *search_tables([row["throughput"] for row in rows]),
+            ),
             (),
             (),
             (few,) if searches < RFC_REPETITIONS else (),
@@ -143,14 +158,41 @@ def _burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) ->
     (leg,) = mesh.legs
     template = shared.template_of(parameters)
     stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template)
-    return TrialSpec(
+    return shared.trial_of(
+        parameters,
         f"{BACK_TO_BACK} {size} B {frames} frames",
         (stream,),
         int(frames * NS_PER_S / fps) + 1,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
     )
+
+
+def _rule(parameters: ParameterSet) -> LossVerification:
+    return LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames"))
+
+
+def _burst_table(parameters: ParameterSet, rows: tuple[UnitResult, ...]) -> tuple[Table, ...]:
+    """Return the searches for the longest burst, where there were any."""
+    goal, rule = burst_goal(parameters), _rule(parameters)
+    note = (
+        f"Bisection of integers from {goal.minimum} to {goal.maximum} frames, first {goal.initial}, resolution "
+        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames."
+    )
+    keys = ("frame_size_bytes", "search")
+    title = "Searches for the longest burst"
+    return (Table("back_to_back_searches", title, SEARCH_COLUMNS, rows, note, True, keys),) if rows else ()
+
+
+def _search_row(size: int, number: int, outcome: SearchOutcome) -> UnitResult:
+    steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
+    return {
+        "frame_size_bytes": size,
+        "search": number,
+        "state": outcome.state.value,
+        "lower_frames": None if outcome.passed is None else int(outcome.passed),
+        "upper_frames": None if outcome.failed is None else int(outcome.failed),
+        "trials": len(outcome.steps),
+        "steps": steps,
+    }
 
 
 def _state(outcomes: Sequence[SearchOutcome]) -> str:
@@ -166,6 +208,8 @@ def _row(size: int, rate_bps: int, found: UnitResult, state: str, outcomes: Sequ
     row: UnitResult = {column.key: None for column in COLUMNS}
     trials = found["trials"] + sum(len(outcome.steps) for outcome in outcomes)
     row |= {"frame_size_bytes": size, "state": state, "throughput_pct": found["result_pct"], "trials": trials}
+    row["throughput"] = found
+    row["searches"] = [_search_row(size, number, outcome) for number, outcome in enumerate(outcomes, start=1)]
     bursts = [int(outcome.result) for outcome in outcomes if outcome.result is not None]
     if state != State.PASS.value or not bursts:
         return row

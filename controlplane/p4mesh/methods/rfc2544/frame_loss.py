@@ -68,7 +68,8 @@ class FrameLoss(TestMethod):
             return bool(rows[-1]["status"] == Status.VALID.value and rows[-1]["lost_frames"] == 0)
 
         full = parameters.flag("full_sweep")
-        for load in frame_loss_loads(lossless, parameters.number("step_pct"), full=full):
+        maximum = shared.maximum_load_pct(parameters)
+        for load in frame_loss_loads(lossless, parameters.number("step_pct"), full=full, maximum=maximum):
             spec = trial_spec(mesh, FRAME_LOSS, size, load, parameters)
             result = session.measure(spec, TrialNote(load, max(0, expected - len(rows) - 1)))
             rows.append({"frame_size_bytes": size, **forwarding_row(spec, result, mesh, load)})
@@ -95,7 +96,7 @@ class FrameLoss(TestMethod):
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (Table("frame_loss", "Frame loss rate", COLUMNS, rows),),
+            (Table("frame_loss", "Frame loss rate", COLUMNS, rows, keys=("frame_size_bytes", "load_pct")),),
             (_figure(series),),
             tables.findings({FRAME_LOSS: units}),
             (duration,) if duration else (),

@@ -1,4 +1,4 @@
-"""RFC 2544 26.2: latency of all frames at the throughput rate, and at lower loads."""
+"""RFC 2544 26.2: latency at the throughput rate and at lower loads, of tagged frames or of all frames."""
 
 from __future__ import annotations
 
@@ -7,66 +7,114 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.errors import ParameterError
+from p4mesh.methods import latency_tables as latency
 from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import Definition, LatencySummary, summarise
-from p4mesh.methods.mesh import Mesh, trial_spec
+from p4mesh.methods.latency import (
+    LATENCY_DEFINITION,
+    check_definition,
+    definition_text,
+)
+from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.ports import mesh_of
+from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.rfc2544.latency_rows import latency_rows
+from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
+from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.line_rate import rate_at_pct
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.2"
 LATENCY = "latency"
+NETWORKS = "networks"
+"""Modifier of RFC 2544 12 that gives every frame a random network."""
 RFC_RUNS = 20
+AUTO, BOTH = "auto", "both"
 THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
-_NS_PER_US = 1000
-_PERCENTILES = {50.0: "p50_us", 99.0: "p99_us", 99.9: "p99_9_us"}
-_DEFINITIONS = tuple(definition.value for definition in Definition)
+_NOT_APPLICABLE = "NA"
 
-COLUMNS = (
+WHERE = (
     Column("frame_size_bytes", "Frame size", "B"),
+    Column("at", "At"),
     Column("load_pct", "Load", "% of line", 4),
-    Column("rate_fps", "Rate per port", "frames/s", 0),
-    Column("definition", "Definition"),
-    Column("min_us", "Min", "us", 3),
-    Column("avg_us", "Avg", "us", 3),
-    Column("max_us", "Max", "us", 3),
-    Column("p50_us", "p50", "us", 3),
-    Column("p99_us", "p99", "us", 3),
-    Column("p99_9_us", "p99.9", "us", 3),
-    Column("jitter_avg_us", "Jitter avg", "us", 4),
-    Column("jitter_max_us", "Jitter max", "us", 3),
-    Column("samples", "Samples", "frames"),
+)
+_RATE = Column("rate_fps", "Rate per port", "frames/s", 0)
+_RESULT = Column("state", "Result")
+_LINK = Column("link", "Link", "Gbit/s")
+_NETWORK = Column("network", "Tagged frames to")
+_PORT_COLUMNS = (
+    Column("avg_low_us", "Avg, lowest pair", "us", 3),
+    Column("avg_high_us", "Avg, highest pair", "us", 3),
+)
+_RUN_COLUMNS = (
     Column("runs", "Runs"),
     Column("stddev_us", "Std dev of avg", "us", 4),
     Column("rsd_pct", "RSD of avg", "%", 2),
 )
+_KEYS = ("frame_size_bytes", "at")
 
 
 class Latency(TestMethod):
-    """Every frame of a stream at the throughput rate is a sample."""
+    """The throughput of each size first, then the latency of frames sent at that rate and below it."""
 
     name: ClassVar[str] = "rfc2544.latency"
     title: ClassVar[str] = "Latency"
     section: ClassVar[str] = SECTION
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        choice("definition", Definition.FIFO.value, SECTION, "which bits delimit latency", _DEFINITIONS),
+        LATENCY_DEFINITION,
+        choice(
+            "mode", ALL_FRAMES, SECTION, "samples: all frames, or one tagged frame per port and run", (ALL_FRAMES, RFC)
+        ),
+        decimal(
+            "warm_up_pct", "50", "% of the trial", SECTION, "before the first sample; RFC 60 s of 120 s", ("0", "99")
+        ),
+        integer("latency_factor", 2, "", SECTION, "length of a latency trial in search trials; RFC 120 s", (1, 1000)),
         choice("loads", THROUGHPUT_ONLY, SECTION, "also at 10, 50, 90 % of line rate", (THROUGHPUT_ONLY, ALL_LOADS)),
-        integer("runs", 1, "runs", SECTION, "runs per load, averaged; RFC 20", (1, 1000)),
+        Parameter(
+            "runs",
+            Kind.INTEGER,
+            AUTO,
+            "runs",
+            SECTION,
+            f"runs per load, averaged; auto = {RFC_RUNS} of tagged frames (RFC), 1 of all frames",
+            Fraction(1),
+            Fraction(1000),
+            (AUTO,),
+        ),
+        choice("tagged_network", SAME, SECTION, "destination network of tagged frames", (SAME, NEW, BOTH)),
         *SEARCHED,
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds without port pairs of one rate, and contradicting search bounds."""
-        mesh_of(self.name, bed, parameters)
+        """Refuse beds without port pairs, and contradicting parameters."""
+        latency_mesh(self.name, bed, parameters)
         shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+        if parameters.text("tagged_network") != SAME:
+            if parameters.text("mode") != RFC:
+                raise ParameterError(
+                    f"tagged_network={parameters.text('tagged_network')}: mode={ALL_FRAMES} has no tagged frames",
+                    hint=f"add --set mode={RFC}",
+                )
+            if parameters.values.get("modifier") == NETWORKS:
+                raise ParameterError(
+                    f"tagged_network={parameters.text('tagged_network')}: modifier={NETWORKS} chooses the networks",
+                    hint="leave one of them out",
+                )
+            if shared.template_of(parameters).ip_version != 4:
+                raise ParameterError(
+                    f"tagged_network={parameters.text('tagged_network')}: only IPv4 frames can change their network",
+                    hint="add --set frame_format=ipv4",
+                )
+
+    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs in the directions of the traffic."""
+        return latency_mesh(self.name, bed, parameters).pairs
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size: latency needs the throughput of the same size."""
@@ -75,107 +123,186 @@ class Latency(TestMethod):
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the typical length of the search, its confirmation, and the latency trials."""
         loads = 1 + (len(_LOWER_LOADS_PCT) if parameters.text("loads") == ALL_LOADS else 0)
-        return shared.search_of(parameters).trials_expected + 1 + loads * parameters.integer("runs")
+        trials = loads * _runs(parameters) * len(_networks(parameters))
+        return shared.search_of(parameters).trials_expected + 1 + trials
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Find the throughput, then measure latency at it and at the lower loads below it."""
-        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        mesh, size = latency_mesh(self.name, bed, parameters), unit.frame_size_bytes
         found = confirmed_throughput(mesh, size, parameters, session)
         limit = None if found["result_pct"] is None else Fraction(found["result_pct"])
-        wanted = _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS else ()
-        possible = [load for load in wanted if limit is not None and load < limit] + ([limit] if limit else [])
-        definition, runs = Definition(parameters.text("definition")), parameters.integer("runs")
-        rows = []
-        for index, load in enumerate(possible):
-            results = []
-            for run in range(runs):
-                left = (len(possible) - index) * runs - run - 1
-                spec = replace(trial_spec(mesh, LATENCY, size, load, parameters), histograms=True)
-                results.append(session.measure(spec, TrialNote(load, left)))
-            rows.append(_row(size, load, mesh, results, definition))
-        rows += [_empty_row(size, load, "NA") for load in wanted if load not in possible]
+        loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
+        possible = {at: load for at, load in loads.items() if limit is not None and load < limit}
+        if limit is not None:
+            possible[THROUGHPUT_ONLY] = limit
+        networks, runs = _networks(parameters), _runs(parameters)
+        left = len(possible) * len(networks) * runs
+        rows: list[UnitResult] = []
+        for at, load in possible.items():
+            for network in networks:
+                results = []
+                for _ in range(runs):
+                    left -= 1
+                    trial = latency_trial(mesh, size, load, parameters, network)
+                    results.append(session.measure(trial.spec, TrialNote(load, left)))
+                where = {
+                    "frame_size_bytes": size,
+                    "at": at,
+                    "load_pct": float(load),
+                    "rate_fps": float(rate_at_pct(load, size, mesh.line_rate_bps)),
+                    "network": f"{network} network",
+                    "lost_frames": sum(result.lost_frames for result in results if result.status is Status.VALID),
+                }
+                rows += latency_rows(where, bed, results, trial.samples, parameters)
+        for at, load in loads.items():
+            if at not in possible:
+                place = {"frame_size_bytes": size, "at": at, "load_pct": float(load), "state": _NOT_APPLICABLE}
+                rows.append(place | latency.latency_cells(None, _NOT_APPLICABLE))
         return {"frame_size_bytes": size, "throughput": found, "latency": rows}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        """Return the latency table beside the throughput that it was measured at."""
+        """Return the latency tables beside the throughput that they were measured at."""
         found = [unit["throughput"] for unit in results.values()]
-        rows = tuple(row for unit in results.values() for row in unit["latency"])
+        rows = [row for unit in results.values() for row in unit["latency"]]
         states = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID") if name in states), tables.overall_state(found, ()))
-        note = (
-            "All frames are samples; test leads are included, nothing is subtracted. Percentiles are those of the "
-            "slowest run, within 0.79 %. NA: load above the throughput."
-        )
-        shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
-        sizes = [unit.frame_size_bytes for unit in results]
-        noted = deviations(parameters, sizes, bed.common_rate_bps(self.name))
-        runs = parameters.integer("runs")
+        mesh = latency_mesh(self.name, bed, parameters)
+        noted = deviations(parameters, [unit.frame_size_bytes for unit in results], mesh.line_rate_bps)
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (Table("latency", "Latency", COLUMNS, shown, note), tables.throughput_table(found)),
-            (_figure(rows, parameters.text("definition")),),
-            tables.findings({"throughput": found}),
-            (*noted, f"{runs} runs per load instead of {RFC_RUNS}.") if runs < RFC_RUNS else noted,
+            (*_tables(bed, parameters, rows), tables.throughput_table(found), *search_tables(found)),
+            (_figure(rows, definition_text(bed, parameters)),),
+            (
+                *tables.findings({"throughput": found}),
+                *_losses(rows),
+                *latency.overflows(rows),
+                *_lost_tags(mesh, parameters, rows),
+            ),
+            (*noted, *_deviations(bed, parameters)),
         )
 
 
-def _empty_row(size: int, load: Fraction, definition: str) -> UnitResult:
-    row: UnitResult = {column.key: None for column in COLUMNS}
-    return {**row, "frame_size_bytes": size, "load_pct": float(load), "definition": definition, "state": "PASS"}
+def _runs(parameters: ParameterSet) -> int:
+    if parameters.is_word("runs"):
+        return RFC_RUNS if parameters.text("mode") == RFC else 1
+    return parameters.integer("runs")
 
 
-def _row(size: int, load: Fraction, mesh: Mesh, results: Sequence[TrialResult], definition: Definition) -> UnitResult:
-    row = _empty_row(size, load, definition.value)
-    untrusted = [result.status.value for result in results if result.status is not Status.VALID]
-    row["state"] = untrusted[0] if untrusted else State.PASS.value
-    measured = [result.latency for result in results if result.status is Status.VALID and result.latency is not None]
-    summaries = [
-        summary for stats in measured if (summary := summarise(stats, definition, size, mesh.line_rate_bps)) is not None
+def _networks(parameters: ParameterSet) -> tuple[str, ...]:
+    wanted = parameters.text("tagged_network")
+    return (SAME, NEW) if wanted == BOTH else (wanted,)
+
+
+def _wire_rows(bed: TestBed, rows: Sequence[UnitResult]) -> list[UnitResult]:
+    """Return the wire of every pair of ports beside its average latency over the runs."""
+    if bed.calibration is None:
+        return []
+    return [
+        {
+            **row,
+            **latency.calibration_cells(bed, row["frame_size_bytes"], pair["tx_port"], pair["rx_port"], pair["avg_us"]),
+        }
+        for row in rows
+        if row["calibrated"] == latency.RAW
+        for pair in row.get("pairs", ())
     ]
-    if not summaries:
-        return row
-    average = spread_of([summary.avg_ns for summary in summaries])
-    jitters = [summary.jitter_avg_ns for summary in summaries if summary.jitter_avg_ns is not None]
-    peaks = [summary.jitter_max_ns for summary in summaries if summary.jitter_max_ns is not None]
-    repeated = len(summaries) > 1
-    return row | {
-        "rate_fps": float(rate_at_pct(load, size, mesh.line_rate_bps)),
-        "min_us": _us(min(summary.min_ns for summary in summaries)),
-        "avg_us": _us(average.mean),
-        "max_us": _us(max(summary.max_ns for summary in summaries)),
-        **_percentiles(summaries),
-        "jitter_avg_us": _us(spread_of(jitters).mean) if jitters else None,
-        "jitter_max_us": _us(max(peaks)) if peaks else None,
-        "samples": sum(summary.samples for summary in summaries),
-        "runs": len(summaries),
-        "stddev_us": average.stddev / _NS_PER_US if repeated else None,
-        "rsd_pct": average.rsd_pct if repeated else None,
-    }
 
 
-def _percentiles(summaries: Sequence[LatencySummary]) -> UnitResult:
-    """Return the largest percentile of all runs, for each that the histogram gave."""
-    found: UnitResult = {}
-    for percent, key in _PERCENTILES.items():
-        values = [dict(summary.percentiles_ns).get(percent) for summary in summaries]
-        present = [value for value in values if value is not None]
-        found[key] = _us(max(present)) if present else None
+def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) -> list[Table]:
+    extra = [_LINK] if bed.mixed_rates else []
+    extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
+    where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
+    columns = (*where, _RATE, _RESULT, *latency.LATENCY_COLUMNS, *_PORT_COLUMNS, *_RUN_COLUMNS)
+    shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
+    note = (
+        f"{latency.latency_note(bed)} Percentiles are those of the slowest port pair and run. "
+        f"{_NOT_APPLICABLE}: load above the throughput."
+    )
+    found = [
+        Table("latency", "Latency", columns, shown, note, keys=(*keys, "calibrated")),
+        _pair_table(where, keys, rows, note),
+    ]
+    raw = [row for row in rows if row.get("variation")]
+    if parameters.text("mode") == ALL_FRAMES:
+        varied = [{**row, **row["variation"]} for row in raw]
+        found.append(latency.variation_table("latency_variation", where, keys, varied))
+    if bed.stamps.first_bit:
+        defined = [{**row, **row["definitions"]} for row in raw]
+        table = latency.definition_table("latency_definitions", where, keys, defined)
+        found.append(replace(table, note=" ".join((table.note, _architecture(bed, rows))).rstrip()))
+    if bed.calibration is not None:
+        found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, rows)))
     return found
 
 
-def _us(nanoseconds: Fraction) -> float:
-    return float(nanoseconds / _NS_PER_US)
+def _pair_table(where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[UnitResult], note: str) -> Table:
+    columns = (*where, Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *latency.LATENCY_COLUMNS)
+    every = [{**row, **pair} for row in rows for pair in row.get("pairs", ())]
+    shown = tuple({column.key: row.get(column.key) for column in columns} for row in every)
+    keys = (*keys, "tx_port", "rx_port", "calibrated")
+    return Table("latency_pairs", "Latency per pair of ports", columns, shown, note, detail=True, keys=keys)
+
+
+def _losses(rows: Sequence[UnitResult]) -> tuple[str, ...]:
+    """Return where frames were lost while latency was measured: the load is above what the device carries for long."""
+    raw = (row for row in rows if row["calibrated"] == latency.RAW and row.get("lost_frames"))
+    lost = {(row["frame_size_bytes"], row["at"], row["network"]): row["lost_frames"] for row in raw}
+    return tuple(
+        f"{size} B at {at}, {network}: {count} frames were lost while latency was measured"
+        for (size, at, network), count in lost.items()
+    )
+
+
+def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[UnitResult]) -> tuple[str, ...]:
+    """Return what must be said where a tagged frame did not arrive: the average is that of the others."""
+    if parameters.text("mode") != RFC:
+        return ()
+    wanted = len(mesh.tx_ports) * _runs(parameters)
+    counts: dict[tuple[int, str, str], int] = {}
+    for row in rows:
+        if row["calibrated"] == latency.RAW and row["definition"] != _NOT_APPLICABLE:
+            key = (row["frame_size_bytes"], row["at"], row["network"])
+            counts[key] = counts.get(key, 0) + (row["samples"] or 0)
+    return tuple(
+        f"{size} B at {at}, {network}: {wanted - count} of {wanted} tagged frames did not arrive"
+        for (size, at, network), count in counts.items()
+        if count < wanted
+    )
+
+
+def _architecture(bed: TestBed, rows: Sequence[UnitResult]) -> str:
+    """Return what the lowest load of every size says about the device, where all ports have one rate."""
+    smallest: dict[int, Fraction] = {}
+    for row in rows:
+        value = (row.get("definitions") or {}).get("fifo_min_us")
+        if value is not None:
+            smallest.setdefault(row["frame_size_bytes"], Fraction(value) * 1000)
+    return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
+
+
+def _deviations(bed: TestBed, parameters: ParameterSet) -> tuple[str, ...]:
+    runs, mode = _runs(parameters), parameters.text("mode")
+    factor, warm_up = parameters.integer("latency_factor"), parameters.number("warm_up_pct")
+    lengths = f"Latency trials are {factor} search trials long; samples begin after {float(warm_up):g} % of them"
+    texts = [f"{lengths} (RFC: 60 s of 120 s)."]
+    if mode == ALL_FRAMES:
+        texts.append("All frames after the warm-up are samples, not one tagged frame.")
+    if runs < RFC_RUNS:
+        texts.append(f"{runs} run{'s' if runs > 1 else ''} per load instead of {RFC_RUNS}.")
+    if bed.mixed_rates:
+        texts.append(f"Loads are percent of the slowest port's line rate, {bed.slowest_rate_bps / 1e9:g} Gbit/s.")
+    return tuple(texts)
 
 
 def _figure(rows: Sequence[UnitResult], definition: str) -> Figure:
-    highest: dict[int, UnitResult] = {}
-    for row in rows:
-        size = row["frame_size_bytes"]
-        if row["avg_us"] is not None and (size not in highest or row["load_pct"] > highest[size]["load_pct"]):
-            highest[size] = row
-    series = tuple(
-        Series(name, tuple((float(size), highest[size][key]) for size in sorted(highest)))
-        for name, key in (("minimum", "min_us"), ("average", "avg_us"), ("maximum", "max_us"))
-    )
+    raw = [row for row in rows if row["calibrated"] == latency.RAW and row["min_us"] is not None]
+    shown = [row for row in raw if row["at"] == THROUGHPUT_ONLY]
+    names = [key for key in ("link", "network") if len({row[key] for row in shown}) > 1]
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in shown:
+        suffix = "".join(f", {row[key]}" for key in names)
+        for name, key in (("minimum", "min_us"), ("average", "avg_us"), ("maximum", "max_us")):
+            lines.setdefault(name + suffix, []).append((float(row["frame_size_bytes"]), row[key]))
+    series = tuple(Series(name, tuple(sorted(points))) for name, points in lines.items())
     return Figure("latency", f"{definition} latency at the throughput rate", "frame size (B)", "us", series)

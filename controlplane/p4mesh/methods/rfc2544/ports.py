@@ -18,8 +18,11 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
-    """Return the traffic of a test; raises TopologyError for an odd number of ports or mixed rates."""
+def mesh_of(test: str, bed: TestBed, parameters: ParameterSet, *, mixed_rates: bool = False) -> Mesh:
+    """Return the traffic of a test; raises TopologyError for an odd number of ports or mixed rates.
+
+    With ``mixed_rates`` pairs may have ports of different rates; 100 % is the rate of the slowest port.
+    """
     ports = bed.port_numbers
     bed.require_ports(test, MIN_PORTS)
     if len(ports) % 2:
@@ -27,7 +30,8 @@ def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
             f"{test} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",
             hint="ports 1 and 2 are a pair, 3 and 4, and so on",
         )
-    rate_bps = bed.common_rate_bps(test)
+    mixed = mixed_rates and parameters.text("ports") == PAIRS
+    rate_bps = bed.slowest_rate_bps if mixed else bed.common_rate_bps(test)
     if parameters.text("ports") == PAIRS:
         first, second, pattern = ports[::2], ports[1::2], PatternKind.PAIRS
     else:

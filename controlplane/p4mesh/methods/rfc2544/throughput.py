@@ -7,20 +7,25 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.limit_search import SearchMethod
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, theory, trial_spec
 from p4mesh.methods.metrics import judge_loss
 from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.rfc2544.per_source_port import PER_SOURCE_PORT, per_port_state, per_port_tables, throughput_per_port
 from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.search import Verdict
+from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.throughput import JudgedTrial, search_throughput
 
 SECTION = "RFC 2544 26.1"
 CONFIRMATION = "confirmation"
+AGGREGATE = "aggregate"
 
 SEARCHED: tuple[Parameter, ...] = (
     *PARAMETERS,
@@ -37,12 +42,25 @@ class Throughput(TestMethod):
     name: ClassVar[str] = "rfc2544.throughput"
     title: ClassVar[str] = "Throughput"
     section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = SEARCHED
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        choice(
+            "decision",
+            AGGREGATE,
+            "RFC 2544 16",
+            "a frame lost anywhere fails the trial, or only the search of the port that sent it",
+            (AGGREGATE, PER_SOURCE_PORT),
+        ),
+        *SEARCHED,
+    )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
-        shared.search_of(parameters)
+        method = shared.search_of(parameters).method
+        if parameters.text("decision") == PER_SOURCE_PORT and method is not SearchMethod.BISECT:
+            raise ParameterError(
+                f"decision={PER_SOURCE_PORT} with search_method={method.value}", hint="use search_method=bisect"
+            )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size."""
@@ -54,56 +72,81 @@ class Throughput(TestMethod):
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search and confirm at one frame size."""
+        if parameters.text("decision") == PER_SOURCE_PORT:
+            return throughput_per_port(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
         return confirmed_throughput(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table and the graph that RFC 2544 26.1 asks for."""
         found = list(results.values())
+        if parameters.text("decision") == PER_SOURCE_PORT:
+            return self._per_port(bed, parameters, results)
         state = tables.overall_state(found, ())
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (tables.throughput_table(found),),
+            (tables.throughput_table(found), *search_tables(found)),
             (tables.rate_figure(found, ()),),
             tables.findings({THROUGHPUT: found}),
             deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
         )
 
+    def _per_port(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        found = list(results.values())
+        state = per_port_state(found)
+        sizes = [unit.frame_size_bytes for unit in results]
+        untrusted = {row["reason"]: f"{row['frame_size_bytes']} B" for item in found for row in item["rows"]}
+        return Outcome(
+            state,
+            f"{self.title}: each of {len(bed.ports)} ports, {state.value}",
+            per_port_tables(found),
+            (),
+            tuple(f"{where}: {reason}" for reason, where in untrusted.items() if reason),
+            deviations(parameters, sizes, bed.common_rate_bps(self.name)),
+        )
+
 
 def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
-    """Search the throughput and confirm it; a load that fails the longer trial bounds the next search."""
+    """Search the throughput and confirm it by a longer trial; if that fails, search below with trials of its length.
+
+    A short trial does not see what the longer one saw, so searching on with short trials would lead back.
+    """
     search = shared.search_of(parameters)
     factor = parameters.integer("confirm_factor")
     acceptable = parameters.number("acceptable_loss_pct")
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
-    rows: list[UnitResult] = []
 
     def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining))
+        result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
         return JudgedTrial(judge_loss(result, acceptable), result, forwarding_row(spec, result, mesh, load))
 
-    def searched(load: Fraction, remaining: int) -> JudgedTrial:
-        return measured(THROUGHPUT, load, remaining + 1, duration_ns)
+    def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+        return measured(THROUGHPUT, load, remaining + 1, length_ns)
 
-    while True:
-        found = search_throughput(search, duration_ns, searched)
-        rows += found["rows"]
-        if found["result_pct"] is None or factor == 1:
-            break
-        load = Fraction(found["result_pct"])
-        judged = measured(CONFIRMATION, load, 0, factor * duration_ns)
-        found["shown"] = {**judged.row, "verdict": judged.verdict.value}
-        rows.append(found["shown"])
-        if judged.verdict is Verdict.PASS:
-            break
-        if not judged.verdict.decides or load <= search.goal.minimum + search.goal.resolution:
-            found |= {"state": judged.verdict.value, "result_pct": None, "at_least": False}
-            break
-        initial = min(search.goal.initial, load)
-        search = replace(search, goal=replace(search.goal, maximum=load, initial=initial, try_max_first=False))
+    def searched_below(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+        return measured(CONFIRMATION, load, remaining, length_ns)
+
+    found = search_throughput(search, duration_ns, searched)
+    rows: list[UnitResult] = found["rows"]
+    if found["result_pct"] is not None and factor > 1:
+        load, long_ns = Fraction(found["result_pct"]), factor * duration_ns
+        judged = measured(CONFIRMATION, load, 0, long_ns)
+        shown = {**judged.row, "verdict": judged.verdict.value, "duration_ms": long_ns / shared.NS_PER_MS}
+        rows = [*rows, shown]
+        goal = search.goal
+        if judged.verdict is Verdict.FAIL and load > goal.minimum + goal.resolution:
+            initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
+            below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
+            found = search_throughput(below, long_ns, searched_below)
+            rows += found["rows"]
+        else:
+            found["shown"] = shown
+            if judged.verdict is not Verdict.PASS:
+                found |= {"state": judged.verdict.value, "result_pct": None, "at_least": False}
     failed = [row["load_pct"] for row in rows if row["verdict"] == Verdict.FAIL.value]
     found |= {"upper_pct": min(failed, default=None), "at_least": found["at_least"] and not failed}
+    found["lower_pct"] = found["result_pct"]
     return {"frame_size_bytes": size, **found, "rows": rows, "trials": len(rows), **theory(mesh, size)}
 
 

@@ -21,7 +21,8 @@ from p4mesh.trial.spec import Learning, TrialSpec
 MIN_PORTS = 3
 _MAC_BASE = bytes.fromhex("02f4bc")
 INCREMENTING, RANDOM = "incrementing", "random"
-WAIT_AGING, NO_RESET = "wait_aging", "none"
+TEST_PORT, BROADCAST = "test_port", "broadcast"
+_TARGETS = (TEST_PORT, BROADCAST)
 _VERIFY_FPS = Fraction(1000)
 _HUNDRED = Fraction(100)
 
@@ -32,6 +33,7 @@ ROW_COLUMNS = (
     Column("learning_rate_fps", "Learning rate", "frames/s", 2),
     Column("learning_tx_frames", "L Tx", "frames"),
     Column("test_tx_frames", "T Tx", "frames"),
+    Column("test_flood_frames", "T flood", "frames"),
     Column("learning_rx_frames", "L Rx correct", "frames"),
     Column("learning_flood_frames", "L flood", "frames"),
     Column("monitor_flood_frames", "M flood", "frames"),
@@ -45,10 +47,11 @@ def address_parameters(section: str) -> tuple[Parameter, ...]:
         integer("learning_port", 1, "port number", section, "L: the port that the addresses are behind", (1, 512)),
         integer("test_port", 2, "port number", section, "T: the port that sends to them; all others monitor", (1, 512)),
         choice("address_order", INCREMENTING, section, "addresses behind L", (INCREMENTING, RANDOM)),
-        integer("repetitions", 1, "searches", section, "searches, each with its own address base", (1, 100)),
-        choice("reset", WAIT_AGING, section, "how the device forgets between iterations", (WAIT_AGING, NO_RESET)),
-        decimal("aging_s", "350", "s", section, "pause that exceeds the device's aging time", ("0", "1000000")),
-        choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(shared.FRAME_FORMATS)),
+        choice(
+            "learning_destination", TEST_PORT, section, "where L sends to: the address of T, or broadcasts", _TARGETS
+        ),
+        integer("repetitions", 3, "searches", section, "searches, each with its own address base", (1, 100)),
+        *shared.FRAME_PARAMETERS,
         decimal("learning_wait_ms", "2000", "ms", section, "silence between learning and test", ("0", "600000")),
         decimal("settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames", ("0", "600000")),
     )
@@ -86,7 +89,8 @@ class AddressTrial:
     def judge(self, addresses: int, rate_fps: Fraction, session: Session, remaining: int) -> tuple[Verdict, UnitResult]:
         """Learn ``addresses`` at ``rate_fps`` and send to each once; FAIL on any flood or loss."""
         learned = session.measure(self._learn(addresses, rate_fps), TrialNote(_HUNDRED, remaining + 1))
-        tested = session.measure(self._test(addresses), TrialNote(_HUNDRED, remaining))
+        note = TrialNote(_HUNDRED, remaining, lambda tested: _verdict(learned, tested))
+        tested = session.measure(self._test(addresses), note)
         verdict = _verdict(learned, tested)
         counts = {port.port: port for port in tested.ports}
         flooded = {number: port.flooded_frames for number, port in counts.items()}
@@ -99,7 +103,10 @@ class AddressTrial:
             "test_tx_frames": tested.tx_frames,
             "learning_rx_frames": tested.rx_frames - tested.duplicate_frames,
             "learning_flood_frames": flooded.get(self.ports.learning, 0),
-            "monitor_flood_frames": tested.flooded_frames - flooded.get(self.ports.learning, 0),
+            "test_flood_frames": flooded.get(self.ports.test, 0),
+            "monitor_flood_frames": sum(
+                count for port, count in flooded.items() if port not in (self.ports.learning, self.ports.test)
+            ),
             "verdict": verdict.value,
             "reason": learned.reason or tested.reason,
         }
@@ -120,7 +127,7 @@ class AddressTrial:
             self.frame_size_bytes,
             rate_fps,
             addresses,
-            PatternKind.PAIRS,
+            PatternKind.PAIRS if self.parameters.text("learning_destination") == TEST_PORT else PatternKind.BROADCAST,
             (self.ports.learning,),
             (self.ports.test,),
             shared.template_of(self.parameters),
@@ -149,14 +156,14 @@ class AddressTrial:
             modifiers=(self._modifier(ModifiedField.ETHERNET_DST, addresses),),
             destination_mac=self._base,
         )
-        forget = self.parameters.text("reset") == WAIT_AGING
         return TrialSpec(
             f"test {self.frame_size_bytes} B {addresses} addresses",
             (stream,),
             _duration_ns(addresses, _VERIFY_FPS),
             Learning(enabled=False),
             shared.nanoseconds(self.parameters, "settle_ms"),
-            int(self.parameters.number("aging_s") * NS_PER_S) if forget else 0,
+            0,
+            continues=True,
         )
 
 

@@ -2,65 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods import latency_tables as latency
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    check_definition,
+    definition_text,
+    groups_of,
+    summary_of,
+)
 from p4mesh.methods.metrics import judge_loss, rate_metrics
 from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.rate_tables import state_text
+from p4mesh.methods.search_tables import search_tables
+from p4mesh.methods.throughput import JudgedTrial, search_throughput, verdict_of
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.spec import HistogramPer, TrialSpec
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
-_NS_PER_US = 1000
+SINGLE_FRAME, STREAM = "single frame", "stream"
+_HISTOGRAMS = 256
+"""Flows that can have a histogram of their own."""
 
 THROUGHPUT_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("state", "Result"),
-    Column("tx_pct", "Tx", "% of line", 4),
+    Column("tx_pct", "Tx", "% of line", 3),
     Column("tx_fps", "Tx", "frames/s", 0),
     Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
     Column("rx_fps", "Rx, all ports", "frames/s", 0),
     Column("lost_frames", "Lost", "copies"),
     Column("loss_pct", "Loss", "%", 4),
-    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("upper_pct", "Fails at", "% of line", 3),
     Column("trials", "Trials"),
 )
 
-LATENCY_COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("mode", "Mode"),
-    Column("port", "Rx port"),
-    Column("frames", "Samples", "frames"),
-    Column("min_us", "Min", "us", 3),
-    Column("avg_us", "Avg", "us", 3),
-    Column("max_us", "Max", "us", 3),
-    Column("jitter_avg_us", "Jitter avg", "us", 3),
-    Column("jitter_max_us", "Jitter max", "us", 3),
-)
-
+_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("mode", "Mode"))
+_KEYS = ("frame_size_bytes", "mode")
+_RATE = (Column("load_pct", "Load", "% of line", 4), Column("rate_fps", "Rate", "frames/s", 0))
+_LOW_HIGH = ("min_us", "avg_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
+_NAMES = {column.key: column for column in latency.LATENCY_COLUMNS}
 
 SUMMARY_COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("mode", "Mode"),
+    *_WHERE,
+    *_RATE,
+    _NAMES["definition"],
+    _NAMES["calibrated"],
     Column("ports", "Ports"),
-    Column("min_us_low", "Min, low", "us", 3),
-    Column("min_us_high", "Min, high", "us", 3),
-    Column("avg_us_low", "Avg, low", "us", 3),
-    Column("avg_us_high", "Avg, high", "us", 3),
-    Column("max_us_low", "Max, low", "us", 3),
-    Column("max_us_high", "Max, high", "us", 3),
-    Column("jitter_avg_us_high", "Jitter avg, high", "us", 3),
-    Column("jitter_max_us_high", "Jitter max, high", "us", 3),
+    *(
+        Column(f"{key}_{end}", f"{_NAMES[key].title}, {end}", "us", 3)
+        for key in _LOW_HIGH
+        for end in ("low", "high")
+        if end == "high" or key in ("min_us", "avg_us", "max_us")
+    ),
+    Column("avg_us_mean", "Avg, all frames", "us", 3),
 )
 
 
@@ -72,22 +80,28 @@ class Broadcast(TestMethod):
     section: ClassVar[str] = "RFC 2889 5.10"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
+        LATENCY_DEFINITION,
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
         *shared.trial_parameters("RFC 2889 5.10.2"),
         *shared.search_parameters("RFC 2889 5.10.3"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds with fewer than two ports or mixed rates, an unknown port, contradicting bounds."""
+        """Refuse beds with fewer than two ports, an unknown port, contradicting bounds."""
         bed.require_ports(self.name, MIN_PORTS)
-        bed.common_rate_bps(self.name)
         shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
         source = parameters.integer("source_port")
         if source not in bed.port_numbers:
             raise ParameterError(
                 f"source_port={source}: topology '{bed.topology}' has no such port",
                 hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
             )
+
+    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs from the source to every other port."""
+        source = parameters.integer("source_port")
+        return tuple((source, port) for port in bed.port_numbers if port != source)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size: latency is measured at the throughput of the same size."""
@@ -99,56 +113,65 @@ class Broadcast(TestMethod):
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search the throughput, then measure latency of a single frame and of a stream."""
-        size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
+        size, rate = unit.frame_size_bytes, bed.slowest_rate_bps
         extra = 2 if parameters.text("parts") == BOTH else 0
         acceptable = parameters.number("acceptable_loss_pct")
 
-        def trial(load: Fraction, remaining: int) -> JudgedTrial:
-            spec = _spec(THROUGHPUT, size, load, bed, rate, parameters)
-            result = session.measure(spec, TrialNote(load, remaining + extra))
+        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+            spec = _spec(THROUGHPUT, size, load, bed, rate, parameters, length_ns)
+            note = TrialNote(load, remaining + extra, lambda found: judge_loss(found, acceptable))
+            result = session.measure(spec, note)
             return JudgedTrial(judge_loss(result, acceptable), result, _row(spec, result, rate, load))
 
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         found = search_throughput(shared.search_of(parameters), duration_ns, trial)
-        latency: list[UnitResult] = []
+        rows: list[UnitResult] = []
         if extra and found["result_pct"] is not None:
             load = Fraction(found["result_pct"])
-            for mode, left in (("single frame", 1), ("stream", 0)):
-                spec = _spec(mode, size, load, bed, rate, parameters, single=mode == "single frame")
-                latency += _latency_rows(size, mode, session.measure(spec, TrialNote(load, left)))
+            for mode, left in ((SINGLE_FRAME, 1), (STREAM, 0)):
+                spec = _spec(mode, size, load, bed, rate, parameters, duration_ns)
+                place = {
+                    "frame_size_bytes": size,
+                    "mode": mode,
+                    "load_pct": float(load) if mode == STREAM else None,
+                    "rate_fps": float(rate_at_pct(load, size, rate)) if mode == STREAM else None,
+                }
+                rows += _latency_rows(place, session.measure(spec, TrialNote(load, left)), bed, parameters)
         theory = float(max_rate_fps(size, rate))
-        return {"frame_size_bytes": size, "theoretical_fps": theory, "latency": latency, **found}
+        return {"frame_size_bytes": size, "theoretical_fps": theory, "latency": rows, **found}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the tables of methodology 3.10; PASS iff a lossless load was found at every size."""
         units = list(results.values())
-        states = {unit["state"] for unit in units}
+        states = {verdict_of(unit) for unit in units}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
         tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, tuple(map(_table_row, units)))]
-        latency = tuple(row for unit in units for row in unit["latency"])
-        if latency:
-            note = "First bit in to first bit out (FIFO), test leads included; the stream runs at the throughput."
-            summary = _latency_summary(latency)
-            tables.append(
-                Table("broadcast_latency", "Broadcast latency over the ports", SUMMARY_COLUMNS, summary, note)
-            )
-            detail = Table("broadcast_latency_ports", "Broadcast latency per port", LATENCY_COLUMNS, latency, "", True)
-            tables.append(detail)
+        rows = [row for unit in units for row in unit["latency"]]
+        if rows:
+            tables += _latency_tables(bed, rows)
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps)
         return Outcome(
             state,
             f"{self.title}: port {parameters.integer('source_port')} to {len(bed.ports) - 1} ports, {state.value}",
-            tuple(tables),
+            (*tables, *search_tables(units)),
             (_figure(units),),
-            tuple(
-                f"{row['status']} trial, {unit['frame_size_bytes']} B at {row['load_pct']:g} %: {row['reason']}"
-                for unit in units
-                for row in unit["rows"]
-                if row["status"] != Status.VALID.value
-            ),
-            (duration,) if duration else (),
+            (*_untrusted(units), *latency.overflows(rows)),
+            tuple(text for text in (duration, _mixed(bed)) if text),
         )
+
+
+def _untrusted(units: Sequence[UnitResult]) -> Iterator[str]:
+    for unit in units:
+        for row in unit["rows"]:
+            if row["status"] != Status.VALID.value:
+                where = f"{unit['frame_size_bytes']} B at {row['load_pct']:g} %"
+                yield f"{row['status']} trial, {where}: {row['reason']}"
+
+
+def _mixed(bed: TestBed) -> str:
+    rate = bed.slowest_rate_bps / 1e9
+    return f"Loads are percent of the slowest port's line rate, {rate:g} Gbit/s." if bed.mixed_rates else ""
 
 
 def _spec(
@@ -158,30 +181,27 @@ def _spec(
     bed: TestBed,
     rate_bps: int,
     parameters: ParameterSet,
-    *,
-    single: bool = False,
+    duration_ns: int,
 ) -> TrialSpec:
     source = parameters.integer("source_port")
-    duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
     fps = rate_at_pct(load_pct, size, rate_bps)
     stream = Stream(
         "broadcast",
         size,
         fps,
-        1 if single else max(1, tx_frames(duration_ns, fps)),
+        1 if part == SINGLE_FRAME else max(1, tx_frames(duration_ns, fps)),
         PatternKind.BROADCAST,
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
         shared.template_of(parameters),
     )
-    return TrialSpec(
+    return shared.trial_of(
+        parameters,
         f"broadcast {part} {size} B {float(load_pct):.4f} %",
         (stream,),
         duration_ns,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
         per_flow=part != THROUGHPUT,
+        histograms=HistogramPer.FLOW if part == STREAM and len(stream.rx_ports) <= _HISTOGRAMS else None,
     )
 
 
@@ -205,7 +225,7 @@ def _table_row(unit: UnitResult) -> UnitResult:
     shown = unit["shown"]
     return {
         "frame_size_bytes": unit["frame_size_bytes"],
-        "state": unit["state"] + (" (at least)" if unit["at_least"] else ""),
+        "state": state_text(unit),
         "tx_pct": shown["load_pct"],
         "tx_fps": shown["offered_fps"],
         "tx_l1_mbps": shown["offered_l1_mbps"],
@@ -217,41 +237,88 @@ def _table_row(unit: UnitResult) -> UnitResult:
     }
 
 
-def _latency_rows(size: int, mode: str, result: TrialResult) -> list[UnitResult]:
-    rows = []
-    for flow in result.flows:
-        latency = flow.latency
-        if result.status is not Status.VALID or latency is None or not latency.count:
+def _latency_rows(where: UnitResult, result: TrialResult, bed: TestBed, parameters: ParameterSet) -> list[UnitResult]:
+    """Return one row per receiving port, and one more where its wire is subtracted."""
+    if result.status is not Status.VALID:
+        return []
+    kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
+    size, rows = where["frame_size_bytes"], []
+    for group in groups_of(result, ("broadcast",)):
+        whole = summary_of([group], bed, size, kind)
+        if whole is None:
             continue
-        jitter = latency.jitter_count > 0
-        rows.append(
-            {
-                "frame_size_bytes": size,
-                "mode": mode,
-                "port": flow.rx_port,
-                "frames": latency.count,
-                "min_us": latency.min_ns / _NS_PER_US,
-                "avg_us": latency.sum_ns / latency.count / _NS_PER_US,
-                "max_us": latency.max_ns / _NS_PER_US,
-                "jitter_avg_us": latency.jitter_sum_ns / latency.jitter_count / _NS_PER_US if jitter else None,
-                "jitter_max_us": latency.jitter_max_ns / _NS_PER_US if jitter else None,
-            }
-        )
+        place = {**where, "port": group.rx_port}
+        definitions = latency.definition_cells({other: summary_of([group], bed, size, other) for other in Definition})
+        row = {**place, **latency.latency_cells(whole, name), "variation": latency.variation_cells(whole)}
+        rows.append({**row, "definitions": definitions})
+        if bed.calibration is not None:
+            calibrated = summary_of([group], bed, size, kind, calibrated=True)
+            cells = latency.latency_cells(calibrated, name, latency.CALIBRATED)
+            wire = latency.calibration_cells(bed, size, group.tx_port, group.rx_port, row["avg_us"])
+            rows.append({**place, **cells, "wire": wire})
     return rows
 
 
+def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
+    """Return low and high over the ports, every port, variation, definitions, and the wires."""
+    note = f"{latency.latency_note(bed)} The stream runs at the throughput."
+    where, keys = (*_WHERE, Column("port", "Rx port")), (*_KEYS, "port")
+    columns = (*where, *_RATE, *latency.LATENCY_COLUMNS)
+    every = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
+    raw = [row for row in rows if row["calibrated"] == latency.RAW]
+    varied = [{**row, **row["variation"]} for row in raw if row["mode"] == STREAM]
+    found = [
+        Table(
+            "broadcast_latency",
+            "Broadcast latency over the ports",
+            SUMMARY_COLUMNS,
+            _latency_summary(rows),
+            note,
+            keys=(*_KEYS, "calibrated"),
+        ),
+        Table(
+            "broadcast_latency_ports",
+            "Broadcast latency per port",
+            columns,
+            every,
+            note,
+            detail=True,
+            keys=(*keys, "calibrated"),
+        ),
+        replace(latency.variation_table("broadcast_latency_variation", where, keys, varied), detail=True),
+    ]
+    if bed.stamps.first_bit:
+        defined = [{**row, **row["definitions"]} for row in raw]
+        found.append(
+            replace(latency.definition_table("broadcast_latency_definitions", where, keys, defined), detail=True)
+        )
+    if bed.calibration is not None:
+        wires = [{**row, **row["wire"]} for row in rows if row["calibrated"] == latency.CALIBRATED]
+        found.append(latency.calibration_table("broadcast_latency_wires", bed, _WHERE, _KEYS, wires))
+    return found
+
+
 def _latency_summary(rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
-    groups: dict[tuple[int, str], list[UnitResult]] = {}
+    groups: dict[tuple[int, str, str], list[UnitResult]] = {}
     for row in rows:
-        groups.setdefault((row["frame_size_bytes"], row["mode"]), []).append(row)
+        groups.setdefault((row["frame_size_bytes"], row["mode"], row["calibrated"]), []).append(row)
     summary = []
-    for (size, mode), ports in groups.items():
-        shown: UnitResult = {"frame_size_bytes": size, "mode": mode, "ports": len(ports)}
-        for key in ("min_us", "avg_us", "max_us", "jitter_avg_us", "jitter_max_us"):
+    for (size, mode, calibrated), ports in groups.items():
+        shown: UnitResult = {
+            "frame_size_bytes": size,
+            "mode": mode,
+            "load_pct": ports[0]["load_pct"],
+            "rate_fps": ports[0]["rate_fps"],
+            "definition": ports[0]["definition"],
+            "calibrated": calibrated,
+            "ports": len(ports),
+        }
+        for key in _LOW_HIGH:
             values = [port[key] for port in ports if port[key] is not None]
-            shown[f"{key}_low"] = min(values, default=None)
-            shown[f"{key}_high"] = max(values, default=None)
-        summary.append(shown)
+            shown |= {f"{key}_low": min(values, default=None), f"{key}_high": max(values, default=None)}
+        frames = sum(port["samples"] for port in ports)
+        shown["avg_us_mean"] = sum(port["avg_us"] * port["samples"] for port in ports) / frames
+        summary.append({column.key: shown[column.key] for column in SUMMARY_COLUMNS})
     return tuple(summary)
 
 

@@ -11,7 +11,7 @@ from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, integer
-from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -24,13 +24,17 @@ _ROTATE = PatternKind.ROTATE
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
+    Column("tx_pct", "Tx per source", "% of line", 3),
     Column("tx_frames", "Tx", "frames"),
     Column("uncongested_tx_frames", "U Tx", "frames"),
     Column("uncongested_rx_frames", "U Rx", "frames"),
     Column("uncongested_loss_pct", "U loss", "%", 4),
+    Column("uncongested_fps", "U FR", "frames/s", 0),
     Column("congested_tx_frames", "C Tx", "frames"),
     Column("congested_rx_frames", "C Rx", "frames"),
     Column("congested_loss_pct", "C loss", "%", 4),
+    Column("congested_fps", "C FR", "frames/s", 0),
+    Column("pause_frames", "PAUSE", "frames"),
     Column("head_of_line_blocking", "HOL blocking"),
     Column("back_pressure", "Back pressure"),
     Column("state", "Result"),
@@ -67,7 +71,8 @@ class CongestionControl(TestMethod):
         blocks = _blocks(bed, parameters.integer("blocks"))
         alone = session.measure(_spec(_ALONE, size, blocks, rate, parameters), TrialNote(_HUNDRED, 1))
         both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
-        return _row(size, blocks, alone, both)
+        duration_ns = shared.duration_ns_of(parameters, size, rate)
+        return _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), duration_ns)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
@@ -79,7 +84,8 @@ class CongestionControl(TestMethod):
             "Congestion control",
             COLUMNS,
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-            "C Tx is the load offered to the congested port: 150 % of its line rate. Sums over all blocks.",
+            "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
+            "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
         )
         blocks = parameters.integer("blocks")
         sizes = [unit.frame_size_bytes for unit in results]
@@ -108,7 +114,7 @@ def _blocks(bed: TestBed, count: int) -> tuple[Block, ...]:
 
 def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, parameters: ParameterSet) -> TrialSpec:
     duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
-    fps = max_rate_fps(size, rate_bps)
+    fps = rate_at_pct(shared.maximum_load_pct(parameters), size, rate_bps)
     count = tx_frames(duration_ns, fps)
     count -= count % 2  # source 1 sends equally many frames to U and to C
     template = shared.template_of(parameters)
@@ -119,18 +125,23 @@ def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, paramete
         )
         if part == _CONGESTED:
             streams.append(Stream(f"steady{number}", size, fps, count, _ROTATE, (steady,), (congested,), template))
-    return TrialSpec(
+    return shared.trial_of(
+        parameters,
         f"{part} {size} B",
         tuple(streams),
         duration_ns,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
         per_flow=True,
     )
 
 
-def _row(size: int, blocks: Sequence[Block], alone: TrialResult, both: TrialResult) -> UnitResult:
+def _row(
+    size: int,
+    blocks: Sequence[Block],
+    alone: TrialResult,
+    both: TrialResult,
+    maximum_pct: Fraction,
+    duration_ns: int,
+) -> UnitResult:
     uncongested = [flow for flow in both.flows if any(flow.rx_port == block[2] for block in blocks)]
     congested = [flow for flow in both.flows if any(flow.rx_port == block[3] for block in blocks)]
     untrusted = next((result for result in (alone, both) if result.status is not Status.VALID), None)
@@ -140,11 +151,26 @@ def _row(size: int, blocks: Sequence[Block], alone: TrialResult, both: TrialResu
     reason = (
         "" if blocking != _INCONCLUSIVE else "source 1 alone already loses frames: an input limit, not HOL blocking"
     )
-    if untrusted is not None:
+    back_pressure = _YES if lost_c == 0 else _NO
+    sources = {port for block in blocks for port in block[:2]}
+    pause_frames = sum(port.pause_frames for port in both.ports if port.port in sources)
+    if untrusted is both and both.status is Status.INVALID and pause_frames:
+        # The device has held its sources back: less was offered than intended, and that is the finding.
+        back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
+        paused = {port.port for port in both.ports if port.pause_frames}
+        if lost_u == 0 and any(block[0] in paused for block in blocks):
+            blocking = _INCONCLUSIVE  # what source 1 sends to the uncongested port was held back too
+    elif untrusted is not None:
         blocking, state, reason = _INCONCLUSIVE, State(untrusted.status.value), untrusted.reason
+        back_pressure = _INCONCLUSIVE
+    seconds = Fraction(duration_ns, NS_PER_S)
     return {
         "frame_size_bytes": size,
+        "tx_pct": float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
         "tx_frames": both.tx_frames,
+        "uncongested_fps": float((_sent(uncongested) - lost_u) / seconds),
+        "congested_fps": float((_sent(congested) - lost_c) / seconds),
+        "pause_frames": pause_frames,
         "uncongested_tx_frames": _sent(uncongested),
         "uncongested_rx_frames": _sent(uncongested) - lost_u,
         "uncongested_loss_pct": _percent(lost_u, _sent(uncongested)),
@@ -152,7 +178,7 @@ def _row(size: int, blocks: Sequence[Block], alone: TrialResult, both: TrialResu
         "congested_rx_frames": _sent(congested) - lost_c,
         "congested_loss_pct": _percent(lost_c, _sent(congested)),
         "head_of_line_blocking": blocking,
-        "back_pressure": _INCONCLUSIVE if untrusted else _YES if lost_c == 0 else _NO,
+        "back_pressure": back_pressure,
         "state": state.value,
         "reason": reason,
     }

@@ -22,10 +22,9 @@ SECTION = "RFC 2889 5.9"
 MIN_PORTS = 2
 UNDERSIZE_BYTES = 63
 OVERSIZE_BYTES = 1519
-VALID, UNDERSIZE, OVERSIZE = "valid", "undersize", "oversize"
-_CLASSES = 3
+VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
 _PLAIN = FrameTemplate(ip_version=None)
-_FIXED = ("frame_format", "burst_frames")
+_FIXED = ("frame_format", "vlan_id", "burst_frames")
 """Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
 
 COLUMNS = (
@@ -40,11 +39,14 @@ COLUMNS = (
     Column("oversize_tx_frames", "1519 B Tx", "frames"),
     Column("oversize_rx_frames", "1519 B Rx", "frames"),
     Column("oversize_verdict", "Oversize"),
+    Column("bad_fcs_tx_frames", "Bad FCS Tx", "frames"),
+    Column("bad_fcs_rx_frames", "Bad FCS Rx", "frames"),
+    Column("bad_fcs_verdict", "Bad FCS"),
 )
 
 
 class ErroredFrames(TestMethod):
-    """Valid, undersize and oversize frames together; each takes a third of the load."""
+    """Valid, undersize and oversize frames together; then valid frames and such with a bad FCS. Equal shares."""
 
     name: ClassVar[str] = "rfc2889.errored_frames"
     title: ClassVar[str] = "Errored frames filtering"
@@ -52,11 +54,7 @@ class ErroredFrames(TestMethod):
     frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
     parameters: ClassVar[tuple[Parameter, ...]] = (
         *shared.sweep_parameters("RFC 2889 5.9.2"),
-        *(
-            item
-            for item in shared.trial_parameters("RFC 2889 5.9.2")
-            if item.name not in ("frame_format", "burst_frames")
-        ),
+        *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
@@ -76,32 +74,39 @@ class ErroredFrames(TestMethod):
         return tuple(Unit(size, "errored") for size in sizes)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the length of the sweep."""
-        return len(shared.sweep_of(parameters))
+        """Return the length of the sweep, twice where bad FCS can be sent."""
+        return 2 * len(shared.sweep_of(parameters))
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Sweep the load from port 1 to port 2."""
         loads, rate_bps = shared.sweep_of(parameters), bed.common_rate_bps(self.name)
         rows = []
+        size = unit.frame_size_bytes
+        mixes = [{VALID: size, UNDERSIZE: UNDERSIZE_BYTES, OVERSIZE: OVERSIZE_BYTES}]
+        if bed.sends_bad_fcs:
+            mixes.append({VALID: size, BAD_FCS: size})
         for index, load in enumerate(loads):
-            spec = _spec(unit.frame_size_bytes, load, bed.port_numbers[:MIN_PORTS], rate_bps, parameters)
-            result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
-            rows.append(_row(unit.frame_size_bytes, load, result))
+            results = []
+            for number, mix in enumerate(mixes, 1):
+                spec = _spec(mix, load, bed.port_numbers[:MIN_PORTS], rate_bps, parameters)
+                remaining = (len(loads) - index) * len(mixes) - number
+                results.append(session.measure(spec, TrialNote(load, remaining)))
+            rows.append(_row(size, load, results, f"not supported on {bed.target}"))
         return {"rows": rows}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        """Return verdicts per class: undersize must be filtered, oversize may be (RFC 2889 5.9.4)."""
+        """Return verdicts per class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
         rows = [row for unit in results.values() for row in unit["rows"]]
         statuses = {row["status"] for row in rows}
-        forwarded = any(row["undersize_verdict"] == "FAIL" for row in rows)
+        forwarded = any("FAIL" in (row["undersize_verdict"], row["bad_fcs_verdict"]) for row in rows)
         state = next((State(name) for name in ("ABORT", "INVALID") if name in statuses), None)
         state = state or (State.FAIL if forwarded else State.PASS)
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
         noted = (
             duration,
-            "FCS errors are not sent: the tester cannot count them. Dribble bits and alignment errors do not exist "
-            "at 1 Gbit/s and above.",
+            "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
+            "Dribble bits and alignment errors do not exist at 1 Gbit/s and above.",
         )
         return Outcome(
             state,
@@ -112,7 +117,10 @@ class ErroredFrames(TestMethod):
                     "Errored frames",
                     COLUMNS,
                     tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-                    "Undersize frames must be filtered; oversize frames may be: 'forwarded' is no failure.",
+                    "Undersize frames and frames with a bad FCS must be filtered; oversize frames may be: 'forwarded' "
+                    "is no failure. Valid frames are those beside undersize and oversize. Frames with a bad FCS that "
+                    "arrive are counted by the receiving ports.",
+                    keys=("frame_size_bytes", "load_pct"),
                 ),
             ),
             (),
@@ -125,15 +133,20 @@ class ErroredFrames(TestMethod):
         )
 
 
-def _spec(size: int, load_pct: Fraction, pair: tuple[int, ...], rate_bps: int, parameters: ParameterSet) -> TrialSpec:
+def _spec(
+    mix: Mapping[str, int], load_pct: Fraction, pair: tuple[int, ...], rate_bps: int, parameters: ParameterSet
+) -> TrialSpec:
+    size = mix[VALID]
     duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
     streams = []
-    for name, length in ((VALID, size), (UNDERSIZE, UNDERSIZE_BYTES), (OVERSIZE, OVERSIZE_BYTES)):
-        fps = rate_at_pct(load_pct, length, rate_bps) / _CLASSES
+    for name, length in mix.items():
+        fps = rate_at_pct(load_pct, length, rate_bps) / len(mix)
         count = max(1, tx_frames(duration_ns, fps))
-        streams.append(Stream(name, length, fps, count, PatternKind.PAIRS, pair[:1], pair[1:], _PLAIN))
+        stream = Stream(name, length, fps, count, PatternKind.PAIRS, pair[:1], pair[1:], _PLAIN)
+        streams.append(replace(stream, bad_fcs=name == BAD_FCS))
+    label = "bad FCS" if BAD_FCS in mix else "errored frames"
     return TrialSpec(
-        f"errored frames {size} B {float(load_pct):.4f} %",
+        f"{label} {size} B {float(load_pct):.4f} %",
         tuple(streams),
         duration_ns,
         replace(shared.learning_of(parameters), verify=False),
@@ -143,31 +156,40 @@ def _spec(size: int, load_pct: Fraction, pair: tuple[int, ...], rate_bps: int, p
     )
 
 
-def _row(size: int, load_pct: Fraction, result: TrialResult) -> UnitResult:
-    trusted = result.status is Status.VALID
-    sent = {flow.stream: flow.tx_frames for flow in result.flows}
-    arrived = {flow.stream: flow.tx_frames - flow.lost_frames for flow in result.flows}
-    valid_sent = sent.get(VALID, 0)
+def _row(size: int, load_pct: Fraction, results: Sequence[TrialResult], unsupported: str) -> UnitResult:
+    mixed, *rest = results
+    sent, arrived = _frames_of(mixed)
     row: dict[str, Cell] = {
         "frame_size_bytes": size,
         "load_pct": float(load_pct),
-        "valid_loss_pct": float(Fraction(100 * (valid_sent - arrived[VALID]), valid_sent)) if valid_sent else None,
-        "undersize_verdict": _verdict(trusted, arrived.get(UNDERSIZE, 0), "FAIL", result),
-        "oversize_verdict": _verdict(trusted, arrived.get(OVERSIZE, 0), "forwarded", result),
-        "status": result.status.value,
-        "reason": result.reason,
+        "valid_loss_pct": float(Fraction(100 * (sent[VALID] - arrived[VALID]), sent[VALID])) if sent else None,
+        "undersize_verdict": _verdict(arrived.get(UNDERSIZE, 0), "FAIL", mixed),
+        "oversize_verdict": _verdict(arrived.get(OVERSIZE, 0), "forwarded", mixed),
+        "bad_fcs_tx_frames": None,
+        "bad_fcs_rx_frames": None,
+        "bad_fcs_verdict": unsupported,
+        "status": next((it.status for it in results if it.status is not Status.VALID), Status.VALID).value,
+        "reason": "; ".join(it.reason for it in results if it.reason),
     }
     for name in (VALID, UNDERSIZE, OVERSIZE):
         row[f"{name}_tx_frames"] = sent.get(name)
         row[f"{name}_rx_frames"] = arrived.get(name)
+    for result in rest:
+        sent, arrived = _frames_of(result)
+        # Forwarded as they came, or with an FCS that was computed anew.
+        received = sum(port.bad_fcs_frames or 0 for port in result.ports) + arrived.get(BAD_FCS, 0)
+        row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"] = sent.get(BAD_FCS), received
+        row["bad_fcs_verdict"] = _verdict(received, "FAIL", result)
     return row
 
 
-def _finding(row: UnitResult) -> str:
-    return f"{row['frame_size_bytes']} B at {row['load_pct']:g} %: {row['reason']}"
+def _frames_of(result: TrialResult) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the frames sent and the frames that arrived at their port, by class."""
+    sent = {flow.stream: flow.tx_frames for flow in result.flows}
+    return sent, {flow.stream: flow.tx_frames - flow.lost_frames for flow in result.flows}
 
 
-def _verdict(trusted: bool, arrived_frames: int, when_forwarded: str, result: TrialResult) -> str:
-    if not trusted:
-        return result.status.value
+def _verdict(arrived_frames: int, when_forwarded: str, result: TrialResult) -> str:
+    if result.status is not Status.VALID:
+        return str(result.status.value)
     return when_forwarded if arrived_frames else "PASS"

@@ -16,13 +16,13 @@ from p4mesh.traffic.line_rate import (
     NS_PER_S,
     PREAMBLE_BYTES,
     STANDARD_IFG_BYTES,
+    frame_time_ns,
     max_rate_fps,
     tx_frames,
     utilisation_pct,
 )
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import TrialSpec
 
 MIN_PORTS = 2
 IFG_BYTES = STANDARD_IFG_BYTES - 1
@@ -44,6 +44,7 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("rx_fps", "Rx", "frames/s", 0),
     Column("rx_pct", "Rx util", "% of line", 3),
+    Column("min_rx_gap_ns", "Min Rx gap", "ns", 3),
     Column("loss_pct", "Loss", "%", 4),
     Column("finding", "Result"),
 )
@@ -65,11 +66,11 @@ class ForwardPressure(TestMethod):
         """Refuse beds without two ports of one rate, and ports that cannot send the short gap."""
         bed.require_ports(self.name, MIN_PORTS)
         bed.common_rate_bps(self.name)
-        if bed.ports[0].ifg_bytes > IFG_BYTES:
+        if bed.ports[0].ifg_bits > 8 * IFG_BYTES:
             raise UnsupportedError(
                 f"{self.name}: not supported on port {bed.ports[0].name} of topology '{bed.topology}': "
-                f"its shortest gap is {bed.ports[0].ifg_bytes} bytes, the test needs {IFG_BYTES}",
-                hint=f"set ifg_bytes: {IFG_BYTES} for the first tester port, where the hardware can do it",
+                f"its shortest gap is {bed.ports[0].ifg_bits} bits, the test needs {8 * IFG_BYTES}",
+                hint=f"set ifg_bits: {8 * IFG_BYTES} for the first tester port, where the hardware can do it",
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -89,13 +90,11 @@ class ForwardPressure(TestMethod):
         count = tx_frames(duration_ns, fps)
         template = shared.template_of(parameters)
         stream = Stream("overload", size, fps, count, PatternKind.PAIRS, (sender,), (receiver,), template)
-        spec = TrialSpec(
+        spec = shared.trial_of(
+            parameters,
             f"forward pressure {size} B",
             (stream,),
             duration_ns,
-            shared.learning_of(parameters),
-            shared.nanoseconds(parameters, "settle_ms"),
-            shared.nanoseconds(parameters, "restabilise_ms"),
             per_flow=True,
         )
         result = session.measure(spec, TrialNote(_HUNDRED, 0))
@@ -135,6 +134,14 @@ def received_fps(result: TrialResult, stream: Stream) -> tuple[Fraction, bool]:
     return received * stream.rate_fps / stream.frame_count, False
 
 
+def _shortest_gap_ns(result: TrialResult, stream: Stream, line_rate_bps: int) -> float | None:
+    """Return the shortest gap between two frames at the receiver: 96 bit times at line rate."""
+    spacings = [port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports]
+    if not spacings or spacings[0] is None:
+        return None
+    return spacings[0] - float(frame_time_ns(stream.frame_size_bytes, line_rate_bps, PREAMBLE_BYTES))
+
+
 def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fraction) -> UnitResult:
     size = stream.frame_size_bytes
     fps, by_arrival = received_fps(result, stream)
@@ -149,6 +156,7 @@ def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fra
         "rx_frames": result.rx_frames,
         "rx_fps": float(fps),
         "rx_pct": float(rx_pct),
+        "min_rx_gap_ns": _shortest_gap_ns(result, stream, line_rate_bps),
         "loss_pct": float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
         "finding": DETECTED if detected else "not detected" if trusted else result.status.value,
         "state": (State.FAIL if detected else State.PASS).value if trusted else result.status.value,

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
 
@@ -19,10 +19,20 @@ class FullyMeshed(MeshTest):
     name: ClassVar[str] = "rfc2889.fully_meshed"
     title: ClassVar[str] = "Fully meshed throughput, frame loss and forwarding rates"
     section: ClassVar[str] = "RFC 2889 5.1"
-    parameters: ClassVar[tuple[Parameter, ...]] = mesh_parameters("5.1")
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        *mesh_parameters("5.1"),
+        choice(
+            "pattern",
+            PatternKind.FULL_MESH.value,
+            "RFC 2889 5.1.3",
+            "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
+            (PatternKind.FULL_MESH.value, PatternKind.MESH_STREAMS.value),
+        ),
+    )
 
     def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
-        return Mesh((Leg(PatternKind.FULL_MESH, ports, ports),), bed.common_rate_bps(self.name))
+        pattern = PatternKind(parameters.text("pattern"))
+        return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(self.name))

@@ -13,16 +13,17 @@ from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, t
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, percent
 from p4mesh.methods.search import Verdict
+from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
 
 MIN_PORTS = 2
-MOL_PCT = Fraction(100)
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("throughput_fps", "Throughput", "frames/s", 0),
     Column("mfr_load_pct", "Iload at MFR", "% of line", 4),
+    Column("mfr_load_fps", "Iload at MFR", "frames/s", 0),
     Column("mfr_tx_frames", "Tx", "frames"),
     Column("mfr_rx_frames", "Rx", "frames"),
     Column("mfr_loss_pct", "Loss", "%", 4),
@@ -66,12 +67,13 @@ class MaximumForwardingRate(TestMethod):
         found = measure_throughput(mesh, size, parameters, session)
         start = Fraction(found["result_pct"]) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []
-        loads = steps_to_maximum(start, parameters.number("step_pct")) if start < MOL_PCT else ()
+        maximum = shared.maximum_load_pct(parameters)
+        loads = steps_to_maximum(start, parameters.number("step_pct"), maximum)
         for index, load in enumerate(loads):
             spec = trial_spec(mesh, "maximum_rate", size, load, parameters)
             result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
             rows.append(forwarding_row(spec, result, mesh, load))
-        return _result(size, found, rows)
+        return _result(size, found, rows, maximum)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.6.2; there is no criterion beyond trusted trials."""
@@ -84,35 +86,42 @@ class MaximumForwardingRate(TestMethod):
             COLUMNS,
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
         )
+        searches = search_tables([row["throughput"] for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
-        return Outcome(state, f"{self.title}: {state.value}", (table,), (), (), (duration,) if duration else ())
+        return Outcome(
+            state, f"{self.title}: {state.value}", (table, *searches), (), (), (duration,) if duration else ()
+        )
 
 
-def steps_to_maximum(throughput_pct: Fraction, step_pct: Fraction) -> tuple[Fraction, ...]:
+def steps_to_maximum(
+    throughput_pct: Fraction, step_pct: Fraction, maximum_pct: Fraction = Fraction(100)
+) -> tuple[Fraction, ...]:
     """Return the loads of the RFC's pseudo code above the throughput; the last one is the maximum."""
     loads = []
     load = throughput_pct
-    while load < MOL_PCT:
-        load = min(load + step_pct, MOL_PCT)
+    while load < maximum_pct:
+        load = min(load + step_pct, maximum_pct)
         loads.append(load)
     return tuple(loads)
 
 
-def _result(size: int, found: UnitResult, rows: Sequence[UnitResult]) -> UnitResult:
+def _result(size: int, found: UnitResult, rows: Sequence[UnitResult], maximum: Fraction) -> UnitResult:
     untrusted = [row for row in (*rows, *found["rows"]) if row["status"] != Status.VALID.value]
     trusted = [row for row in rows if row["status"] == Status.VALID.value]
     best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
-    at_maximum = [row for row in trusted if row["load_pct"] == float(MOL_PCT)]
+    at_maximum = [row for row in trusted if row["load_pct"] == float(maximum)]
     return {
         "frame_size_bytes": size,
         "throughput_fps": found["shown"]["forwarding_fps"] if found["state"] == Verdict.PASS.value else None,
         "mfr_load_pct": best["load_pct"] if best else None,
+        "mfr_load_fps": best["offered_fps"] if best else None,
         "mfr_tx_frames": best["tx_frames"] if best else None,
         "mfr_rx_frames": best["rx_frames"] if best else None,
         "mfr_loss_pct": best["loss_pct"] if best else None,
         "mfr_fps": best["forwarding_fps"] if best else None,
         "frmol_fps": at_maximum[-1]["forwarding_fps"] if at_maximum else None,
         "rows": list(rows),
+        "throughput": found,
         "state": untrusted[0]["status"] if untrusted else State.DONE.value,
     }

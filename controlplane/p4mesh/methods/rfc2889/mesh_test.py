@@ -4,22 +4,44 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
-from p4mesh.methods.mesh import FORWARDING, PARTS, THROUGHPUT, Mesh
+from p4mesh.methods.latency import LATENCY_DEFINITION, check_definition
+from p4mesh.methods.mesh import (
+    FORWARDING,
+    THROUGHPUT,
+    Mesh,
+    forwarding_result,
+    measure_forwarding,
+    measure_throughput,
+)
 from p4mesh.methods.outcome import Outcome
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
+from p4mesh.methods.search_tables import search_tables
+from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, PatternKind
 
 BOTH = "both"
+_ADDRESSES = tuple(str(1 << bits) for bits in range(MAX_ADDRESSES_PER_PORT.bit_length()))
 
 
 def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
     """Return the parameters of a mesh test; ``clause`` is its RFC 2889 section."""
     return (
         choice("parts", BOTH, f"RFC 2889 {clause}.3", "which sub-tests run", (BOTH, FORWARDING, THROUGHPUT)),
+        choice(
+            "addresses_per_port",
+            "1",
+            f"RFC 2889 {clause}.2",
+            "MAC addresses behind each port, of which every frame has a pseudo-random source and destination",
+            _ADDRESSES,
+        ),
+        LATENCY_DEFINITION,
+        PERCENTILES,
         *shared.trial_parameters(f"RFC 2889 {clause}.2"),
         *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
         *shared.search_parameters(f"RFC 2889 {clause}.3"),
@@ -38,6 +60,11 @@ class MeshTest(TestMethod):
         self.mesh(bed, parameters)
         shared.sweep_of(parameters)
         shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+
+    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of the pattern."""
+        return self.mesh(bed, parameters).pairs
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size and sub-test."""
@@ -48,12 +75,28 @@ class MeshTest(TestMethod):
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the sweep length or the typical length of the search."""
         if unit.part == FORWARDING:
-            return len(shared.sweep_of(parameters))
+            return 1 if unit.step else len(shared.sweep_of(parameters))
         return shared.search_of(parameters).trials_expected
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure one sub-test at one frame size."""
-        return PARTS[unit.part](self.mesh(bed, parameters), unit.frame_size_bytes, parameters, session)
+        size = unit.frame_size_bytes
+        mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
+        describe = MeshLatency(bed, size, parameters)
+        if unit.part == FORWARDING:
+            return measure_forwarding(mesh, size, parameters, session, describe, unit.step)
+        return measure_throughput(mesh, size, parameters, session, describe)
+
+    def steps(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the loads of the sweep; a search is whole."""
+        return len(shared.sweep_of(parameters)) if unit.part == FORWARDING else 1
+
+    def join(self, unit: Unit, bed: TestBed, parameters: ParameterSet, results: Sequence[UnitResult]) -> UnitResult:
+        """Return the sweep made of its loads."""
+        if unit.part != FORWARDING:
+            return super().join(unit, bed, parameters, results)
+        rows = [row for result in results for row in result["rows"]]
+        return forwarding_result(self.mesh(bed, parameters), unit.frame_size_bytes, rows)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the tables of methodology 3.1 and the verdict."""
@@ -66,12 +109,17 @@ class MeshTest(TestMethod):
             shown.append(tables.throughput_table(throughput))
         if forwarding:
             shown += [tables.forwarding_table(forwarding), *tables.sweep_tables(forwarding)]
+        shown += mesh_latency_tables(bed, parameters, throughput, forwarding)
+        shown += [tables.port_table(throughput, forwarding), *search_tables(throughput)]
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
             tuple(shown),
             (tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
-            tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
+            (
+                *tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
+                *mesh_overflows(throughput, forwarding),
+            ),
             _deviations(parameters, [unit.frame_size_bytes for unit in results], mesh),
         )
 
@@ -83,5 +131,10 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
             f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
             "no device has a higher throughput."
         )
-    noted.append("One address per port; duplex mode full.")
+    if any(leg.pattern is PatternKind.MESH_STREAMS for leg in mesh.legs):
+        noted.append(
+            "Pattern mesh_streams: the ports have no common phase, so outputs are over-subscribed for short times "
+            "(RFC 2889 5.1.3 asks for ports in step)."
+        )
+    noted.append(f"Addresses per port: {parameters.text('addresses_per_port')}; duplex mode full.")
     return tuple(text for text in noted if text)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from p4mesh.errors import TopologyError
+from p4mesh.methods.base import Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
+from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
+
+_RESULT_TABLES = ("throughput", "forwarding_rate")
+UPLINK_COLUMNS = (
+    Column("uplink_mbps", "Uplink (line rate)", "Mbit/s", 0),
+    Column("local_traffic", "Local traffic"),
+    Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4),
+    Column("theoretical_fps", "Theoretical", "frames/s", 0),
+)
 
 
 class MultipleDevices(MeshTest):
@@ -28,17 +40,44 @@ class MultipleDevices(MeshTest):
         """Return a full mesh with local traffic, else two legs across; needs two equal groups of ports."""
         rate = bed.common_rate_bps(self.name)
         first, second = _groups(self.name, bed)
-        if parameters.flag("local_traffic"):
-            ports = bed.port_numbers
-            return Mesh((Leg(PatternKind.FULL_MESH, ports, ports),), rate)
         if not bed.uplink_rate_bps:
             raise TopologyError(
                 f"{self.name} needs a link between the two devices, topology '{bed.topology}' has none",
                 hint="add a link from a port of one device to a port of the other",
             )
-        uplink = Fraction(bed.uplink_rate_bps, rate)
+        uplink, ports = Fraction(bed.uplink_rate_bps, rate), len(first)
+        if parameters.flag("local_traffic"):
+            # Of the 2n - 1 destinations of a port n are behind the uplink.
+            share = Fraction(ports, 2 * ports - 1)
+            across = min(ports * share, uplink)
+            limit = min(Fraction(100), 100 * uplink / (ports * share))
+            everyone = bed.port_numbers
+            lines = 2 * (ports * (1 - share) + across)
+            return Mesh((Leg(PatternKind.FULL_MESH, everyone, everyone),), rate, limit, limit_lines=lines)
         legs = (Leg(PatternKind.ROTATE, first, second), Leg(PatternKind.ROTATE, second, first))
-        return Mesh(legs, rate, min(Fraction(100), 100 * uplink / len(first)), uplink)
+        return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the tables of the mesh tests with the uplink, and what it lets through at most."""
+        outcome = super().assemble(bed, parameters, results)
+        limits = {unit.frame_size_bytes: result["theoretical_fps"] for unit, result in results.items()}
+        fixed = {
+            "uplink_mbps": bed.uplink_rate_bps / 1_000_000,
+            "local_traffic": "on" if parameters.flag("local_traffic") else "off",
+            "theoretical_pct": float(self.mesh(bed, parameters).load_limit_pct),
+        }
+        tables = tuple(
+            _with_uplink(table, fixed, limits) if table.name in _RESULT_TABLES else table for table in outcome.tables
+        )
+        return replace(outcome, tables=tables)
+
+
+def _with_uplink(table: Table, fixed: Mapping[str, Cell], limits: Mapping[int, float]) -> Table:
+    """Return a result table with the columns that methodology 3.3 adds."""
+    rows = tuple({**row, **fixed, "theoretical_fps": limits[cast(int, row["frame_size_bytes"])]} for row in table.rows)
+    known = {column.key for column in table.columns}
+    added = tuple(column for column in UPLINK_COLUMNS if column.key not in known)
+    return replace(table, columns=(*table.columns, *added), rows=rows)
 
 
 def _groups(test: str, bed: TestBed) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,0 +1,355 @@
+"""What every RFC 2544 test can be run under: a router as the device, and the modifiers of section 11 and 12.
+
+A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
+and hands back the counts of the test streams alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from ipaddress import IPv4Network, IPv6Network
+from typing import ClassVar
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult, Wrapping
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.traffic.addresses import station_mac
+from p4mesh.traffic.control_frames import management_query, routing_update
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
+from p4mesh.trial.result import FlowCounts, LatencyStats, TrialResult
+from p4mesh.trial.spec import ControllerFrame, TrialSpec
+from p4mesh.trial.stations import station
+
+NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
+FILTER_1, FILTER_25, NETWORKS = "filter_1", "filter_25", "networks"
+MODIFIERS = (NONE, BROADCAST, MANAGEMENT, ROUTING, FILTER_1, FILTER_25, NETWORKS)
+PARAMETERS: tuple[Parameter, ...] = (
+    boolean("routed", False, "RFC 2544 C.2", "the device is a router: its addresses are found by ARP or ND"),
+    choice(
+        "modifier",
+        NONE,
+        "RFC 2544 11, 12",
+        "1 % broadcast, a query each second, a routing update per trial, 1 or 25 filters, random destinations",
+        MODIFIERS,
+    ),
+)
+_BACKGROUND_SHARE = Fraction(1, 100)
+_BEFORE_NS = 1_000
+"""How long before the first departure the controller sends what is to be first."""
+_FILTER_LINES = 25
+_PERMIT_POSITION = 13
+_FIRST_DENIED = 126
+"""Added to the host number of a station: 198.18.N.128 and following are denied."""
+_UPDATED_NETWORKS = 6
+_REACHABLE, _UNREACHABLE = 1, 16
+_RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))
+"""From 198.18.N.2 to 10.0.N.2; the second octet is random then."""
+_RANDOM_MAC_MASK = 0xFFFFFF
+_FINDINGS = "findings"
+
+FILTER_COLUMNS = (
+    Column("port", "Input port"),
+    Column("position", "Position"),
+    Column("action", "Action"),
+    Column("source", "Source"),
+)
+
+
+def under_conditions(test: TestMethod) -> TestMethod:
+    """Return ``test`` with the parameters ``routed`` and ``modifier``."""
+
+    class Conditioned(Wrapping):
+        inner: ClassVar[TestMethod] = test
+        parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *PARAMETERS)
+
+        def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+            _check(test.name, parameters)
+            test.check(bed, parameters)
+
+        def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+            offered = Conditions(session, parameters, bed.port_numbers)
+            result = test.run_unit(unit, bed, parameters, offered)
+            return result | {_FINDINGS: offered.findings(unit.frame_size_bytes)}
+
+        def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+            outcome = test.assemble(bed, parameters, results)
+            found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
+            tables = (*outcome.tables, *_filter_tables(bed, parameters))
+            noted = _deviations(parameters)
+            return replace(
+                outcome,
+                tables=tables,
+                findings=(*outcome.findings, *found),
+                deviations=(*outcome.deviations, *noted),
+            )
+
+    return Conditioned()
+
+
+class Conditions:
+    """A session that changes each trial on its way out, and shows the test streams of its result."""
+
+    def __init__(self, session: Session, parameters: ParameterSet, ports: Sequence[int]) -> None:
+        self._session = session
+        self._parameters = parameters
+        self._ports = tuple(ports)
+        self._kind = parameters.text("modifier")
+        self._trials = 0
+        self._counts = {"asked": 0, "answered": 0, "denied": 0, "passed": 0}
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        """Run one trial under the conditions."""
+        offered = self.offered(spec)
+        self._trials += 1
+        background = {stream.name for stream in offered.streams if stream.name.endswith(_suffix(self._kind))}
+        judge = note.judge
+        if background and judge:
+            note = replace(note, judge=lambda found: judge(without(found, background)))
+        result = self._session.measure(offered, note)
+        self._counts["asked"] += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
+        self._counts["answered"] += result.answered_frames
+        denied = [flow for flow in result.flows if flow.stream in background]
+        self._counts["denied"] += sum(flow.tx_frames for flow in denied)
+        self._counts["passed"] += sum(flow.rx_frames for flow in denied)
+        return _with_names_of(spec, without(result, background) if background else result)
+
+    def offered(self, spec: TrialSpec) -> TrialSpec:
+        """Return what is sent instead of ``spec``."""
+        streams = spec.streams
+        if self._parameters.flag("routed"):
+            streams = tuple(replace(stream, routed=True) for stream in streams)
+        learning, frames, histogram_flows = spec.learning, spec.controller_frames, spec.histogram_flows
+        if self._kind in (BROADCAST, FILTER_1, FILTER_25):
+            streams = tuple(part for stream in streams for part in self._with_background(stream))
+        elif self._kind == MANAGEMENT:
+            frames = self._queries(spec)
+        elif self._kind == ROUTING:
+            frames = self._update(spec)
+        elif self._kind == NETWORKS:
+            made = {stream.name: _to_random_networks(stream) for stream in streams}
+            streams = tuple(part for parts in made.values() for part in parts)
+            histogram_flows = tuple(
+                (part.name, tx, rx) for name, tx, rx in histogram_flows for part in made[name] if tx in part.tx_ports
+            )
+            # A bridge cannot have learned 2^24 addresses.
+            learning = learning if self._parameters.flag("routed") else replace(learning, verify=False)
+        return replace(
+            spec,
+            streams=streams,
+            learning=learning,
+            controller_frames=frames,
+            histogram_flows=histogram_flows,
+            per_flow=spec.per_flow or len(streams) > len(spec.streams),
+        )
+
+    def findings(self, size: int) -> tuple[str, ...]:
+        """Return what the reader must know of the background."""
+        counts = self._counts
+        if self._kind == MANAGEMENT and counts["answered"] < counts["asked"]:
+            return (f"{size} B: the device answered {counts['answered']} of {counts['asked']} management queries",)
+        if self._kind in (FILTER_1, FILTER_25) and counts["passed"]:
+            passed = f"{counts['passed']} of {counts['denied']}"
+            return (f"{size} B: the device forwarded {passed} frames that its filters should drop",)
+        return ()
+
+    def _with_background(self, stream: Stream) -> tuple[Stream, ...]:
+        """Return the stream with every hundredth frame replaced: to all, or from an address that is filtered."""
+        count = int(stream.frame_count * _BACKGROUND_SHARE)
+        if not count:
+            return (stream,)
+        rest = replace(
+            stream, rate_fps=stream.rate_fps * (1 - _BACKGROUND_SHARE), frame_count=stream.frame_count - count
+        )
+        other = replace(
+            stream,
+            name=stream.name + _suffix(self._kind),
+            rate_fps=stream.rate_fps * _BACKGROUND_SHARE,
+            frame_count=count,
+            burst=None,
+            may_be_filtered=True,
+        )
+        if self._kind == BROADCAST:
+            return rest, replace(other, pattern=PatternKind.BROADCAST, rx_ports=self._ports, routed=False)
+        field = {
+            None: ModifiedField.ETHERNET_SRC,
+            4: ModifiedField.IPV4_SRC,
+            6: ModifiedField.IPV6_SRC,
+        }[stream.template.ip_version]
+        return rest, replace(other, modifiers=(FieldModifier(field, ValueList(tuple(_denied(self._kind)))),))
+
+    def _queries(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
+        """Return one query at the beginning of each second, from the first station."""
+        sender = station(spec.streams[0].tx_ports[0])
+        if spec.streams[0].template.ip_version == 6:
+            query = management_query(sender.mac, sender.ipv6, sender.router_ipv6)
+        else:
+            query = management_query(sender.mac, sender.ipv4, sender.router_ipv4)
+        seconds = range(0, max(1, spec.duration_ns), NS_PER_S)
+        return tuple(ControllerFrame(sender.port, at_ns - _BEFORE_NS, query, to_device=True) for at_ns in seconds)
+
+    def _update(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
+        """Return the update that opens the trial: state A in odd trials, B in even ones."""
+        sender = station(spec.streams[0].tx_ports[0])
+        metric = _UNREACHABLE if self._trials % 2 else _REACHABLE
+        if spec.streams[0].template.ip_version == 6:
+            networks = [IPv6Network((0x20010002FFFF << 80 | n << 64, 64)) for n in range(_UPDATED_NETWORKS)]
+            update = routing_update(sender.mac, sender.ipv6, networks, metric)
+        else:
+            first = int(IPv4Network("198.19.200.0/24").network_address)
+            nets = [IPv4Network((first + (n << 8), 24)) for n in range(_UPDATED_NETWORKS)]
+            update = routing_update(sender.mac, sender.ipv4, nets, metric)
+        return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
+
+
+def _with_names_of(spec: TrialSpec, result: TrialResult) -> TrialResult:
+    """Return the result with flows called as in the trial that the test asked for, not as their parts."""
+    names = {_part_name(stream, tx): stream.name for stream in spec.streams for tx in stream.tx_ports}
+    return replace(
+        result,
+        flows=tuple(replace(flow, stream=names.get(flow.stream, flow.stream)) for flow in result.flows),
+        histograms=tuple(replace(item, stream=names.get(item.stream, item.stream)) for item in result.histograms),
+    )
+
+
+def without(result: TrialResult, background: set[str]) -> TrialResult:
+    """Return the counts of a trial without those of its background streams.
+
+    Percentiles are left out: the histogram of the trial holds all streams.
+    """
+    flows = tuple(flow for flow in result.flows if flow.stream not in background)
+    # A broadcast has a flow per receiver; its frames are sent once.
+    others = sum(
+        max(flow.tx_frames for flow in result.flows if (flow.stream, flow.tx_port) == key)
+        for key in {(flow.stream, flow.tx_port) for flow in result.flows if flow.stream in background}
+    )
+    return replace(
+        result,
+        intended_frames=result.intended_frames - others,
+        tx_frames=result.tx_frames - others,
+        expected_rx_frames=sum(flow.tx_frames for flow in flows),
+        rx_frames=sum(flow.rx_frames for flow in flows),
+        lost_frames=sum(flow.lost_frames for flow in flows),
+        duplicate_frames=sum(flow.duplicate_frames for flow in flows),
+        reordered_frames=sum(flow.reordered_frames for flow in flows),
+        latency=_latency(flows),
+        flows=flows,
+        outages=tuple(outage for outage in result.outages if outage.stream not in background),
+    )
+
+
+def _latency(flows: Sequence[FlowCounts]) -> LatencyStats | None:
+    parts = [flow.latency for flow in flows if flow.latency is not None and flow.latency.count]
+    if not parts:
+        return None
+    jittered = [part for part in parts if part.jitter_count]
+    return LatencyStats(
+        count=sum(part.count for part in parts),
+        min_ns=min(part.min_ns for part in parts),
+        max_ns=max(part.max_ns for part in parts),
+        sum_ns=sum(part.sum_ns for part in parts),
+        jitter_count=sum(part.jitter_count for part in jittered),
+        jitter_min_ns=min((part.jitter_min_ns for part in jittered), default=0.0),
+        jitter_max_ns=max((part.jitter_max_ns for part in jittered), default=0.0),
+        jitter_sum_ns=sum(part.jitter_sum_ns for part in jittered),
+    )
+
+
+def _suffix(kind: str) -> str:
+    return f"-{kind}"
+
+
+def _denied(kind: str) -> range:
+    """Return what is added to a station's address in the frames that filters drop."""
+    return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
+
+
+def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
+    """Return the stream with destinations over 256 networks per receiver, or over 2^24 MAC addresses each."""
+    if stream.routed and stream.template.ip_version == 6:
+        low = FieldModifier(ModifiedField.IPV6_DST, PseudoRandom(1, 0xFF00))
+        return (replace(stream, modifiers=(low,)),)
+    if stream.routed:
+        base = FieldModifier(ModifiedField.IPV4_DST, _RANDOM_NETWORKS_IPV4)
+        network = FieldModifier(ModifiedField.IPV4_DST, PseudoRandom(1, 0x00FF0000))
+        return (replace(stream, modifiers=(base, network)),)
+    mac = FieldModifier(ModifiedField.ETHERNET_DST, PseudoRandom(1, _RANDOM_MAC_MASK))
+    pairs = zip(stream.tx_ports, stream.rx_ports * (len(stream.tx_ports) // len(stream.rx_ports)), strict=True)
+    offsets = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+    return tuple(
+        replace(
+            stream,
+            name=_part_name(stream, tx),
+            pattern=PatternKind.PAIRS,
+            tx_ports=(tx,),
+            rx_ports=(rx,),
+            start_offset_ns=(offset,) if offset else (),
+            modifiers=(mac,),
+            destination_mac=station_mac(rx)[:3] + bytes(3),
+        )
+        for (tx, rx), offset in zip(pairs, offsets, strict=True)
+    )
+
+
+def _part_name(stream: Stream, tx_port: int) -> str:
+    return f"{stream.name}-{tx_port}"
+
+
+def _check(test: str, parameters: ParameterSet) -> None:
+    routed, kind = parameters.flag("routed"), parameters.text("modifier")
+    if routed and parameters.text("frame_format") == "ethernet":
+        raise ParameterError(f"{test}: routed=true with frame_format=ethernet", hint="use frame_format=ipv4 or ipv6")
+    if kind == NETWORKS and not routed and parameters.values.get("ports") == "multi_port":
+        raise ParameterError(
+            f"{test}: modifier=networks with ports=multi_port needs a router", hint="use ports=pairs or routed=true"
+        )
+
+
+def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
+    sentences = {
+        NONE: "",
+        BROADCAST: "One frame in 100 is a broadcast, in a stream of its own: evenly spaced, its place among the others "
+        "not fixed. Counts and rates are those of the test frames, 99 % of the load.",
+        MANAGEMENT: "An SNMP query for sysUpTime opens each second, to the router's address, or to the broadcast "
+        "address of a bridge.",
+        ROUTING: "A RIP or RIPng update opens each trial, in turn state A (reachable) and B (unreachable). Whether the "
+        "device has processed it is not verified.",
+        FILTER_1: "One frame in 100 comes from an address that the filter must drop. The filter is the user's to "
+        "configure; counts and rates are those of the permitted frames, 99 % of the load.",
+        FILTER_25: "One frame in 100 comes from one of 24 addresses that the filters must drop. The filters are the "
+        "user's to configure; counts and rates are those of the permitted frames, 99 % of the load.",
+        NETWORKS: "Random destinations: 256 networks behind each output of a router (10.R.N.0/24, or "
+        "2001:2:0:N::R00/120), 2^24 MAC addresses behind each port of a bridge, which floods them.",
+    }
+    text = sentences[parameters.text("modifier")]
+    return (f"Modifier of RFC 2544 11: {text}",) if text else ()
+
+
+def _filter_tables(bed: TestBed, parameters: ParameterSet) -> tuple[Table, ...]:
+    """Return the filters that the device must have, per input port."""
+    kind = parameters.text("modifier")
+    if kind not in (FILTER_1, FILTER_25):
+        return ()
+    rows: list[dict[str, Cell]] = []
+    for port in bed.port_numbers:
+        lines = [("deny", number) for number in _denied(FILTER_25)] if kind == FILTER_25 else []
+        lines.insert(_PERMIT_POSITION - 1, ("permit", 0))
+        for position, (action, added) in enumerate(lines, start=1):
+            source = _source(port, added, parameters.text("frame_format"))
+            rows.append({"port": port, "position": position, "action": action, "source": source})
+    note = (
+        "Sources of the test frames are permitted, all others denied; a single filter denies what it does not permit."
+    )
+    return (Table("filters", "Filters of the device", FILTER_COLUMNS, tuple(rows), note, True, ("port", "position")),)
+
+
+def _source(port: int, added: int, frame_format: str) -> str:
+    owner = station(port)
+    if frame_format == "ethernet":
+        mac = (int.from_bytes(owner.mac, "big") + added).to_bytes(6, "big")
+        return ":".join(f"{byte:02x}" for byte in mac)
+    return str(owner.ipv6 + added if frame_format == "ipv6" else owner.ipv4 + added)

@@ -1,0 +1,81 @@
+"""The trial of RFC 2544 26.2: a stream at a rate, of which a part, or one tagged frame, is the sample.
+
+The tagged frame takes the place of a frame of the stream: three streams send one after the other, in
+the slots of one. So the tag changes nothing of what the device sees, and it alone is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh, trial_spec
+from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.rfc2544.ports import mesh_of
+from p4mesh.traffic.derived import consecutive
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
+from p4mesh.trial.spec import HistogramPer, TrialSpec
+
+ALL_FRAMES, RFC = "all_frames", "rfc"
+SAME, NEW = "same", "new"
+_NEW_NETWORK = 1 << 16
+"""From 198.18.P.0/24 to 198.19.P.0/24: another network behind the same port (RFC 2544 C.2.2)."""
+_HISTOGRAMS = 256
+"""Flows that can have a histogram of their own."""
+
+
+@dataclass(frozen=True)
+class LatencyTrial:
+    """A trial, and the names of the streams whose frames are samples."""
+
+    spec: TrialSpec
+    samples: tuple[str, ...]
+
+
+def latency_mesh(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    """Return the traffic of the test; all port pairs are one stream, also where rates differ."""
+    mesh = mesh_of(test, bed, parameters, mixed_rates=True)
+    if any(leg.pattern is not PatternKind.PAIRS for leg in mesh.legs):
+        return mesh
+    tx_ports = tuple(port for leg in mesh.legs for port in leg.tx_ports)
+    rx_ports = tuple(port for leg in mesh.legs for port in leg.rx_ports)
+    return replace(mesh, legs=(Leg(PatternKind.PAIRS, tx_ports, rx_ports),))
+
+
+def latency_trial(mesh: Mesh, size: int, load: Fraction, parameters: ParameterSet, network: str) -> LatencyTrial:
+    """Return the trial at one load; ``network`` is where tagged frames go."""
+    duration_ns = parameters.integer("latency_factor") * shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+    spec = trial_spec(mesh, "latency", size, load, parameters, duration_ns)
+    tagged = parameters.text("mode") == RFC
+    warm_up = parameters.number("warm_up_pct") / 100
+    streams: list[Stream] = []
+    samples = []
+    for stream in spec.streams:
+        before = min(int(warm_up * stream.frame_count), stream.frame_count - 1)
+        sampled = 1 if tagged else stream.frame_count - before
+        parts = {
+            f"{stream.name}-before": before,
+            stream.name: sampled,
+            f"{stream.name}-after": stream.frame_count - before - sampled,
+        }
+        for part in consecutive(stream, parts):
+            streams.append(_to_new_network(part) if network == NEW and part.name == stream.name else part)
+        samples.append(stream.name)
+    flows = tuple((name, *pair) for name, leg in zip(samples, mesh.legs, strict=True) for pair in leg.pairs)
+    counted = not tagged and len(flows) <= _HISTOGRAMS
+    return LatencyTrial(
+        replace(
+            spec,
+            streams=tuple(streams),
+            per_flow=not counted,
+            histograms=HistogramPer.FLOW if counted else None,
+            histogram_flows=flows if counted else (),
+        ),
+        tuple(samples),
+    )
+
+
+def _to_new_network(stream: Stream) -> Stream:
+    return replace(stream, modifiers=(FieldModifier(ModifiedField.IPV4_DST, ValueList((_NEW_NETWORK,))),))

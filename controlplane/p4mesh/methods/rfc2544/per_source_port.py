@@ -1,0 +1,180 @@
+"""Throughput decided for every source port by itself: all ports search at the same time, each with its own load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.base import Session, TrialNote, UnitResult
+from p4mesh.methods.mesh import Leg, Mesh
+from p4mesh.methods.outcome import Column, State, Table
+from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect_each
+from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+PER_SOURCE_PORT = "per_source_port"
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("port", "Source port"),
+    Column("state", "Result"),
+    Column("tx_pct", "Tx", "% of line", 4),
+    Column("tx_fps", "Tx", "frames/s", 0),
+    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+_TRIAL_COLUMNS = (
+    COLUMNS[0],
+    Column("trial", "Trial"),
+    Column("duration_ms", "Duration", "ms", 3),
+    Column("port", "Source port"),
+    Column("load_pct", "Load", "% of line", 4),
+    Column("tx_frames", "Tx", "frames"),
+    Column("lost_frames", "Lost", "frames"),
+    Column("verdict", "Verdict"),
+)
+
+
+def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+    """Search and confirm the throughput of every source port; ports that fail the longer trial search below.
+
+    A port's loss is that of the frames that it sent, wherever they were lost.
+    """
+    goal, factor = shared.search_of(parameters).goal, parameters.integer("confirm_factor")
+    duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+    rows: list[UnitResult] = []
+
+    def trial(loads: Mapping[int, Fraction], length_ns: int) -> dict[int, Verdict]:
+        spec = port_spec(mesh, size, loads, length_ns, parameters)
+        result = session.measure(spec, TrialNote(max(loads.values()), max(0, goal.trials_expected - len(rows))))
+        verdicts = {port: _verdict(result, port, parameters.number("acceptable_loss_pct")) for port in loads}
+        number = 1 + max((row["trial"] for row in rows), default=0)
+        rows.extend(_trial_row(size, number, length_ns, port, loads[port], result, verdicts[port]) for port in loads)
+        return verdicts
+
+    goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
+    found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
+    failed_at = {port: outcome.failed for port, outcome in found.items()}
+    if factor > 1 and any(outcome.result is not None for outcome in found.values()):
+        long_ns = factor * duration_ns
+        held = {port: goal.minimum if one.result is None else one.result for port, one in found.items()}
+        verdicts = trial(held, long_ns)
+        again: dict[int, SearchGoal] = {}
+        for port, load in held.items():
+            if found[port].result is None or verdicts[port] is Verdict.PASS:
+                continue
+            failed_at[port] = load
+            found[port] = replace(found[port], state=verdicts[port], passed=None, failed=load, last_tried=load)
+            if verdicts[port] is Verdict.FAIL and load > goal.minimum + goal.resolution:
+                initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
+                again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
+        found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
+    return {
+        "frame_size_bytes": size,
+        "ports": [_port_row(size, mesh, port, one, failed_at[port], rows) for port, one in sorted(found.items())],
+        "rows": rows,
+    }
+
+
+def port_spec(
+    mesh: Mesh, size: int, loads: Mapping[int, Fraction], duration_ns: int, parameters: ParameterSet
+) -> TrialSpec:
+    """Return the trial with a stream per source port, each at its own load."""
+    streams = []
+    for leg in mesh.legs:
+        for index, port in enumerate(leg.tx_ports):
+            rate_fps = rate_at_pct(loads[port], size, mesh.line_rate_bps)
+            streams.append(
+                Stream(
+                    name=f"port{port}",
+                    frame_size_bytes=size,
+                    rate_fps=rate_fps,
+                    frame_count=max(1, tx_frames(duration_ns, rate_fps)),
+                    pattern=leg.pattern,
+                    tx_ports=(port,),
+                    rx_ports=_receivers(leg, index),
+                    template=shared.template_of(parameters),
+                )
+            )
+    span = f"{float(min(loads.values())):.4f} to {float(max(loads.values())):.4f}"
+    label = f"{PER_SOURCE_PORT} {size} B {span} %"
+    return shared.trial_of(parameters, label, tuple(streams), duration_ns, per_flow=True)
+
+
+def per_port_tables(results: Sequence[UnitResult]) -> tuple[Table, ...]:
+    """Return a row per frame size and source port, and every trial of every port."""
+    note = (
+        "Every source port searches by itself while the others send at their own loads; a port fails when a frame that "
+        "it sent is lost anywhere."
+    )
+    keys = ("frame_size_bytes", "port")
+    rows = tuple(row for result in results for row in result["ports"])
+    trials = tuple(row for result in results for row in result["rows"])
+    return (
+        Table("throughput_per_port", "Throughput of each source port", COLUMNS, rows, note, keys=keys),
+        Table("search_trials", "Searches: all trials", _TRIAL_COLUMNS, trials, detail=True, keys=()),
+    )
+
+
+def per_port_state(results: Sequence[UnitResult]) -> State:
+    """Return the verdict: PASS iff a throughput was found for every port."""
+    states = {row["state"].partition(" ")[0] for result in results for row in result["ports"]}
+    return next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
+
+
+def _receivers(leg: Leg, index: int) -> tuple[int, ...]:
+    return (leg.rx_ports[index],) if leg.pattern is PatternKind.PAIRS else leg.rx_ports
+
+
+def _lost(result: TrialResult, port: int) -> tuple[int, int]:
+    flows = [flow for flow in result.flows if flow.tx_port == port]
+    return sum(flow.tx_frames for flow in flows), sum(flow.lost_frames for flow in flows)
+
+
+def _verdict(result: TrialResult, port: int, acceptable_pct: Fraction) -> Verdict:
+    if result.status is not Status.VALID:
+        return Verdict(result.status.value)
+    sent, lost = _lost(result, port)
+    return Verdict.PASS if 100 * lost <= acceptable_pct * sent else Verdict.FAIL
+
+
+def _trial_row(
+    size: int, number: int, length_ns: int, port: int, load: Fraction, result: TrialResult, verdict: Verdict
+) -> UnitResult:
+    sent, lost = _lost(result, port)
+    return {
+        "frame_size_bytes": size,
+        "trial": number,
+        "duration_ms": length_ns / shared.NS_PER_MS,
+        "port": port,
+        "load_pct": float(load),
+        "tx_frames": sent,
+        "lost_frames": lost,
+        "verdict": verdict.value,
+        "status": result.status.value,
+        "reason": result.reason,
+        "flooded_frames": result.flooded_frames,
+    }
+
+
+def _port_row(
+    size: int, mesh: Mesh, port: int, found: SearchOutcome, failed_at: Fraction | None, rows: Sequence[UnitResult]
+) -> UnitResult:
+    lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
+    fps = None if found.result is None else rate_at_pct(found.result, size, mesh.line_rate_bps)
+    return {
+        "frame_size_bytes": size,
+        "port": port,
+        "state": found.state.value + (" (at least)" if found.at_least and lowest is None else ""),
+        "tx_pct": None if found.result is None else float(found.result),
+        "tx_fps": None if fps is None else float(fps),
+        "tx_l1_mbps": None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
+        "upper_pct": None if lowest is None else float(lowest),
+        "trials": sum(row["port"] == port for row in rows),
+    }

@@ -1,0 +1,273 @@
+"""RFC 2544 26.5: system recovery, how long a device goes on losing frames after an overload has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import ClassVar
+
+from p4mesh.methods import rate_tables as tables
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
+from p4mesh.methods.outcome import Column, Outcome, State, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.search_tables import search_tables
+from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 2544 26.5"
+RFC_OVERLOAD_S = 60
+RECOVERY = "recovery"
+OVERLOAD, REDUCED = "overload", "reduced"
+ONE_PORT, TWO_PORTS = "one_port", "two_ports"
+NOT_APPLICABLE = "not applicable"
+NO_OVERLOAD = "INVALID: the overload lost no frame"
+NOT_RECOVERED = "not recovered"
+_NS_PER_US = 1000
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("state", "Result"),
+    Column("throughput_pct", "Throughput", "% of line", 4),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("overload_fps", "Overload", "frames/s", 0),
+    Column("reduced_fps", "Reduced", "frames/s", 0),
+    Column("recovery_us_avg", "Recovery avg", "us", 3),
+    Column("recovery_us_min", "Recovery min", "us", 3),
+    Column("recovery_us_max", "Recovery max", "us", 3),
+    Column("recovery_us_stddev", "Std dev", "us", 3),
+    Column("overload_lost_frames", "Lost in overload", "frames"),
+    Column("reduced_lost_frames", "Lost after it", "frames"),
+    Column("runs", "Runs"),
+)
+
+
+class SystemRecovery(TestMethod):
+    """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
+
+    name: ClassVar[str] = "rfc2544.system_recovery"
+    title: ClassVar[str] = "System recovery"
+    section: ClassVar[str] = SECTION
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        choice(
+            "overload_from",
+            ONE_PORT,
+            SECTION,
+            "port 1 to port 2, or ports 1 and 2 to port 3 for devices that no single port overloads",
+            (ONE_PORT, TWO_PORTS),
+        ),
+        decimal("overload_pct", "110", "% of throughput", SECTION, "overload, at most line rate", ("101", "1000")),
+        decimal("reduced_pct", "50", "% of overload", SECTION, "rate after the overload", ("1", "99")),
+        decimal(
+            "overload_ms",
+            shared.SCALED,
+            "ms",
+            SECTION,
+            "length of the overload; RFC at least 60 s; scaled = 10 x scaled_frames at line rate",
+            ("0.1", "300000"),
+            (shared.SCALED,),
+        ),
+        integer("runs", 10, "runs", SECTION, "runs, averaged", (1, 1000)),
+        *with_defaults(shared.trial_parameters(SECTION, "60 s"), scaled_frames=50_000),
+        *shared.search_parameters("RFC 2544 26.1"),
+    )
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds without enough ports of one rate, and contradicting search bounds."""
+        mesh_of(self.name, bed, parameters)
+        shared.search_of(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size: the throughput of the size is a prerequisite."""
+        return tuple(Unit(size, RECOVERY) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the throughput search, and the runs."""
+        return shared.search_of(parameters).trials_expected + parameters.integer("runs")
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Find the throughput; where it can be exceeded, measure the recovery in each run."""
+        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        found = measure_throughput(mesh, size, parameters, session)
+        if found["result_pct"] is None:
+            return _row(size, mesh, found, found["state"])
+        throughput_pct = Fraction(found["result_pct"])
+        overload_pct = min(
+            throughput_pct * parameters.number("overload_pct") / 100, shared.maximum_load_pct(parameters)
+        )
+        if overload_pct <= throughput_pct:
+            return _row(size, mesh, found, NOT_APPLICABLE)
+        spec = recovery_spec(mesh, size, overload_pct, parameters)
+        runs = parameters.integer("runs")
+        results = [session.measure(spec, TrialNote(overload_pct, runs - run - 1)) for run in range(runs)]
+        return _row(size, mesh, found, _state(results), spec, results)
+
+    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        """Return the table of methodology 2.5; a device that never recovers fails."""
+        rows = tuple(results.values())
+        kinds = {row["state"].partition(":")[0] for row in rows}
+        state = next((State(name) for name in ("ABORT", "INVALID") if name in kinds), State.DONE)
+        if state is State.DONE and kinds & {NOT_RECOVERED, State.FAIL.value}:
+            state = State.FAIL
+        note = (
+            "Recovery is the departure of the last lost frame less that of the first frame at the reduced rate; 0 "
+            f"where nothing was lost after the change. '{NOT_APPLICABLE}': the throughput is the highest load that the "
+            "tester can offer, so there is no overload. Rates are sums over the transmitting ports."
+        )
+        rate_bps = bed.common_rate_bps(self.name)
+        seconds = {
+            size: _overload_ns(size, rate_bps, parameters) / NS_PER_S for size in (u.frame_size_bytes for u in results)
+        }
+        shortest = min(seconds.values())
+        short = f"Overload of {shortest * 1000:.4g} ms or more instead of {RFC_OVERLOAD_S} s."
+        runs = tuple(
+            {"frame_size_bytes": row["frame_size_bytes"], "run": number, "recovery_us": value}
+            for row in rows
+            for number, value in enumerate(row["each_us"], start=1)
+        )
+        columns = (COLUMNS[0], Column("run", "Run"), Column("recovery_us", "Recovery", "us", 3))
+        keys = ("frame_size_bytes", "run")
+        each = Table("system_recovery_runs", "System recovery, each run", columns, runs, "", True, keys)
+        return Outcome(
+            state,
+            f"{self.title}: {state.value}",
+            (
+                Table(
+                    "system_recovery",
+                    "System recovery",
+                    COLUMNS,
+                    tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    note,
+                ),
+                *((each,) if runs else ()),
+                tables.throughput_table([row["throughput"] for row in rows]),
+                *search_tables([row["throughput"] for row in rows]),
+            ),
+            (),
+            tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+            (short,) if shortest < RFC_OVERLOAD_S else (),
+        )
+
+
+def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    """Return who overloads whom: port 1 port 2, or ports 1 and 2 port 3."""
+    senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
+    bed.require_ports(test, senders + 1)
+    ports = bed.port_numbers
+    leg = Leg(PatternKind.ROTATE, ports[:senders], (ports[senders],))
+    return Mesh((leg,), bed.common_rate_bps(test), Fraction(100, senders))
+
+
+def recovery_spec(mesh: Mesh, size: int, overload_pct: Fraction, parameters: ParameterSet) -> TrialSpec:
+    """Return one continuous transmission: the overload, and from its next departure on the reduced rate.
+
+    The reduced stream counts its own departures from the start of the trial and leaves out as many as
+    the overload lasts, so the overload is made of a whole number of them.
+    """
+    (leg,) = mesh.legs
+    fast_fps = rate_at_pct(overload_pct, size, mesh.line_rate_bps)
+    slow_fps = fast_fps * parameters.number("reduced_pct") / 100
+    skipped = ceil(_overload_ns(size, mesh.line_rate_bps, parameters) * slow_fps / NS_PER_S)
+    change_ns = skipped * NS_PER_S / slow_fps
+    slow_frames = max(2, int(shared.duration_ns_of(parameters, size, mesh.line_rate_bps) * slow_fps / NS_PER_S))
+    template = shared.template_of(parameters)
+
+    def stream(name: str, rate_fps: Fraction, frames: int, offset_ns: int = 0) -> Stream:
+        offsets = (offset_ns,) * len(leg.tx_ports) if offset_ns else ()
+        return Stream(
+            name, size, rate_fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template, start_offset_ns=offsets
+        )
+
+    streams = (
+        stream(OVERLOAD, fast_fps, ceil(change_ns * fast_fps / NS_PER_S)),
+        stream(REDUCED, slow_fps, slow_frames, round(change_ns)),
+    )
+    duration_ns = ceil(slow_frames * NS_PER_S / slow_fps)
+    label = f"{RECOVERY} {size} B {float(overload_pct):.4f} %"
+    return shared.trial_of(parameters, label, streams, duration_ns, per_flow=True)
+
+
+def recovery_ns(result: TrialResult, reduced: Stream) -> Fraction | None:
+    """Return t_B - t_A of the worst transmit port, 0 without a loss after t_A, None while losses go on to the end.
+
+    t_A is the departure of the first frame at the reduced rate, t_B that of the last lost frame, one
+    interval before the frame behind the last gap.
+    """
+    longest = Fraction(0)
+    for flow in result.flows:
+        if flow.stream != reduced.name or flow.lost_frames == 0:
+            continue
+        if flow.tail_lost_frames or flow.last_gap_tx_ns is None:
+            return None
+        longest = max(longest, flow.last_gap_tx_ns - NS_PER_S / reduced.rate_fps - flow.first_tx_ns)
+    return longest
+
+
+def _overload_ns(size: int, rate_bps: int, parameters: ParameterSet) -> int:
+    if parameters.is_word("overload_ms"):
+        return ceil(10 * parameters.integer("scaled_frames") * frame_time_ns(size, rate_bps))
+    return shared.nanoseconds(parameters, "overload_ms")
+
+
+def _lost(result: TrialResult, stream: str) -> int:
+    return sum(flow.lost_frames for flow in result.flows if flow.stream == stream)
+
+
+def _state(results: Sequence[TrialResult]) -> str:
+    for result in results:
+        if result.status is not Status.VALID:
+            return str(result.status.value)
+    if any(_lost(result, OVERLOAD) == 0 for result in results):
+        return NO_OVERLOAD
+    return str(State.DONE.value)
+
+
+def _row(
+    size: int,
+    mesh: Mesh,
+    found: UnitResult,
+    state: str,
+    spec: TrialSpec | None = None,
+    results: Sequence[TrialResult] = (),
+) -> UnitResult:
+    row: UnitResult = {column.key: None for column in COLUMNS}
+    row |= {
+        "frame_size_bytes": size,
+        "state": state,
+        "throughput_pct": found["result_pct"],
+        "throughput_fps": found["shown"]["offered_fps"] if found["result_pct"] is not None else None,
+        "throughput": found,
+        "each_us": [],
+        "reason": next((result.reason for result in results if result.reason), ""),
+    }
+    if spec is None:
+        return row
+    overload, reduced = spec.streams
+    ports = len(overload.tx_ports)
+    row |= {
+        "overload_fps": float(ports * overload.rate_fps),
+        "reduced_fps": float(ports * reduced.rate_fps),
+        "overload_lost_frames": sum(_lost(result, OVERLOAD) for result in results),
+        "reduced_lost_frames": sum(_lost(result, REDUCED) for result in results),
+        "runs": len(results),
+    }
+    if state != State.DONE.value:
+        return row
+    times_ns = [recovery_ns(result, reduced) for result in results]
+    known = [value for value in times_ns if value is not None]
+    row["each_us"] = [None if value is None else float(value / _NS_PER_US) for value in times_ns]
+    if len(known) < len(times_ns):
+        return row | {"state": NOT_RECOVERED, "reason": "frames were lost until the end of the trial"}
+    spread = spread_of(known)
+    return row | {
+        "recovery_us_avg": float(spread.mean / _NS_PER_US),
+        "recovery_us_min": float(spread.minimum / _NS_PER_US),
+        "recovery_us_max": float(spread.maximum / _NS_PER_US),
+        "recovery_us_stddev": spread.stddev / _NS_PER_US,
+    }

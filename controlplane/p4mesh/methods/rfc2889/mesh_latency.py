@@ -1,0 +1,124 @@
+"""Latency columns of the mesh tests: all frames of all flows, at the throughput and at every load of the sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from p4mesh.methods import latency_tables as tables
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    definition_text,
+    groups_of,
+    shift_ns,
+    summarise,
+    summary_of,
+)
+from p4mesh.methods.outcome import Column, Table
+from p4mesh.methods.parameters import ParameterSet, boolean
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import HistogramPer, TrialSpec
+
+_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
+_RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
+_OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us")
+PERCENTILES = boolean(
+    "latency_percentiles", False, "RFC 8239 2.3", "count all frames in a histogram of their stream, for percentiles"
+)
+
+
+class MeshLatency:
+    """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted."""
+
+    def __init__(self, bed: TestBed, frame_size_bytes: int, parameters: ParameterSet) -> None:
+        self._bed = bed
+        self._size = frame_size_bytes
+        self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
+        self._name = definition_text(bed, parameters)
+        self._histograms = HistogramPer.STREAM if parameters.flag(PERCENTILES.name) else None
+
+    def asked(self, spec: TrialSpec) -> TrialSpec:
+        """Return the trial with a histogram per stream where percentiles are wanted, and with its flows for wires."""
+        return replace(spec, per_flow=self._bed.calibration is not None, histograms=self._histograms)
+
+    def __call__(self, result: TrialResult) -> UnitResult:
+        """Return the cells of the latency tables; none for a trial that cannot be trusted."""
+        if result.status is not Status.VALID:
+            return {"latency": [], "wires": []}
+        bed, size = self._bed, self._size
+        any_port = bed.ports[0].number  # all ports have one rate
+        whole = summarise(result.latency, shift_ns(bed, self._definition, size, any_port, any_port))
+        rows = [
+            {**tables.latency_cells(whole, self._name), **tables.variation_cells(whole), **self._definitions(result)}
+        ]
+        wires = []
+        if bed.calibration is not None:
+            groups = groups_of(result, {flow.stream for flow in result.flows})
+            calibrated = summary_of(groups, bed, size, self._definition, calibrated=True)
+            rows.append(tables.latency_cells(calibrated, self._name, tables.CALIBRATED))
+            for group in groups:
+                found = summary_of([group], bed, size, self._definition)
+                average_us = tables.us(found.latency.avg_ns) if found else None
+                if average_us is not None:
+                    wires.append(tables.calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
+        return {"latency": rows, "wires": wires}
+
+    def _definitions(self, result: TrialResult) -> UnitResult:
+        """Return the average in every definition, where the time stamps give them."""
+        if not self._bed.stamps.first_bit:
+            return {}
+        port = self._bed.ports[0].number
+        found = {
+            kind: summarise(result.latency, shift_ns(self._bed, kind, self._size, port, port)) for kind in Definition
+        }
+        return tables.definition_cells(found)
+
+
+def mesh_latency_tables(
+    bed: TestBed, parameters: ParameterSet, throughput: Sequence[UnitResult], forwarding: Sequence[UnitResult]
+) -> list[Table]:
+    """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
+    found = []
+    at_throughput = [(unit, unit["shown"]) for unit in throughput if unit["result_pct"] is not None]
+    sweep = [(unit, row) for unit in forwarding for row in unit["rows"]]
+    for name, title, trials, keys in (
+        ("latency_throughput", "Latency at the throughput", at_throughput, ("frame_size_bytes",)),
+        ("latency_sweep", "Latency at every load", sweep, ("frame_size_bytes", "load_pct")),
+    ):
+        if not trials:
+            continue
+        rows = _placed(trials, "latency")
+        detail = name == "latency_sweep"
+        counted = parameters.flag(PERCENTILES.name)
+        kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
+        columns = (*_WHERE, _RATE, *kept)
+        shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
+        found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
+        raw = [row for row in rows if row["calibrated"] == tables.RAW]
+        found.append(tables.variation_table(f"{name}_variation", _WHERE, keys, raw, of_flows=False, counted=counted))
+        if bed.stamps.first_bit:
+            defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
+            found.append(replace(defined, detail=True))
+        if bed.calibration is not None:
+            found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, _placed(trials, "wires")))
+    return found
+
+
+def mesh_overflows(throughput: Sequence[UnitResult], forwarding: Sequence[UnitResult]) -> tuple[str, ...]:
+    """Return where latency was longer than the time stamps reach, at the throughput or in a sweep."""
+    shown = [(unit, unit["shown"]) for unit in throughput]
+    swept = [(unit, row) for unit in forwarding for row in unit["rows"]]
+    return tables.overflows(_placed([*shown, *swept], "latency"))
+
+
+def _placed(trials: Sequence[tuple[UnitResult, UnitResult]], name: str) -> list[UnitResult]:
+    """Return the rows called ``name`` of all trials, each with its frame size and load."""
+    keys = ("load_pct", "offered_fps")
+    return [
+        {"frame_size_bytes": unit["frame_size_bytes"], **{key: row[key] for key in keys}, **cells}
+        for unit, row in trials
+        for cells in row[name]
+    ]

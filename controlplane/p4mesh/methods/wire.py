@@ -1,0 +1,76 @@
+"""Calibration (RFC 8238 4.3): latency over a wire between two tester ports, per frame size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from p4mesh.errors import TargetError
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.latency import percentile_error_ns, summarise
+from p4mesh.methods.parameters import decimal
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial.calibration import Wire
+from p4mesh.trial.result import HistogramStats, Status, TrialResult
+from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+
+LOAD_PCT = decimal("load_pct", "1", "% of line rate", "RFC 8238 4.3", "rate of the frames", ("0.001", "100"))
+"""Low, so that no frame waits for another one."""
+FRAMES = 1001
+"""Odd, so that the median is the latency of a frame."""
+_MEDIAN = 50.0
+_SETTLE_NS = 100_000_000
+
+Pair = tuple[int, int]
+"""Transmit port and receive port."""
+
+
+def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: TestBed, load_pct: Fraction) -> TrialSpec:
+    """Return the trial that sends frames over every wire in the given directions."""
+    rate_fps = rate_at_pct(load_pct, frame_size_bytes, bed.slowest_rate_bps)
+    tx_ports, rx_ports = (tuple(pair[end] for pair in pairs) for end in (0, 1))
+    stream = Stream("wire", frame_size_bytes, rate_fps, FRAMES, PatternKind.PAIRS, tx_ports, rx_ports)
+    return TrialSpec(
+        f"wire {frame_size_bytes} B",
+        (stream,),
+        int(FRAMES * NS_PER_S / rate_fps),
+        Learning(enabled=False),
+        _SETTLE_NS,
+        0,
+        histograms=HistogramPer.FLOW,
+    )
+
+
+def wires_of(result: TrialResult, frame_size_bytes: int, bed: TestBed) -> tuple[Wire, ...]:
+    """Return what every wire measured; raises TargetError for a trial that cannot be trusted, or loss."""
+    where = f"{frame_size_bytes} B frames over the wires of '{bed.topology}'"
+    if result.status is not Status.VALID:
+        raise TargetError(
+            f"{where}: {result.status.value}: {result.reason}", hint="a lower --load-pct, or an idle machine"
+        )
+    if result.lost_frames:
+        raise TargetError(
+            f"{where}: {result.lost_frames} of {result.tx_frames} frames were lost", hint="check the cables"
+        )
+    return tuple(_wire(flow, frame_size_bytes, bed) for flow in result.histograms)
+
+
+def _wire(flow: HistogramStats, frame_size_bytes: int, bed: TestBed) -> Wire:
+    summary = summarise(flow.latency)
+    assert summary is not None
+    median, low, high = summary.percentiles_ns[_MEDIAN], summary.latency.min_ns, summary.latency.max_ns
+    assert flow.tx_port is not None and flow.rx_port is not None
+    return Wire(
+        flow.tx_port,
+        flow.rx_port,
+        bed.rate_bps(flow.tx_port),
+        bed.rate_bps(flow.rx_port),
+        frame_size_bytes,
+        float(median),
+        float(percentile_error_ns(median, low, high)),
+        float(low),
+        float(high),
+        summary.latency.count,
+        0,
+    )
