@@ -15,7 +15,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-rust test-python test-ptf differential fuzz lint format p4 ptf bench clean prerequisites
+.PHONY: help setup run test test-rust test-python test-ptf differential fuzz lint format p4 p4-tofino ptf bench clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -65,9 +65,10 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
 	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
 
-fuzz: prerequisites ## fuzz the loader, the pipeline and the P4Runtime server (SECONDS=60 each)
+fuzz: prerequisites ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
-	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) cargo test --release --locked -p p4mesh-p4runtime --test fuzz
+	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
+		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
 
 lint: setup ## check style and types (Python), formatting and lints (Rust)
 	$(BIN)/ruff check controlplane scripts ptf-tests
@@ -84,6 +85,9 @@ bench: setup ## measure frames/s and the control plane, beside simple_switch_grp
 
 p4: setup ## compile the P4 programs (needs p4c)
 	$(BIN)/python scripts/compile_p4.py
+
+p4-tofino: setup ## compile the tester for Tofino 1 and 2 (needs p4c-barefoot; P4C_TOFINO= names it)
+	$(BIN)/python scripts/compile_tofino.py
 
 clean: ## remove what was built; runs/ stays
 	rm -rf $(VENV) engine/target .pytest_cache .ruff_cache .mypy_cache

@@ -39,6 +39,7 @@ links:
   - {from: tester:1-2, to: dut:1-2}
 """
 RUN = ("run", "rfc2889.fully_meshed", "--topology", "good.yaml")
+HOOKED = (*RUN, "--jobs", "1", "--out", "out", "--set", "reset_between=hook", "--set")
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "no_command": (),
@@ -57,6 +58,21 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "set_not_a_boolean": (*RUN, "--set", "learning_verify=maybe"),
     "set_sweep_backwards": (*RUN, "--set", "sweep_start_pct=50", "--set", "sweep_end_pct=20"),
     "set_search_out_of_order": (*RUN, "--set", "search_min_pct=60"),
+    "size_below_frame_format": (*RUN, "--sizes", "64,128", "--set", "frame_format=ipv6"),
+    "size_below_vlan_tag": (*RUN, "--set", "vlan_id=7"),
+    "vlan_out_of_range": (*RUN, "--set", "vlan_id=4095"),
+    "routed_ethernet": (
+        *("run", "rfc2544.throughput", "--topology", "good.yaml", "--set", "routed=true"),
+        *("--sizes", "64", "--set", "frame_format=ethernet"),
+    ),
+    "set_hook_without_a_command": (*RUN, "--set", "reset_between=hook"),
+    "set_hook_with_an_open_quote": (*RUN, "--set", "reset_between=hook", "--set", "hook=reset 'dut"),
+    "nothing_to_reset": ("run", "rfc2544.reset", "--topology", "good.yaml"),
+    "hook_fails": (*HOOKED, "hook=sh -c 'echo no such device >&2; exit 2'"),
+    "hook_is_missing": (*HOOKED, "hook=/nonexistent/reset"),
+    "definition_on_software_stamps": (*RUN, "--target", "live", "--set", "latency_definition=FIFO"),
+    "tagged_network_without_tags": ("run", "rfc2544.latency", *RUN[2:], "--set", "tagged_network=new"),
+    "iterations_out_of_range": (*RUN, "--set", "iterations=0"),
     "sizes_too_small": (*RUN, "--sizes", "60"),
     "sizes_not_a_number": (*RUN, "--sizes", "64,big"),
     "sizes_twice": (*RUN, "--sizes", "64,64"),
@@ -86,11 +102,82 @@ TOPOLOGIES: dict[str, str] = {
         "      - {numbers: 1-2, rate_bps: 1000000000}", "      - {numbers: 1-2, rate_bps: 100000000}"
     ),
     "unknown_device": SWITCH.replace("ethernet_switch", "toaster"),
+    "settings_of_an_unknown_test": GOOD + "tests: {rfc2889.broadcas: {search_min_pct: 1}}\n",
+    "settings_unknown_key": GOOD + "tests: {rfc2889.broadcast: {colour: red}}\n",
+    "settings_out_of_range": GOOD + "tests: {rfc2889.broadcast: {search_min_pct: 101}}\n",
+    "settings_a_list": GOOD + "tests: {rfc2889.broadcast: {search_min_pct: [1]}}\n",
+    "reset_without_time": SWITCH.replace("    ports:\n      -", "    reset: {links_down: true}\n    ports:\n      -"),
+    "reset_of_no_time": SWITCH.replace("    ports:\n      -", "    reset: {time_s: 0}\n    ports:\n      -"),
+    "outage_without_begin": GOOD.replace("to: tester:2", "to: tester:2, outages: [{duration_s: 1}]"),
     "reserved_name": SWITCH.replace("name: dut", "name: tester"),
     "look_ahead_without_cut_through": SWITCH.replace(
         "    ports:\n      -", "    look_ahead_bytes: 64\n    ports:\n      -"
     ),
 }
+
+DEVICE = """name: lab
+tester:
+  ports:
+    - {{numbers: 1-2, rate_bps: 1000000000}}
+nodes:
+  - name: dut
+    device: {device}
+    ports:
+      - {{numbers: 1-2, rate_bps: 1000000000}}
+    {keys}
+links:
+  - {{from: tester:1-2, to: dut:1-2}}
+"""
+ROUTED = "interfaces: [{port: 1, mac: '02:00:00:00:00:01', addresses: [10.0.0.1/24]}]"
+ENTRY = (
+    "program: l3_router\n"
+    "    entries: [{table: own_address, key: {port: 1, address: 10.0.0.1}, action: answer, params: [1]}]"
+)
+DEVICES = {
+    "ways_no_divisor": ("ethernet_switch", "mac_table: {entries: 100, ways: 3}"),
+    "entries_out_of_range": ("ethernet_switch", "mac_table: {entries: 0}"),
+    "aging_word": ("ethernet_switch", "mac_table: {entries: 8, aging: sometimes}"),
+    "forwarding_word": ("ethernet_switch", "forwarding: fast"),
+    "latency_text": ("ethernet_switch", "latency_ns: soon"),
+    "sizes_not_rising": (
+        "ethernet_switch",
+        "latency_by_size: [{frame_bytes: 128, time_ns: 1}, {frame_bytes: 64, time_ns: 2}]",
+    ),
+    "two_jitters": ("ethernet_switch", "jitter: {uniform: {max_ns: 1}, spike: {delay_ns: 1, chance_ppb: 1}}"),
+    "lookup_without_capacity": ("ethernet_switch", "lookup: {burst_frames: 2}"),
+    "broadcast_unknown_key": ("ethernet_switch", "broadcast: {service_ns: 5}"),
+    "flood_limit_zero": ("ethernet_switch", "flood_limit: {rate_fps: 0}"),
+    "input_queue_zero": ("ethernet_switch", "input_queue: {frames: 0}"),
+    "shared_buffer_small": ("ethernet_switch", "shared_buffer: {bytes: 1}"),
+    "pause_on_above_off": ("ethernet_switch", "pause: {xoff_frames: 10, xon_frames: 20}"),
+    "loss_above_one": ("ethernet_switch", "loss_ppb: 1000000001"),
+    "simultaneous_without_drop": ("ethernet_switch", "simultaneous_arrivals: {window_ns: 5}"),
+    "impairments_negative": ("ethernet_switch", "impairments: {duplicate_ppb: -1}"),
+    "vlan_no_such_port": ("ethernet_switch", "vlans: {ports: [{port: 3, mode: {access: 10}}]}"),
+    "vlan_port_twice": (
+        "ethernet_switch",
+        "vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 1, mode: {access: 11}}]}",
+    ),
+    "vlan_id": ("ethernet_switch", "vlans: {ports: [{port: 1, mode: {access: 4095}}]}"),
+    "snooping_no_such_port": ("ethernet_switch", "snooping: {router_ports: [7]}"),
+    "tap_no_such_monitor": ("tap", "monitor_first: 3"),
+    "tap_with_switch_key": ("tap", "learning: false"),
+    "router_without_interfaces": ("router", "latency_ns: 5"),
+    "router_bad_mac": ("router", ROUTED.replace("02:", "03:")),
+    "router_bad_network": ("router", ROUTED.replace("/24", "/33")),
+    "router_no_such_port": ("router", ROUTED.replace("port: 1", "port: 3")),
+    "router_far_next_hop": ("router", f"{ROUTED}\n    routes: [{{prefix: 10.9.0.0/16, next_hops: [10.0.1.9]}}]"),
+    "router_other_family": ("router", f"{ROUTED}\n    routes: [{{prefix: '2001:db8::/32', next_hops: [10.0.0.9]}}]"),
+    "router_own_next_hop": ("router", f"{ROUTED}\n    routes: [{{prefix: 10.9.0.0/16, next_hops: [10.0.0.1]}}]"),
+    "p4_no_such_program": ("p4", "program: l4_switch"),
+    "p4_no_such_table": ("p4", ENTRY.replace("own_address", "my_address")),
+    "p4_no_such_key": ("p4", ENTRY.replace("address: 10", "ip: 10")),
+    "p4_no_such_action": ("p4", ENTRY.replace("answer", "reply")),
+    "p4_params": ("p4", ENTRY.replace("[1]", "[1, 2]")),
+    "p4_bad_address": ("p4", ENTRY.replace("10.0.0.1", "10.0.0.256")),
+    "p4_group_port": ("p4", "program: l2_switch\n    groups: [{group: 1, ports: [1, 9]}]"),
+}
+"""What is wrong with a device: a model and lines of its node. Names of golden files begin with ``device_``."""
 
 
 @pytest.fixture
@@ -125,6 +212,29 @@ def test_wrong_commands(name: str, workplace: Path, capsys: pytest.CaptureFixtur
 def test_wrong_topologies(name: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (workplace / "bad.yaml").write_text(TOPOLOGIES[name])
     expect(f"topology_{name}", ("topology", "check", "bad.yaml"), workplace, capsys)
+
+
+def test_a_rate_that_the_loop_cannot_hold(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop = "  loop: {rate_bps: 100000000, latency_ns: 500}\nlinks"
+    (workplace / "slow.yaml").write_text(GOOD.replace("links", loop))
+    (workplace / "runs").mkdir()
+    arguments = ("run", RUN[1], "--topology", "slow.yaml", "--sizes", "64", "--jobs", "1")
+    expect("rate_above_the_loop", arguments, workplace, capsys)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_wrong_devices(name: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    device, keys = DEVICES[name]
+    (workplace / "bad.yaml").write_text(DEVICE.format(device=device, keys=keys))
+    expect(f"device_{name}", ("topology", "check", "bad.yaml"), workplace, capsys)
+
+
+def test_a_wrong_device_stops_a_run_before_anything_is_written(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device, keys = DEVICES["ways_no_divisor"]
+    (workplace / "bad.yaml").write_text(DEVICE.format(device=device, keys=keys))
+    expect("device_ways_no_divisor", ("run", "rfc2889.fully_meshed", "--topology", "bad.yaml"), workplace, capsys)
 
 
 def test_a_topology_with_too_few_ports(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,6 +286,6 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
 
 
 def test_every_golden_file_has_a_case() -> None:
-    cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES)}
-    cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run"}
+    cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
+    cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

@@ -35,7 +35,7 @@ SPEC = TrialSpec("one", (STREAM,), 10**6)
 
 
 def trial(unit: str, index: int) -> StoredTrial:
-    return StoredTrial(unit, index, 10.0, encode(SPEC), encode(FakeMeasurer().measure(SPEC)))
+    return StoredTrial(unit, index, 10.0, "PASS", encode(SPEC), encode(FakeMeasurer().measure(SPEC)))
 
 
 def timing(unit: str, index: int) -> Timing:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli.preparation import RunOptions
+from p4mesh.cli.preparation import RunOptions, prepare
 from p4mesh.cli.suite_command import run_suite
 from p4mesh.errors import ParameterError, RunDirectoryError, TopologyError
+from p4mesh.methods.registry import find_test, suites
+from p4mesh.topology import load_topology
 
 WRS = str(Path(__file__).parents[2] / "topologies" / "wrs-18x1g.yaml")
+NO_RESET = "rfc2544.reset needs a device that can be reset, topology 'wrs-18x1g' has none"
 PAIR = str(Path(__file__).parents[2] / "topologies" / "back-to-back.yaml")
 
 
@@ -37,7 +40,7 @@ def test_a_suite_resumes_in_its_directory(tmp_path: Path, capsys: pytest.Capture
     assert run_suite(options(tmp_path / "all")) == 0
     again = capsys.readouterr()
     assert again.out == first.out
-    assert again.err == ""
+    assert again.err.splitlines() == [f"rfc2544.reset: not run: {NO_RESET}"]
 
 
 def test_tests_that_the_topology_cannot_carry_are_named_with_the_reason(
@@ -53,7 +56,7 @@ def test_tests_that_the_topology_cannot_carry_are_named_with_the_reason(
 def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_suite(options(tmp_path / "all", "step_pct=5", as_json=True))
     data = json.loads(capsys.readouterr().out)
-    assert len(data["runs"]) == 4
+    assert len(data["runs"]) == len(suites()["rfc2544"]) - 1, "all but the reset, which this switch does not have"
     config = json.loads((tmp_path / "all" / "frame_loss" / "run.json").read_text())
     assert {"step_pct": "5"}.items() <= {item["name"]: item["value"] for item in config["parameters"]}.items()
 
@@ -80,3 +83,15 @@ def test_a_topology_that_carries_no_test_is_an_error(tmp_path: Path) -> None:
     )
     with pytest.raises(TopologyError, match="needs at least 2 tester ports"):
         run_suite(options(tmp_path / "all", topology=str(one)))
+
+
+def test_a_topology_carries_parameters_of_its_tests_and_the_user_has_the_last_word() -> None:
+    topology = load_topology(WRS)
+    broadcast = find_test("rfc2889.broadcast")
+    given = prepare(broadcast, topology, RunOptions(broadcast.name, WRS)).job.parameters
+    assert (given.number("search_initial_pct"), given.flag("search_try_max_first")) == (10, False)
+    asked = prepare(broadcast, topology, RunOptions(broadcast.name, WRS, settings=("search_initial_pct=20",)))
+    assert (asked.job.parameters.number("search_initial_pct"), asked.job.parameters.number("search_min_pct")) == (
+        20,
+        10,
+    )

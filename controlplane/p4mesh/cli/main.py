@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from p4mesh import __version__
-from p4mesh.cli import run_command, suite_command
+from p4mesh.cli import calibrate_command, run_command, suite_command
+from p4mesh.cli.preparation import check_settings
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, P4MeshError, UsageError
 from p4mesh.methods.base import TestMethod
 from p4mesh.methods.parameters import show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
+from p4mesh.target.sim import build_network
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw
 
 EXIT_INTERRUPTED = 130
-COMMANDS = ("run", "tests", "show", "topology", "switch")
+COMMANDS = ("run", "calibrate", "tests", "show", "topology", "switch")
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 
@@ -79,6 +81,12 @@ def _parser() -> _Parser:
     run = commands.add_parser("run", help="run a test and write a run directory", description=run_command.__doc__)
     run_command.add_arguments(run)
     run.set_defaults(run=_run)
+
+    wires = commands.add_parser(
+        "calibrate", help="measure wires between tester ports", description=calibrate_command.__doc__
+    )
+    calibrate_command.add_arguments(wires)
+    wires.set_defaults(run=calibrate_command.calibrate)
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
@@ -156,6 +164,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _topology_check(arguments: argparse.Namespace) -> int:
     topology = load_topology(arguments.file)
+    check_settings(topology)
+    build_network(topology)
     devices = ", ".join(f"{device.name} ({device.device}, {len(device.ports)} ports)" for device in topology.devices)
     print(
         f"{arguments.file}: valid: '{topology.name}', {len(topology.tester_ports)} tester ports, "

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
 
 from p4mesh.cli.execution import DEFAULT_OPENER, Job
-from p4mesh.errors import ParameterError, UsageError
+from p4mesh.errors import ParameterError, TopologyError, UsageError
 from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
+from p4mesh.methods.parameters import ParameterSet, resolve
+from p4mesh.methods.registry import TESTS
+from p4mesh.methods.resets import SWAP_ROLES
+from p4mesh.methods.shared_parameters import template_of
+from p4mesh.store.calibration_file import read_calibration
+from p4mesh.target import bmv2, live
+from p4mesh.target.sim import build_network
 from p4mesh.topology import TESTER, PortRef, Topology
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
 SIMULATED = "sim"
-OPENERS = {SIMULATED: DEFAULT_OPENER, "bmv2": "p4mesh.trial:open_on_bmv2"}
+OPENERS = {SIMULATED: DEFAULT_OPENER, "bmv2": "p4mesh.trial:open_on_bmv2", "live": "p4mesh.trial:open_live"}
 """What measures on each target."""
+_SOFTWARE_TICK_PS = {"bmv2": bmv2.TICK_PS, "live": live.TICK_PS}
+"""Targets whose time stamps are taken by software."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class RunOptions:
     target: str = SIMULATED
     opener: str = ""
     """Instead of the target's own."""
+    calibration: str | None = None
+    """File of measured wires, to be shown beside latencies."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +61,72 @@ class Prepared:
 
 def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
-    parameters = resolve(method.name, method.parameters, options.settings)
-    sizes = parse_sizes(options.sizes, method)
-    bed = test_bed(topology)
+    parameters = _resolve(method, topology, options.settings)
+    sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
+    _check_format(method, sizes, parameters)
+    bed = test_bed(topology, options.target)
     method.check(bed, parameters)
-    job = Job(method.name, topology, bed, parameters, options.opener or OPENERS[options.target])
+    if options.target == SIMULATED and not options.opener:
+        build_network(topology)
+    if options.calibration is not None:
+        bed = _calibrated(method, bed, parameters, sizes, options)
+    job = Job(
+        method.name, topology, bed, parameters, options.opener or OPENERS[options.target], options.target == SIMULATED
+    )
     return Prepared(method, job, sizes, _workers(options), options.target)
 
 
-def parse_sizes(text: str | None, method: TestMethod) -> tuple[int, ...]:
+def check_settings(topology: Topology) -> None:
+    """Raise TopologyError for a parameter in section ``tests`` of a topology that its test does not take."""
+    tests = {test.name: test for test in TESTS}
+    for name, settings in topology.settings.items():
+        if name not in tests:
+            close = difflib.get_close_matches(name, tests, n=1)
+            raise TopologyError(
+                f"{topology.source}: tests: there is no test '{name}'",
+                hint=f"did you mean {close[0]}?" if close else f"valid tests: {', '.join(tests)}",
+            )
+        try:
+            resolve(name, tests[name].parameters, settings)
+        except ParameterError as error:
+            message = error.message.removeprefix("--set ")
+            raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
+
+
+def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...]) -> ParameterSet:
+    """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults."""
+    check_settings(topology)
+    asked = {setting.partition("=")[0] for setting in settings}
+    own = topology.settings.get(method.name, ())
+    kept = [setting for setting in own if setting.partition("=")[0] not in asked]
+    return resolve(method.name, method.parameters, (*settings, *kept))
+
+
+def _calibrated(
+    method: TestMethod, bed: TestBed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions
+) -> TestBed:
+    """Return the bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
+    assert options.calibration is not None
+    pairs = method.latency_pairs(bed, parameters)
+    if not pairs:
+        raise ParameterError(
+            f"--calibration {options.calibration}: {method.name} prints no latency", hint="leave --calibration out"
+        )
+    if parameters.values.get("reset_between") == SWAP_ROLES:
+        raise ParameterError(
+            f"--calibration {options.calibration}: reset_between={SWAP_ROLES} exchanges the ports behind each latency",
+            hint="use another reset_between, or leave --calibration out",
+        )
+    calibration = read_calibration(Path(options.calibration), "--calibration")
+    rates = {port.number: port.rate_bps for port in bed.ports}
+    calibration.require(f"--calibration {options.calibration}", options.target, pairs, rates, sizes)
+    return replace(bed, calibration=calibration)
+
+
+def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
     """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
     if text is None:
-        return method.frame_sizes_bytes
+        return default
     valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
     sizes: list[int] = []
     for word in text.split(","):
@@ -71,15 +138,34 @@ def parse_sizes(text: str | None, method: TestMethod) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def test_bed(topology: Topology) -> TestBed:
-    """Return what methods may know of a topology."""
+def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
+    """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
+    if "frame_format" not in parameters.values:
+        return
+    from p4mesh.trial.frames import minimum_frame_bytes  # scapy takes long to load
+
+    minimum = minimum_frame_bytes(template_of(parameters))
+    short = [size for size in sizes if size < minimum]
+    if short:
+        possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
+        tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
+        raise ParameterError(
+            f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
+            hint=f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}",
+        )
+
+
+def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
+    """Return what methods may know of a topology and of the target."""
+    tick_ps = _SOFTWARE_TICK_PS.get(target, topology.clock_tick_ps)
+    stamps = TimeStamps(Fraction(tick_ps, 1000), first_bit=target not in _SOFTWARE_TICK_PS)
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
         TestPort(
             port.number,
             port.name,
             port.rate_bps,
-            port.ifg_bytes,
+            port.ifg_bits,
             far_ends[PortRef(TESTER, port.number)].node,
             port.options.get("pad_to_minimum", True),
         )
@@ -87,7 +173,18 @@ def test_bed(topology: Topology) -> TestBed:
     )
     rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}
     uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
-    return TestBed(topology.name, tuple(ports), sum(rates[end.node, end.port] for end in uplinks))
+    uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
+    resets = ((device.name, device.model["reset"]["time_s"]) for device in topology.devices if "reset" in device.model)
+    simulated = target == SIMULATED
+    return TestBed(
+        topology.name,
+        tuple(ports),
+        uplink_rate_bps,
+        target,
+        sends_bad_fcs=simulated,
+        stamps=stamps,
+        reset_times_s=tuple(resets) if simulated else (),
+    )
 
 
 def _workers(options: RunOptions) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh import __version__
-from p4mesh.cli.execution import run_in_process
+from p4mesh.cli.execution import run_in_process, steps_of
 from p4mesh.cli.preparation import OPENERS, SIMULATED, Prepared, RunOptions, prepare
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.workers import run_parallel
@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
     parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument(
+        "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
+    )
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
@@ -48,6 +51,7 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         as_json=arguments.json,
         workers=arguments.jobs,
         target=arguments.target,
+        calibration=arguments.calibration,
     )
 
 
@@ -98,18 +102,23 @@ def directory_path(out: str | None, name: str) -> Path:
 def _measure(prepared: Prepared, directory: RunDirectory) -> None:
     method, job, workers = prepared.method, prepared.job, prepared.workers
     units = method.units(job.parameters, prepared.sizes)
-    progress = Progress({unit.key: method.trials_expected(unit, job.parameters) for unit in units})
-    stored = sum(len(directory.stored(unit.key)) for unit in units)
+    cut = {unit: steps_of(job, unit) for unit in units}
+    tasks = tuple(task for steps in cut.values() for task in steps)
+    progress = Progress({task.key: method.trials_expected(task, job.parameters) for task in tasks})
+    stored = sum(len(directory.stored(task.key)) for task in tasks)
     resumed = f", resuming after {stored} stored trials" if directory.resumed else ""
     processes = "1 process" if workers == 1 else f"{workers} processes"
     progress.line(f"{method.name} on {job.topology.name}: {len(units)} parts, {processes}{resumed}")
     if workers == 1:
-        results = run_in_process(job, units, directory, progress)
+        done = run_in_process(job, tasks, directory, progress)
     else:
-        results = run_parallel(job, units, directory, progress, workers)
+        done = run_parallel(job, tasks, directory, progress, workers)
+    results = {
+        unit: method.join(unit, job.bed, job.parameters, [done[task] for task in steps]) for unit, steps in cut.items()
+    }
     outcome = method.assemble(job.bed, job.parameters, results)
     directory.finish(
-        [unit.key for unit in units],
+        [task.key for task in tasks],
         {"outcome": encode(outcome), "units": {unit.key: result for unit, result in results.items()}},
     )
 
@@ -125,6 +134,8 @@ def _config(prepared: Prepared) -> dict[str, Any]:
         "target": prepared.target,
         "topology": {"name": topology.name, "description": topology.description, "text": topology.text},
         "ports": [encode(port) for port in job.bed.ports],
+        "time_stamps": encode(job.bed.stamps),
+        "calibration": encode(job.bed.calibration),
         "frame_sizes_bytes": list(prepared.sizes),
         "parameters": [
             {

@@ -11,6 +11,7 @@ from p4mesh.cli.preparation import Prepared, RunOptions, prepare
 from p4mesh.cli.run_command import directory_path, execute, exit_code, results_data
 from p4mesh.errors import EXIT_OK, P4MeshError, ParameterError, RunDirectoryError, TopologyError, UnsupportedError
 from p4mesh.methods.base import TestMethod
+from p4mesh.methods.latency import LATENCY_DEFINITION
 from p4mesh.methods.outcome import Column, Outcome, Table
 from p4mesh.methods.registry import suites
 from p4mesh.report.index import index_html
@@ -79,13 +80,19 @@ def _prepare(options: RunOptions) -> list[Entry]:
         known = {parameter.name for parameter in test.parameters}
         own = tuple(setting for setting in options.settings if setting.partition("=")[0] in known)
         try:
-            entries.append(Entry(test, prepare(test, topology, replace(options, settings=own))))
+            entries.append(Entry(test, prepare(test, topology, _for_test(options, test, own))))
         except (TopologyError, UnsupportedError) as refusal:
             refusals.append(refusal)
             entries.append(Entry(test, None, refusal.message))
     if len(refusals) == len(tests):
         raise refusals[0]
     return entries
+
+
+def _for_test(options: RunOptions, test: TestMethod, settings: tuple[str, ...]) -> RunOptions:
+    """Return the options of one test with its own settings: a calibration is for those that print latencies."""
+    prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
+    return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
 
 
 def _open(path: Path, suite: str) -> Path:

@@ -6,6 +6,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from p4mesh.methods.iterations import ITERATION, Row
+from p4mesh.methods.latency import LILO_LIKE, Definition
 from p4mesh.methods.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric
 from p4mesh.report.pacing import pacing_table
@@ -24,16 +26,17 @@ _LOG_COLUMNS = (
     ("unit", "Unit"),
     ("trial", "Trial"),
     ("load_pct", "Iload (% of line)"),
-    ("status", "Status"),
+    ("oload_pct", "Oload (% of line)"),
+    ("verdict", "Verdict"),
     ("tx_frames", "Tx (frames)"),
     ("rx_frames", "Rx (frames)"),
     ("lost_frames", "Lost (frames)"),
     ("flooded_frames", "Flooded (frames)"),
     ("duplicate_frames", "Duplicate (frames)"),
     ("reordered_frames", "Reordered (frames)"),
-    ("latency_ns_min", "Latency min (ns)"),
-    ("latency_ns_avg", "Latency avg (ns)"),
-    ("latency_ns_max", "Latency max (ns)"),
+    ("latency_ns_min", "{latency} min (ns)"),
+    ("latency_ns_avg", "{latency} avg (ns)"),
+    ("latency_ns_max", "{latency} max (ns)"),
     ("started_utc", "Started (UTC)"),
     ("elapsed_s", "Wall time (s)"),
 )
@@ -76,6 +79,7 @@ def _head(config: dict[str, Any], outcome: Outcome, started: str, trials: int) -
         ("Target", config["target"]),
         ("Ports", str(len(config["ports"]))),
         ("Frame sizes", ", ".join(str(size) for size in config["frame_sizes_bytes"]) + " B"),
+        *([("Iterations", ", ".join(state.value for state in outcome.iterations))] if outcome.iterations else []),
         ("Trials", str(trials)),
         ("Started", started),
         ("P4Mesh", config["version"]),
@@ -99,7 +103,7 @@ def _table_section(table: Table) -> str:
         for column, right in zip(table.columns, numeric, strict=True)
     )
     rows = "".join(
-        "<tr>"
+        f"<tr{_kind(row)}>"
         + "".join(
             f"<td{_align(right)}>{escape(cell_text(column, row.get(column.key)))}</td>"
             for column, right in zip(table.columns, numeric, strict=True)
@@ -137,7 +141,8 @@ def _configuration(config: dict[str, Any]) -> str:
 
 def _trial_log(run: StoredRun) -> str:
     times = {(timing.unit, timing.index): timing for timing in run.timings}
-    head = "".join(f"<th>{escape(title)}</th>" for _, title in _LOG_COLUMNS)
+    measured = f"{Definition.FIFO.value if run.config['time_stamps']['first_bit'] else LILO_LIKE} latency"
+    head = "".join(f"<th>{escape(title.format(latency=measured))}</th>" for _, title in _LOG_COLUMNS)
     lines = []
     for trial in run.trials:
         row = trial_row(trial)
@@ -151,6 +156,11 @@ def _trial_log(run: StoredRun) -> str:
         f'<div class="scroll"><table class="log"><thead><tr>{head}</tr></thead><tbody>\n{"".join(lines)}'
         "</tbody></table></div></details></section>"
     )
+
+
+def _kind(row: Row) -> str:
+    """Return the class that sets the statistics of several iterations apart from the iterations."""
+    return "" if str(row.get(ITERATION.key, "1")).isdecimal() else ' class="statistic"'
 
 
 def _align(right: bool) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
+from math import isfinite
+
 from p4mesh.methods.outcome import Cell, Column
 
 NOT_APPLICABLE = "-"
@@ -14,8 +17,15 @@ def cell_text(column: Column, value: Cell) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.{column.digits}f}" if column.digits is not None else f"{value:g}"
+        return _rounded(value, column.digits) if column.digits is not None else f"{value:g}"
     return str(value)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Round half up, as people do and as published tables do: 69.0625 is 69.063."""
+    if not isfinite(value):
+        return str(value)
+    return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}"
 
 
 def header_text(column: Column) -> str:

@@ -13,13 +13,16 @@ _COLUMNS = (
     Column("seeds", "Seeds", "at most"),
     Column("round_ns", "Round of the loop", "ns", 1),
     Column("loop_share_pct", "Recirculation port", "% busy", 2),
+    Column("rate_step_1e12", "Rate grid", "1e-12 of the rate", 3),
     Column("rate_error_ppm", "Rate error", "ppm", 6),
     Column("departure_error_ns", "Departure error", "ns, worst", 1),
     Column("start_skew_ns", "Start skew of ports", "ns", 0),
+    Column("start_offset_error_ns", "Start offset error", "ns", 1),
 )
 _NOTE = (
-    "Programmed rates have steps of 2^-32 clock tick. A departure waits for the next pass of a seed: "
-    "the departure error is the distance of two passes."
+    "The interval of departures is programmed in steps of 2^-32 clock tick, which gives the grid of rates. "
+    "A departure waits for the next pass of a seed: the departure error is the distance of two passes, and "
+    "no distance of two departures differs by more from the ideal one."
 )
 
 
@@ -33,9 +36,11 @@ def pacing_table(trials: Sequence[StoredTrial]) -> Table | None:
                 "seeds": paced["seeds"],
                 "round_ns": paced["round_ns"],
                 "loop_share_pct": paced["loop_share_pct"],
+                "rate_step_1e12": 10**6 * paced["rate_step_ppm"],
                 "rate_error_ppm": abs(paced["rate_error_ppm"]),
                 "departure_error_ns": paced["departure_error_ns"],
                 "start_skew_ns": trial.result["start_skew_ns"],
+                "start_offset_error_ns": paced["start_offset_error_ns"],
             }
             known = worst.setdefault(sizes[paced["stream"]], row)
             for key, value in row.items():

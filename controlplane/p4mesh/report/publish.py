@@ -7,7 +7,7 @@ from pathlib import Path
 from p4mesh.methods.outcome import Outcome
 from p4mesh.report.html import report_html
 from p4mesh.store.codec import decode
-from p4mesh.store.csv_files import table_csv, trials_csv
+from p4mesh.store.csv_files import ports_csv, table_csv, trials_csv
 from p4mesh.store.run_directory import RunDirectory, read_run
 
 REPORT = "report.html"
@@ -25,4 +25,5 @@ def publish(directory: RunDirectory) -> Path:
     for table in outcome.tables:
         directory.write_text(f"{table.name}.csv", table_csv([column.key for column in table.columns], table.rows))
     directory.write_text("trials.csv", trials_csv(run.trials))
+    directory.write_text("trial_ports.csv", ports_csv(run.trials))
     return directory.write_text(REPORT, report_html(run, outcome))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
 
@@ -9,6 +10,8 @@ from p4mesh.methods.outcome import Figure, Series
 
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 16, 52
+LEGEND_MARK, LEGEND_CHARACTER = 44, 6.4
+"""Width of the line of an entry with its margins, and of a character behind it."""
 COLOURS = ("#1f5fa8", "#d1622b", "#2e8b57", "#8e4ea6", "#b8860b", "#c2334d", "#3a8fb7", "#6b6b6b", "#7a9a01")
 THEORY_COLOUR = "#8a8f98"
 
@@ -21,7 +24,8 @@ def figure_svg(figure: Figure) -> str:
     x_axis = _ticks(0.0, figure.x_max if figure.x_max is not None else max(x for x, _ in points))
     y_axis = _ticks(0.0, figure.y_max if figure.y_max is not None else max(y for _, y in points))
     frame = _Frame(x_axis[-1] or 1.0, y_axis[-1] or 1.0)
-    rows = ceil(len(figure.series) / 4)
+    per_row = _legend_per_row(figure.series)
+    rows = ceil(len(figure.series) / per_row)
     height = HEIGHT + 22 * rows
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(figure.title)}"'
@@ -37,7 +41,7 @@ def figure_svg(figure: Figure) -> str:
         colour = THEORY_COLOUR if series.theoretical else COLOURS[colour_index % len(COLOURS)]
         colour_index += not series.theoretical
         parts += _line(frame, series, colour, index)
-        parts += _legend(index, series, colour)
+        parts += _legend(index, per_row, series, colour)
     parts.append("</svg>")
     return "\n".join(parts)
 
@@ -84,9 +88,15 @@ def _line(frame: _Frame, series: Series, colour: str, index: int) -> list[str]:
     return parts
 
 
-def _legend(index: int, series: Series, colour: str) -> list[str]:
-    x = LEFT + (index % 4) * 166
-    y = HEIGHT + 8 + (index // 4) * 22
+def _legend_per_row(series: Sequence[Series]) -> int:
+    """Return how many entries fit side by side: four short ones, fewer long ones."""
+    widest = LEGEND_MARK + LEGEND_CHARACTER * max(len(item.name) for item in series)
+    return max(1, min(4, int((WIDTH - LEFT) / widest)))
+
+
+def _legend(index: int, per_row: int, series: Series, colour: str) -> list[str]:
+    x = LEFT + (index % per_row) * (WIDTH - LEFT) // per_row
+    y = HEIGHT + 8 + (index // per_row) * 22
     dash = ' stroke-dasharray="6 4"' if series.theoretical else ""
     return [
         f'<line x1="{x}" y1="{y}" x2="{x + 22}" y2="{y}" stroke="{colour}" stroke-width="2"{dash}/>',

@@ -13,6 +13,8 @@ TRIAL_COLUMNS = (
     "unit",
     "trial",
     "load_pct",
+    "oload_pct",
+    "verdict",
     "status",
     "reason",
     "intended_frames",
@@ -31,6 +33,22 @@ TRIAL_COLUMNS = (
     "latency_ns_max",
 )
 
+PORT_COLUMNS = (
+    "unit",
+    "trial",
+    "port",
+    "tx_frames",
+    "rx_frames",
+    "flooded_frames",
+    "foreign_frames",
+    "stale_frames",
+    "damaged_frames",
+    "bad_fcs_frames",
+    "pause_frames",
+    "link_losses",
+    "min_spacing_ns",
+)
+
 
 def table_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return a table as CSV text; a cell that does not apply is empty."""
@@ -46,11 +64,20 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
     """Return one line of the trial log."""
     latency = trial.result.get("latency")
     row = {"unit": trial.unit, "trial": trial.index, "load_pct": trial.load_pct, **trial.result}
+    row["verdict"] = trial.verdict
+    if trial.result["tx_frames"]:
+        row["oload_pct"] = trial.load_pct * (1 + trial.result["oload_error_ppm"] / 1_000_000)
     if latency and latency["count"]:
         row["latency_ns_min"] = latency["min_ns"]
         row["latency_ns_avg"] = latency["sum_ns"] / latency["count"]
         row["latency_ns_max"] = latency["max_ns"]
     return {column: row.get(column) for column in TRIAL_COLUMNS}
+
+
+def ports_csv(trials: Iterable[StoredTrial]) -> str:
+    """Return what each port has counted in each trial, as CSV text."""
+    rows = ({"unit": trial.unit, "trial": trial.index, **port} for trial in trials for port in trial.result["ports"])
+    return table_csv(PORT_COLUMNS, rows)
 
 
 def trials_csv(trials: Iterable[StoredTrial]) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical
 
-FORMAT = 1
+FORMAT = 2
 RUN = "run.json"
 TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
@@ -40,12 +40,13 @@ class StoredTrial:
     unit: str
     index: int
     load_pct: float
+    verdict: str
     spec: dict[str, Any]
     result: dict[str, Any]
 
     def line(self) -> str:
         """Return the JSON line of this trial."""
-        data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct}
+        data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict}
         return canonical({**data, "spec": self.spec, "result": self.result})
 
 
@@ -188,7 +189,7 @@ def _recover(path: Path) -> Iterator[StoredTrial]:
 
 def _trials(path: Path) -> Iterator[StoredTrial]:
     for line in _whole_lines(path / TRIALS):
-        yield StoredTrial(line["unit"], line["trial"], line["load_pct"], line["spec"], line["result"])
+        yield StoredTrial(line["unit"], line["trial"], line["load_pct"], line["verdict"], line["spec"], line["result"])
 
 
 def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -41,7 +41,7 @@ def main(words: Sequence[str]) -> int:
     try:
         host, _, _ = options.address.rpartition(":")
         port = switch.serve(options.address, options.device_id)
-        _say(f"Server listening on {host}:{port}")
+        _say(f"Server listening on {f'{host}:{port}' if port else options.address}")
         switch.start()
         while not switch.wait(_POLL_S):
             pass

@@ -13,6 +13,8 @@ from p4mesh.errors import UsageError
 
 DEFAULT_ADDRESS = "0.0.0.0:9559"
 MAX_PORT = 511
+JSON_VERSION = "2.24"
+"""Of BMv2 JSON, the latest that is known; others of the same major version are taken too."""
 
 _WITHOUT_EFFECT = (
     ("--log-console", 0),
@@ -90,13 +92,19 @@ def _parser() -> _Parser:
         "--grpc-server-addr",
         default=DEFAULT_ADDRESS,
         metavar="HOST:PORT",
-        help=f"address of the P4Runtime server (default: {DEFAULT_ADDRESS})",
+        help=f"address of the P4Runtime server, HOST:PORT or unix:PATH (default: {DEFAULT_ADDRESS})",
     )
     parser.add_argument(
         "--cpu-port", type=int, metavar="PORT", help="port of packet-ins and packet-outs (default: none)"
     )
     parser.add_argument("--drop-port", type=int, default=511, metavar="PORT", help="port that drops (default: 511)")
     parser.add_argument("-v", "--version", action="version", version=f"p4mesh {__version__}")
+    parser.add_argument(
+        "--json-version",
+        action="version",
+        version=JSON_VERSION,
+        help="print the latest known version of BMv2 JSON",
+    )
     # argparse takes the value that may follow --pcap only after "=".
     for name, values in _WITHOUT_EFFECT:
         if values:
@@ -170,6 +178,10 @@ def _interfaces(given: Sequence[str], cpu_port: int | None) -> list[tuple[int, s
 
 
 def _check_address(address: str) -> None:
+    if address.startswith("unix:") and address != "unix:":
+        return
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise UsageError(f"--grpc-server-addr {address} is not HOST:PORT", hint=f"for example: {DEFAULT_ADDRESS}")
+        raise UsageError(
+            f"--grpc-server-addr {address} is not HOST:PORT or unix:PATH", hint=f"for example: {DEFAULT_ADDRESS}"
+        )

@@ -1,0 +1,46 @@
+"""The calibration file: what wires measured, as JSON; several measurements may be joined in one file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from p4mesh.errors import CalibrationError
+from p4mesh.store.codec import decode, encode
+from p4mesh.trial.calibration import Calibration
+
+FORMAT = 1
+_KIND = "calibration"
+_HINT = "name a file that p4mesh calibrate has written"
+
+
+def read_calibration(path: Path, option: str) -> Calibration:
+    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when there is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CalibrationError(f"{option} {path}: {error.strerror}", hint=_HINT) from None
+    except ValueError as error:
+        raise CalibrationError(f"{option} {path}: not JSON: {error}", hint=_HINT) from None
+    if not isinstance(data, dict) or data.get("kind") != _KIND:
+        raise CalibrationError(f"{option} {path}: not a calibration", hint=_HINT)
+    if data.get("format") != FORMAT:
+        raise CalibrationError(
+            f"{option} {path}: format {data.get('format')}, this version reads {FORMAT}",
+            hint="measure the wires again with this version",
+        )
+    try:
+        return decode(Calibration, {"runs": data["runs"], "wires": data["wires"]})
+    except (KeyError, TypeError, ValueError):
+        raise CalibrationError(f"{option} {path}: damaged: fields are missing or wrong", hint=_HINT) from None
+
+
+def write_calibration(path: Path, calibration: Calibration) -> None:
+    """Write the file, whole or not at all."""
+    text = json.dumps({"kind": _KIND, "format": FORMAT, **encode(calibration)}, indent=1) + "\n"
+    temporary = path.with_name(path.name + ".partial")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise CalibrationError(f"--out {path}: {error.strerror}", hint="name a file you may write") from None
