@@ -5,16 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-import time
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 
 from p4mesh.errors import EnvironmentFault, TargetError
-from p4mesh.target.base import LinkState, Target
 from p4mesh.target.contract import Contract
+from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.trial.pacing import LoopModel
 
 PROGRAM = "simple_switch_grpc"
@@ -24,20 +22,14 @@ _LOOP = LoopModel(rate_bps=10_000_000_000, latency_ps=50_000_000, passes_per_s=2
 _STOP_S = 10
 
 
-class Bmv2Target(Target):
+class Bmv2Target(NamespaceTarget):
     """simple_switch_grpc with the interfaces of the topology, in a network namespace of its own."""
 
     name = "bmv2"
     start_lead_ns = 50_000_000
-    exact_clock = False
-    scheduling_jitter_ns = 20_000_000
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
-        self.topology = topology
-        self.tick_ps = TICK_PS
-        self.loop = _LOOP
-        self._contract = contract
-        self._network = NetnsNetwork(topology)
+        super().__init__(topology, contract, tick_ps=TICK_PS, loop=_LOOP)
 
     def __enter__(self) -> Bmv2Target:
         """Build the network and start the switch."""
@@ -73,24 +65,9 @@ class Bmv2Target(Target):
         return f"unix:{self._directory.name}/p4runtime.sock"
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
-        """Sleep; the switch runs on the wall clock."""
+        """Sleep, unless the switch has ended."""
         if self._process.poll() is not None:
             raise TargetError(
                 f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}"
             )
-        time.sleep(float(duration_ns) / 1e9)
-
-    def align(self, packet_outs: int, number: int) -> None:
-        """Do nothing: trials on the wall clock differ anyway."""
-
-    def links(self) -> dict[int, LinkState]:
-        """Return the carrier of the tester's interfaces."""
-        return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}
-
-    def set_links(self, up: bool) -> None:
-        """Switch the devices' ends of the cables on or off."""
-        self._network.set_links(up, self.name)
-
-    def in_flight(self) -> int:
-        """Return 0: a software switch does not tell; the settle time of the trial covers it."""
-        return 0
+        super().wait(duration_ns, packet_outs)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.errors import EngineMissingError, TargetError
-from p4mesh.target.base import LinkState, Target
 from p4mesh.target.contract import Contract
+from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.trial.pacing import LoopModel
 
 TICK_PS = 1000
@@ -18,20 +15,14 @@ _LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=2
 """Loop passes that the engine manages on one core beside its frames, with room to spare."""
 
 
-class LiveTarget(Target):
+class LiveTarget(NamespaceTarget):
     """The engine with the interfaces of the topology, in a network namespace of its own."""
 
     name = "live"
     start_lead_ns = 20_000_000
-    exact_clock = False
-    scheduling_jitter_ns = 20_000_000
 
     def __init__(self, topology: Topology, contract: Contract) -> None:
-        self.topology = topology
-        self.tick_ps = TICK_PS
-        self.loop = _LOOP
-        self._contract = contract
-        self._network = NetnsNetwork(topology)
+        super().__init__(topology, contract, tick_ps=TICK_PS, loop=_LOOP)
         self._address = ""
 
     def __enter__(self) -> LiveTarget:
@@ -65,22 +56,3 @@ class LiveTarget(Target):
     def address(self) -> str:
         """HOST:PORT of the server on the loopback interface."""
         return self._address
-
-    def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
-        """Sleep; the engine runs on the wall clock."""
-        time.sleep(float(duration_ns) / 1e9)
-
-    def align(self, packet_outs: int, number: int) -> None:
-        """Do nothing: trials on the wall clock differ anyway."""
-
-    def links(self) -> dict[int, LinkState]:
-        """Return the carrier of the tester's interfaces."""
-        return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}
-
-    def set_links(self, up: bool) -> None:
-        """Switch the devices' ends of the cables on or off."""
-        self._network.set_links(up, self.name)
-
-    def in_flight(self) -> int:
-        """Return 0: Linux does not tell; the settle time of the trial covers it."""
-        return 0
