@@ -64,4 +64,5 @@ pub use idle::{IdlePass, IdleProbe, LoopPass, Refusal};
 pub use info::*;
 pub use packet::*;
 pub use program::Program;
+pub use rng::Rng;
 pub use switch::{Execution, Switch, SwitchConfig};

@@ -1,14 +1,16 @@
-//! The seeded generator behind `random()`, part of the state of a switch.
+//! The seeded generator behind `random()` and behind what device models draw.
 
-/// SplitMix64: small, good enough for traffic, the same everywhere.
+/// SplitMix64: small, good enough for traffic, the same everywhere; its seed determines it.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -1,12 +1,12 @@
-//! The seeded generator that models draw from (SplitMix64): small, fast, the same everywhere.
+//! The numbers that models draw, and the distributions they have.
 
 /// A stream of pseudo-random numbers that its seed determines.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(p4mesh_pipeline::Rng);
 
 impl Rng {
     pub fn new(seed: u64) -> Rng {
-        Rng(seed)
+        Rng(p4mesh_pipeline::Rng::new(seed))
     }
 
     /// An independent generator for a part with a name, so that adding one part to a network does
@@ -16,18 +16,14 @@ impl Rng {
         for byte in name.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        let mut rng = Rng(seed ^ hash);
+        let mut rng = Rng::new(seed ^ hash);
         rng.next();
         rng
     }
 
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// A number in `0..bound`; `bound` must not be 0.
