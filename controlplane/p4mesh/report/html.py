@@ -22,6 +22,7 @@ _STATE_CLASS = {
     State.INVALID: "bad",
     State.ABORT: "bad",
 }
+_WIDE_COLUMNS = 12
 _LOG_COLUMNS = (
     ("unit", "Unit"),
     ("trial", "Trial"),
@@ -112,7 +113,9 @@ def _table_section(table: Table) -> str:
         for row in table.rows
     )
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    grid = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>'
+    # Many columns fit a screen with smaller letters.
+    wide = ' class="wide"' if len(table.columns) > _WIDE_COLUMNS else ""
+    grid = f'<div class="scroll"><table{wide}><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>'
     if table.detail:
         grid = f"<details><summary>{len(table.rows)} rows</summary>{grid}</details>"
     return f"<section><h2>{escape(table.title)}</h2>{grid}{note}</section>"
