@@ -151,7 +151,11 @@ def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
     return replace(
         spec,
         streams=streams,
-        learning=replace(spec.learning, ports=_all(spec.learning.ports, partner)),
+        learning=replace(
+            spec.learning,
+            ports=_all(spec.learning.ports, partner),
+            addresses=tuple((partner[port], mac) for port, mac in spec.learning.addresses),
+        ),
         controller_frames=tuple(replace(frame, port=partner[frame.port]) for frame in spec.controller_frames),
         histogram_flows=tuple((name, partner[tx], partner[rx]) for name, tx, rx in spec.histogram_flows),
     )

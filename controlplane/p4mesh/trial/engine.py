@@ -99,8 +99,12 @@ class TrialEngine:
         addresses = {
             (port, stream.template.vlan_ids, mac)
             for stream in spec.streams
-            for port in spec.learning.ports or (*stream.tx_ports, *stream.rx_ports)
-            for mac in addresses_of(port, stream.addresses_per_port)
+            for port, mac in spec.learning.addresses
+            or (
+                (port, mac)
+                for port in spec.learning.ports or (*stream.tx_ports, *stream.rx_ports)
+                for mac in addresses_of(port, stream.addresses_per_port)
+            )
         }
         gap_ns = 1_000_000_000 // spec.learning.rate_fps
         for port, vlan_ids, mac in sorted(addresses):

@@ -15,6 +15,8 @@ class Learning:
     enabled: bool = True
     ports: tuple[int, ...] = ()
     """Ports whose addresses the device learns; empty = every port of the streams."""
+    addresses: tuple[tuple[int, bytes], ...] = ()
+    """(port, MAC address) that the device learns instead; empty = those that the ports have."""
     rate_fps: int = 1000
     frames_per_address: int = 1
     wait_ns: int = 2_000_000_000

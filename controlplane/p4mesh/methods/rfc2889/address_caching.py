@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, decimal, integer
-from p4mesh.methods.rfc2889.address_test import AddressTest, search_goal, spread
-from p4mesh.methods.rfc2889.address_trial import address_parameters
-from p4mesh.methods.search import Grid, SearchGoal
+from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.rfc2889.address_test import (
+    AT_LEAST,
+    CAPACITY,
+    AddressSearches,
+    AddressTest,
+    capacity_goal,
+    capacity_parameters,
+    spread,
+)
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
+from p4mesh.methods.search import SearchGoal
 
 SECTION = "RFC 2889 5.7"
 
@@ -23,11 +30,8 @@ class AddressCaching(AddressTest):
     title: ClassVar[str] = "Address caching capacity"
     section: ClassVar[str] = SECTION
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        integer("addresses_initial", 100, "addresses", SECTION, "first number of addresses", (1, 8192)),
-        integer("addresses_min", 100, "addresses", SECTION, "smallest number", (1, 8192)),
-        integer("addresses_max", 2048, "addresses", SECTION, "largest number", (1, 8192)),
-        integer("addresses_resolution", 100, "addresses", SECTION, "width at which the search stops", (1, 8192)),
-        decimal("learning_rate_fps", "50", "frames/s", SECTION, "rate of learning; RFC at most 50", ("0.1", "1000000")),
+        *capacity_parameters("addresses", SECTION),
+        decimal("learning_rate_fps", "50", "frames/s", SECTION, "rate of learning; RFC at most 50", FASTEST_FPS),
         *address_parameters(SECTION),
     )
     columns: ClassVar[tuple[Column, ...]] = (
@@ -39,19 +43,29 @@ class AddressCaching(AddressTest):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
-    result_key: ClassVar[str] = "capacity_min"
-    result_unit: ClassVar[str] = "addresses"
     note: ClassVar[str] = "Lowest and highest over searches with different address bases."
 
-    def goal(self, parameters: ParameterSet) -> SearchGoal:
-        """Return the search on the number of addresses."""
-        resolution = parameters.number("addresses_resolution")
-        return search_goal(parameters, "addresses", "", resolution, Grid.INTEGER)
+    def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
+        """Return the search of the number of addresses."""
+        return {CAPACITY: capacity_goal(parameters, "addresses")}
 
-    def question(self, value: Fraction, parameters: ParameterSet) -> tuple[int, Fraction]:
-        """The number is searched at a fixed rate."""
-        return int(value), parameters.number("learning_rate_fps")
+    def iterations_expected(self, parameters: ParameterSet) -> int:
+        """Return the length of the one search."""
+        return capacity_goal(parameters, "addresses").trials_expected
 
-    def row(self, size: int, results: Sequence[UnitResult], parameters: ParameterSet) -> UnitResult:
-        """Return capacity and spread of one frame size."""
-        return spread(results, "capacity_min", "capacity_max", "fails_at")
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
+        """Search the number at a fixed rate."""
+        rate_fps = parameters.number("learning_rate_fps")
+        goal = capacity_goal(parameters, "addresses")
+        return {"searches": [searches.run(CAPACITY, goal, lambda value: (int(value), rate_fps))]}
+
+    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+        """Return the row of one frame size: capacity and its spread."""
+        searches = [search for unit in units for search in unit["searches"]]
+        return [{"frame_size_bytes": size, **spread(searches, "capacity_min", "capacity_max", "fails_at")}]
+
+    def findings(self, units: Sequence[UnitResult], rows: Sequence[UnitResult]) -> Iterator[str]:
+        """Yield capacities above which nothing was tried."""
+        for row in rows:
+            if row["state"] == AT_LEAST:
+                yield f"{row['frame_size_bytes']} B: >= {row['capacity_min']} addresses; no more was tried"

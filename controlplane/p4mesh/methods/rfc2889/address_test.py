@@ -1,10 +1,9 @@
-"""What the address tests of RFC 2889 (5.7, 5.8) have in common: one search per address base, and their spread."""
+"""What the address tests of RFC 2889 (5.7, 5.8) have in common: searches per address base, and their spread."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,70 +11,45 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.rfc2889.address_trial import ROW_COLUMNS, AddressTrial, ports_of
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, integer
+from p4mesh.methods.rfc2889.address_trial import ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search import Grid, SearchGoal, Verdict, bisect
 
 RFC_REPETITIONS = 3
-_TRIALS_PER_STEP = 2
-
 AT_LEAST = "PASS (at least)"
+MAX_ADDRESSES = 8192
+CAPACITY = "capacity"
+"""What a search of the number of addresses is called in the results."""
+_TRIALS_PER_STEP = 2
+_LONGEST_LOG = 40
+
+Question = Callable[[Fraction], tuple[int, Fraction]]
+"""Value of a search -> addresses, and learning rate in frames/s."""
 
 
-class AddressTest(TestMethod):
-    """A search over the number of addresses or over their rate, repeated with several address bases."""
+class AddressSearches:
+    """The searches with one address base; every iteration is a learning and a test trial."""
 
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64,)
-    reset_between: ClassVar[str] = "wait_aging"
-    columns: ClassVar[tuple[Column, ...]]
-    result_key: ClassVar[str]
-    """Column of the lowest result of all searches."""
-    result_unit: ClassVar[str]
-    note: ClassVar[str]
+    def __init__(self, trial: AddressTrial, session: Session, iterations_expected: int) -> None:
+        self._trial = trial
+        self._session = session
+        self._expected = iterations_expected
+        self._done = 0
 
-    @abstractmethod
-    def goal(self, parameters: ParameterSet) -> SearchGoal:
-        """Return the search; raise ParameterError when its bounds contradict."""
-
-    @abstractmethod
-    def question(self, value: Fraction, parameters: ParameterSet) -> tuple[int, Fraction]:
-        """Return addresses and learning rate in frames/s for a value of the search."""
-
-    @abstractmethod
-    def row(self, size: int, results: Sequence[UnitResult], parameters: ParameterSet) -> UnitResult:
-        """Return the row of one frame size from the searches of all address bases."""
-
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds with fewer than three ports, and contradicting bounds."""
-        ports_of(self.name, bed, parameters)
-        self.goal(parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size and address base."""
-        repetitions = range(1, parameters.integer("repetitions") + 1)
-        return tuple(Unit(size, f"base{number}") for size in sizes for number in repetitions)
-
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return learning and test trials of a typical search."""
-        return _TRIALS_PER_STEP * self.goal(parameters).trials_expected
-
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Search with one address base."""
-        goal = self.goal(parameters)
-        repetition = int(unit.part.removeprefix("base"))
-        trial = AddressTrial(unit.frame_size_bytes, repetition, ports_of(self.name, bed, parameters), parameters)
+    def run(self, subject: str, goal: SearchGoal, question: Question) -> UnitResult:
+        """Search for the highest value of which ``question`` asks; ``subject`` says in results what is searched."""
         rows: list[UnitResult] = []
 
         def judge(value: Fraction) -> Verdict:
-            left = _TRIALS_PER_STEP * max(0, goal.trials_expected - len(rows) - 1)
-            addresses, rate_fps = self.question(value, parameters)
-            verdict, row = trial.judge(addresses, rate_fps, session, left)
-            rows.append(row)
+            left = _TRIALS_PER_STEP * max(0, self._expected - self._done - 1)
+            self._done += 1
+            verdict, row = self._trial.judge(*question(value), self._session, left)
+            rows.append({"search": subject, **row})
             return verdict
 
         found = bisect(goal, judge)
         return {
-            "frame_size_bytes": unit.frame_size_bytes,
+            "search": subject,
             "state": found.state.value,
             "result": _plain(found.result, goal),
             "fails_at": _plain(found.failed, goal),
@@ -83,82 +57,197 @@ class AddressTest(TestMethod):
             "rows": rows,
         }
 
+
+class AddressTest(TestMethod):
+    """Searches over the number of addresses or over their rate, repeated with several address bases."""
+
+    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64,)
+    reset_between: ClassVar[str] = "wait_aging"
+    columns: ClassVar[tuple[Column, ...]]
+    row_columns: ClassVar[tuple[Column, ...]] = ROW_COLUMNS
+    note: ClassVar[str]
+
+    @abstractmethod
+    def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
+        """Return the searches by subject; raise ParameterError when their bounds contradict."""
+
+    @abstractmethod
+    def iterations_expected(self, parameters: ParameterSet) -> int:
+        """Return the typical number of iterations with one address base, for progress only."""
+
+    @abstractmethod
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
+        """Run the searches with one address base; ``searches`` of the result holds what they found."""
+
+    @abstractmethod
+    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+        """Return the rows of one frame size from the searches of all address bases."""
+
+    @abstractmethod
+    def findings(self, units: Sequence[UnitResult], rows: Sequence[UnitResult]) -> Iterator[str]:
+        """Yield what the reader must not miss in the results of this test."""
+
+    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than three ports, contradicting bounds, and addresses that are none."""
+        ports_of(self.name, bed, parameters)
+        mac_base_of(parameters)
+        self.goals(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size and address base."""
+        repetitions = range(1, parameters.integer("repetitions") + 1)
+        return tuple(Unit(size, f"base{number}") for size in sizes for number in repetitions)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return learning and test trials of typical searches."""
+        return _TRIALS_PER_STEP * self.iterations_expected(parameters)
+
+    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        """Search with one address base."""
+        repetition = int(unit.part.removeprefix("base"))
+        trial = AddressTrial(unit.frame_size_bytes, repetition, ports_of(self.name, bed, parameters), parameters)
+        searches = AddressSearches(trial, session, self.iterations_expected(parameters))
+        result = self.search(searches, parameters)
+        return {"frame_size_bytes": unit.frame_size_bytes, "repetition": repetition, **result}
+
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        """Return a row per frame size with its spread over the address bases, and every iteration."""
+        """Return the results with their spread over the address bases, and every iteration."""
         units = list(results.values())
-        states = {result["state"] for result in units}
+        states = {search["state"] for unit in units for search in unit["searches"]}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
-        rows = tuple(
-            self.row(size, [item for item in units if item["frame_size_bytes"] == size], parameters) for size in sizes
-        )
-        iterations = tuple({column.key: row[column.key] for column in ROW_COLUMNS} for u in units for row in u["rows"])
-        goal = self.goal(parameters)
-        bounds = ", ".join(
-            f"{word} {float(value):g}"
-            for word, value in (
-                ("initial", goal.initial),
-                ("minimum", goal.minimum),
-                ("maximum", goal.maximum),
-                ("resolution", goal.resolution),
-            )
-        )
+        rows = [
+            row
+            for size in sizes
+            for row in self.table_rows(size, [unit for unit in units if unit["frame_size_bytes"] == size])
+        ]
+        iterations = [row for unit in units for search in unit["searches"] for row in search["rows"]]
         name = self.name.partition(".")[2]
-        log = Table(f"{name}_iterations", "Iterations", ROW_COLUMNS, iterations, f"Bisection: {bounds}.", keys=())
+        log = Table(
+            f"{name}_iterations",
+            "Iterations",
+            self.row_columns,
+            tuple({column.key: row[column.key] for column in self.row_columns} for row in iterations),
+            " ".join(f"Search of the {subject}: {_bounds(goal)}." for subject, goal in self.goals(parameters).items()),
+            detail=len(iterations) > _LONGEST_LOG,
+            keys=(),
+        )
         searches = parameters.integer("repetitions")
         few = f"{searches} searches with different address bases instead of {RFC_REPETITIONS} or more."
+        pieces = "T sends in pieces and stops after the one in which a frame was flooded (fast_stop)."
+        keys = tuple(column.key for column in self.columns if column.key in ("frame_size_bytes", "addresses"))
         return Outcome(
             state,
             f"{self.title}: {state.value}",
-            (Table(name, self.title, self.columns, rows, self.note), log),
+            (Table(name, self.title, self.columns, tuple(rows), self.note, keys=keys), log),
             (),
-            tuple(
-                f"{row['frame_size_bytes']} B: >= {row[self.result_key]:g} {self.result_unit}; no more was tried"
-                for row in rows
-                if row["state"] == AT_LEAST
-            )
-            + tuple(
-                f"{row['frame_size_bytes']} B, {row['addresses']} addresses at {row['learning_rate_fps']:g} frames/s: "
-                f"{row['reason']}"
-                for unit in units
-                for row in unit["rows"]
-                if row["reason"]
+            (
+                *self.findings(units, rows),
+                *_size_dependence(units),
+                *_untrusted(iterations),
+                *_slow(iterations, parameters),
             ),
             (
                 "Addresses of the device and of the tester's ports take entries too; they are not counted.",
                 *((few,) if searches < RFC_REPETITIONS else ()),
+                *((pieces,) if parameters.flag("fast_stop") else ()),
             ),
         )
 
 
-def spread(results: Sequence[UnitResult], lowest: str, highest: str, fails_at: str) -> UnitResult:
-    """Return result and spread of all searches of one frame size, under the column keys given."""
-    found = [result["result"] for result in results if result["result"] is not None]
-    failed = [result["fails_at"] for result in results if result["fails_at"] is not None]
-    passed = len(found) == len(results)
-    open_ended = passed and any(result["at_least"] for result in results)
-    states = [result["state"] for result in results if result["result"] is None]
-    return {
-        "frame_size_bytes": results[0]["frame_size_bytes"],
-        "state": (AT_LEAST if open_ended else "PASS") if passed else states[0],
-        lowest: min(found, default=None),
-        highest: max(found, default=None),
-        fails_at: min(failed, default=None),
-        "repetitions": len(results),
-        "iterations": sum(len(result["rows"]) for result in results),
-    }
+def capacity_parameters(prefix: str, section: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the search of the number of addresses."""
+    limits = (1, MAX_ADDRESSES)
+    return (
+        integer(f"{prefix}_initial", 100, "addresses", section, "first number of addresses", limits),
+        integer(f"{prefix}_min", 100, "addresses", section, "smallest number", limits),
+        integer(f"{prefix}_max", 2048, "addresses", section, "largest number", limits),
+        integer(f"{prefix}_resolution", 100, "addresses", section, "width at which the search stops", limits),
+        boolean(f"{prefix}_try_max_first", True, section, "try the largest number before the bisection"),
+    )
 
 
-def search_goal(
-    parameters: ParameterSet, prefix: str, suffix: str, resolution: Fraction, grid: Grid = Grid.EXACT
-) -> SearchGoal:
+def capacity_goal(parameters: ParameterSet, prefix: str) -> SearchGoal:
+    """Return the search that ``capacity_parameters`` describe."""
+    return search_goal(parameters, prefix, "", Grid.INTEGER)
+
+
+def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid = Grid.EXACT) -> SearchGoal:
     """Return a bisection between the parameters ``prefix_min``, ``_initial`` and ``_max``; they must be in order."""
     names = [f"{prefix}_{word}{suffix}" for word in ("min", "initial", "max")]
     low, first, high = (parameters.number(name) for name in names)
     if not low <= first <= high:
         shown = ", ".join(f"{name}={float(parameters.number(name)):g}" for name in names)
         raise ParameterError(f"{shown} are out of order", hint=" <= ".join(names))
-    return replace(SearchGoal(first, low, high, resolution), grid=grid)
+    resolution = parameters.number(f"{prefix}_resolution{suffix}")
+    return SearchGoal(first, low, high, resolution, parameters.flag(f"{prefix}_try_max_first"), grid)
+
+
+def spread(searches: Sequence[UnitResult], lowest: str, highest: str, fails_at: str) -> UnitResult:
+    """Return result and spread of searches that belong together, under the column keys given."""
+    found = [search["result"] for search in searches if search["result"] is not None]
+    failed = [search["fails_at"] for search in searches if search["fails_at"] is not None]
+    states = [search["state"] for search in searches if search["result"] is None]
+    open_ended = not states and any(search["at_least"] for search in searches)
+    worst = next((name for name in ("ABORT", "INVALID", "FAIL") if name in states), "PASS")
+    return {
+        "state": AT_LEAST if open_ended else worst,
+        lowest: min(found, default=None),
+        highest: max(found, default=None),
+        fails_at: min(failed, default=None),
+        "repetitions": len(searches),
+        "iterations": sum(len(search["rows"]) for search in searches),
+    }
+
+
+def _bounds(goal: SearchGoal) -> str:
+    numbers = (
+        ("initial", goal.initial),
+        ("minimum", goal.minimum),
+        ("maximum", goal.maximum),
+        ("resolution", goal.resolution),
+    )
+    shown = ", ".join(f"{word} {float(value):g}" for word, value in numbers)
+    return f"bisection, {shown}, maximum first: {'yes' if goal.try_max_first else 'no'}"
+
+
+def _size_dependence(units: Sequence[UnitResult]) -> Iterator[str]:
+    """Yield address bases whose searches end differently at different frame sizes: tables do not know the size."""
+    found: dict[tuple[int, str, int | None], dict[int, float | None]] = {}
+    for unit in units:
+        for search in unit["searches"]:
+            key = (unit["repetition"], search["search"], search.get("addresses"))
+            found.setdefault(key, {})[unit["frame_size_bytes"]] = search["result"]
+    for (base, subject, addresses), results in found.items():
+        if len(set(results.values())) > 1:
+            where = f"{addresses} addresses of base {base}" if addresses else f"base {base}"
+            sizes = ", ".join(f"{size} B: {'-' if value is None else f'{value:g}'}" for size, value in results.items())
+            yield (
+                f"{where}: the {subject} depends on the frame size ({sizes}). A table of addresses does not: "
+                "learning loses some of them at random, repeat the test"
+            )
+
+
+def _untrusted(iterations: Sequence[UnitResult]) -> Iterator[str]:
+    for row in iterations:
+        if row["reason"]:
+            rate = f"{row['addresses']} addresses at {row['learning_rate_fps']:g} frames/s"
+            yield f"{row['frame_size_bytes']} B, {rate}: {row['reason']}"
+
+
+def _slow(iterations: Sequence[UnitResult], parameters: ParameterSet) -> Iterator[str]:
+    """Yield what was learned so slowly that the first addresses were old before the last one was sent."""
+    if "aging_s" not in parameters.values:
+        return
+    aging_s = parameters.number("aging_s")
+    for size, addresses, rate_fps in dict.fromkeys(
+        (row["frame_size_bytes"], row["addresses"], row["learning_rate_fps"]) for row in iterations
+    ):
+        if addresses / rate_fps >= aging_s:
+            yield (
+                f"{size} B: {addresses} addresses at {rate_fps:g} frames/s take {addresses / rate_fps:.4g} s to learn, "
+                f"longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
+            )
 
 
 def _plain(value: Fraction | None, goal: SearchGoal) -> int | float | None:

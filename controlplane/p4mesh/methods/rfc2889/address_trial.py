@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from math import ceil
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
 from p4mesh.methods.search import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -19,12 +22,16 @@ from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 MIN_PORTS = 3
-_MAC_BASE = bytes.fromhex("02f4bc")
 INCREMENTING, RANDOM = "incrementing", "random"
 TEST_PORT, BROADCAST = "test_port", "broadcast"
+NATIVE, BASE = "native", "base"
+SAME = "same"
+FASTEST_FPS = ("0.1", "1000000")
 _TARGETS = (TEST_PORT, BROADCAST)
-_VERIFY_FPS = Fraction(1000)
 _HUNDRED = Fraction(100)
+_PIECES = 8
+"""Trials that the test direction is cut into where it stops at a flooded frame."""
+_GROUP_BIT = 1
 
 ROW_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -46,14 +53,30 @@ def address_parameters(section: str) -> tuple[Parameter, ...]:
     return (
         integer("learning_port", 1, "port number", section, "L: the port that the addresses are behind", (1, 512)),
         integer("test_port", 2, "port number", section, "T: the port that sends to them; all others monitor", (1, 512)),
+        Parameter(
+            "mac_base", Kind.TEXT, "02:F4:BC", "", section, "first half of the addresses; port and counter follow"
+        ),
         choice("address_order", INCREMENTING, section, "addresses behind L", (INCREMENTING, RANDOM)),
+        choice(
+            "test_port_mac", NATIVE, section, "address of T: that of its port, or with mac_base too", (NATIVE, BASE)
+        ),
         choice(
             "learning_destination", TEST_PORT, section, "where L sends to: the address of T, or broadcasts", _TARGETS
         ),
+        decimal(
+            "test_rate_fps",
+            SAME,
+            "frames/s",
+            section,
+            "rate at which T sends; same = as learning",
+            FASTEST_FPS,
+            (SAME,),
+        ),
+        boolean("fast_stop", False, section, "T stops after the eighth of its frames in which one was flooded"),
         integer("repetitions", 3, "searches", section, "searches, each with its own address base", (1, 100)),
         *shared.FRAME_PARAMETERS,
-        decimal("learning_wait_ms", "2000", "ms", section, "silence between learning and test", ("0", "600000")),
-        decimal("settle_ms", "2000", "ms", "RFC 2544 23", "wait for residual frames", ("0", "600000")),
+        decimal("learning_wait_ms", "1000", "ms", section, "silence between learning and test", ("0", "600000")),
+        decimal("settle_ms", "5000", "ms", "RFC 2544 23", "wait for residual frames", ("0", "600000")),
     )
 
 
@@ -77,6 +100,21 @@ def ports_of(test: str, bed: TestBed, parameters: ParameterSet) -> AddressPorts:
     return roles
 
 
+def mac_base_of(parameters: ParameterSet) -> bytes:
+    """Return the first three bytes of all addresses; raises ParameterError for anything but a unicast prefix."""
+    text = parameters.text("mac_base")
+    try:
+        base = bytes.fromhex(text.replace(":", "").replace("-", ""))
+    except ValueError:
+        base = b""
+    if len(base) != 3 or base[0] & _GROUP_BIT:
+        raise ParameterError(
+            f"--set mac_base={text}: not valid",
+            hint="mac_base is three bytes of a unicast address, such as 02:F4:BC",
+        )
+    return base
+
+
 @dataclass(frozen=True)
 class AddressTrial:
     """Everything that is the same for all iterations of one search."""
@@ -89,77 +127,102 @@ class AddressTrial:
     def judge(self, addresses: int, rate_fps: Fraction, session: Session, remaining: int) -> tuple[Verdict, UnitResult]:
         """Learn ``addresses`` at ``rate_fps`` and send to each once; FAIL on any flood or loss."""
         learned = session.measure(self._learn(addresses, rate_fps), TrialNote(_HUNDRED, remaining + 1))
-        note = TrialNote(_HUNDRED, remaining, lambda tested: _verdict(learned, tested))
-        tested = session.measure(self._test(addresses), note)
-        verdict = _verdict(learned, tested)
-        counts = {port.port: port for port in tested.ports}
-        flooded = {number: port.flooded_frames for number, port in counts.items()}
+        tested = self._send_to_all(addresses, rate_fps, learned, session, remaining)
+        verdict = _verdict(learned, tested, addresses)
         return verdict, {
             "frame_size_bytes": self.frame_size_bytes,
             "repetition": self.repetition,
             "addresses": addresses,
             "learning_rate_fps": float(rate_fps),
             "learning_tx_frames": learned.tx_frames,
-            "test_tx_frames": tested.tx_frames,
-            "learning_rx_frames": tested.rx_frames - tested.duplicate_frames,
-            "learning_flood_frames": flooded.get(self.ports.learning, 0),
-            "test_flood_frames": flooded.get(self.ports.test, 0),
-            "monitor_flood_frames": sum(
-                count for port, count in flooded.items() if port not in (self.ports.learning, self.ports.test)
-            ),
+            "test_tx_frames": sum(part.tx_frames for part in tested),
+            "learning_rx_frames": sum(part.rx_frames - part.duplicate_frames for part in tested),
+            "learning_flood_frames": _flooded(tested, {self.ports.learning}),
+            "test_flood_frames": _flooded(tested, {self.ports.test}),
+            "monitor_flood_frames": _flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
             "verdict": verdict.value,
-            "reason": learned.reason or tested.reason,
+            "reason": next((part.reason for part in (learned, *tested) if part.reason), ""),
         }
 
-    @property
-    def _base(self) -> bytes:
-        """02:F4:BC, then port and repetition; the counter of the addresses is added from 1."""
-        return _MAC_BASE + bytes([(self.ports.learning + 16 * (self.repetition - 1)) & 0xFF]) + b"\x00\x01"
+    def _send_to_all(
+        self, addresses: int, rate_fps: Fraction, learned: TrialResult, session: Session, remaining: int
+    ) -> list[TrialResult]:
+        """Send to every address once, in pieces where the test is to stop early."""
+        size = ceil(addresses / _PIECES) if self.parameters.flag("fast_stop") else addresses
+        tested: list[TrialResult] = []
+        for first in range(0, addresses, size):
+            count = min(size, addresses - first)
+            note = TrialNote(_HUNDRED, remaining, partial(_verdict_with, learned, tuple(tested), first + count))
+            tested.append(session.measure(self._test(first, count, rate_fps), note))
+            if _verdict(learned, tested, first + count) is not Verdict.PASS:
+                break
+        return tested
 
-    def _modifier(self, field: ModifiedField, addresses: int) -> FieldModifier:
+    def _mac(self, port: int, counter: int) -> bytes:
+        """Return base, port and counter; every repetition has 16 port numbers of its own."""
+        place = (port + 16 * (self.repetition - 1)) & 0xFF
+        return mac_base_of(self.parameters) + bytes([place]) + counter.to_bytes(2, "big")
+
+    @property
+    def _test_port_mac(self) -> bytes | None:
+        """The address of T, None for the one that its port has anyway."""
+        return self._mac(self.ports.test, 0) if self.parameters.text("test_port_mac") == BASE else None
+
+    def _modifier(self, field: ModifiedField, first: int, count: int) -> tuple[bytes, FieldModifier]:
+        """Return the first of ``count`` addresses behind L, and what is added to it; their counter starts at 1."""
         if self.parameters.text("address_order") == INCREMENTING:
-            return FieldModifier(field, Progression(addresses))
-        return FieldModifier(field, ValueList(random_offsets(addresses, self.repetition)))
+            return self._mac(self.ports.learning, 1 + first), FieldModifier(field, Progression(count))
+        offsets = random_offsets(first + count, self.repetition)[first:]
+        return self._mac(self.ports.learning, 1), FieldModifier(field, ValueList(offsets))
 
     def _learn(self, addresses: int, rate_fps: Fraction) -> TrialSpec:
+        to_test_port = self.parameters.text("learning_destination") == TEST_PORT
+        base, modifier = self._modifier(ModifiedField.ETHERNET_SRC, 0, addresses)
+        own = self._test_port_mac
         stream = Stream(
             "learn",
             self.frame_size_bytes,
             rate_fps,
             addresses,
-            PatternKind.PAIRS if self.parameters.text("learning_destination") == TEST_PORT else PatternKind.BROADCAST,
+            PatternKind.PAIRS if to_test_port else PatternKind.BROADCAST,
             (self.ports.learning,),
             (self.ports.test,),
             shared.template_of(self.parameters),
-            modifiers=(self._modifier(ModifiedField.ETHERNET_SRC, addresses),),
-            source_mac=self._base,
+            modifiers=(modifier,),
+            source_mac=base,
+            destination_mac=own if to_test_port else None,
         )
+        addressed = () if own is None else ((self.ports.test, own),)
         return TrialSpec(
             f"learn {self.frame_size_bytes} B {addresses} addresses at {float(rate_fps):g} frames/s",
             (stream,),
             _duration_ns(addresses, rate_fps),
-            Learning(ports=(self.ports.test,), wait_ns=0, verify=False),
+            Learning(ports=(self.ports.test,), addresses=addressed, wait_ns=0, verify=False),
             shared.nanoseconds(self.parameters, "settle_ms"),
             shared.nanoseconds(self.parameters, "learning_wait_ms"),
         )
 
-    def _test(self, addresses: int) -> TrialSpec:
+    def _test(self, first: int, count: int, learning_fps: Fraction) -> TrialSpec:
+        own_rate = not self.parameters.is_word("test_rate_fps")
+        rate_fps = self.parameters.number("test_rate_fps") if own_rate else learning_fps
+        base, modifier = self._modifier(ModifiedField.ETHERNET_DST, first, count)
         stream = Stream(
             "test",
             self.frame_size_bytes,
-            _VERIFY_FPS,
-            addresses,
+            rate_fps,
+            count,
             PatternKind.PAIRS,
             (self.ports.test,),
             (self.ports.learning,),
             shared.template_of(self.parameters),
-            modifiers=(self._modifier(ModifiedField.ETHERNET_DST, addresses),),
-            destination_mac=self._base,
+            modifiers=(modifier,),
+            source_mac=self._test_port_mac,
+            destination_mac=base,
         )
         return TrialSpec(
-            f"test {self.frame_size_bytes} B {addresses} addresses",
+            f"test {self.frame_size_bytes} B {count} addresses from {first + 1}",
             (stream,),
-            _duration_ns(addresses, _VERIFY_FPS),
+            _duration_ns(count, rate_fps),
             Learning(enabled=False),
             shared.nanoseconds(self.parameters, "settle_ms"),
             0,
@@ -168,14 +231,26 @@ class AddressTrial:
 
 
 def _duration_ns(frames: int, rate_fps: Fraction) -> int:
-    return int(frames * NS_PER_S / rate_fps) + 1
+    """Return the time of one direction: whole seconds for all frames, and one more."""
+    return (ceil(frames / rate_fps) + 1) * NS_PER_S
 
 
-def _verdict(learned: TrialResult, tested: TrialResult) -> Verdict:
-    for result in (learned, tested):
+def _flooded(tested: Sequence[TrialResult], ports: Collection[int] | None = None) -> int:
+    """Return the frames flooded to all ports, or to some."""
+    return sum(port.flooded_frames for part in tested for port in part.ports if ports is None or port.port in ports)
+
+
+def _verdict_with(learned: TrialResult, before: tuple[TrialResult, ...], addresses: int, last: TrialResult) -> Verdict:
+    return _verdict(learned, (*before, last), addresses)
+
+
+def _verdict(learned: TrialResult, tested: Sequence[TrialResult], addresses: int) -> Verdict:
+    """Return PASS where ``addresses`` frames came back to L and none was flooded."""
+    for result in (learned, *tested):
         if result.status is Status.ABORT:
             return Verdict.ABORT
         if result.status is Status.INVALID:
             return Verdict.INVALID
-    complete = tested.lost_frames == 0 and tested.flooded_frames == 0
-    return Verdict.PASS if complete and learned.lost_frames == 0 else Verdict.FAIL
+    arrived = sum(part.rx_frames - part.duplicate_frames for part in tested)
+    flooded = any(part.flooded_frames for part in tested)
+    return Verdict.PASS if arrived == addresses and not flooded and learned.lost_frames == 0 else Verdict.FAIL
