@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakes import FlowMeasurer, lossless
 
-from p4mesh.errors import UnsupportedError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
@@ -18,17 +18,19 @@ TEST = ErroredFrames()
 Counts = dict[tuple[str, int, int], int]
 
 
-def bed(pads: bool = False) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9, pads_short_frames=pads) for n in (1, 2)))
+def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> TestBed:
+    ports = tuple(TestPort(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
+    return TestBed("fake", ports, sends_bad_fcs=bad_fcs)
 
 
-def run(carry: object) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+def run(carry: object, *settings: str, ports: TestBed | None = None) -> tuple[UnitResult, Outcome, FlowMeasurer]:
     measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
-    parameters = resolve(TEST.name, TEST.parameters, ())
-    TEST.check(bed(), parameters)
+    ports = ports or bed()
+    parameters = resolve(TEST.name, TEST.parameters, settings)
+    TEST.check(ports, parameters)
     (unit,) = TEST.units(parameters, (512,))
-    result = TEST.run_unit(unit, bed(), parameters, measurer)
-    return result, TEST.assemble(bed(), parameters, {unit: result}), measurer
+    result = TEST.run_unit(unit, ports, parameters, measurer)
+    return result, TEST.assemble(ports, parameters, {unit: result}), measurer
 
 
 def filtering(_: TrialSpec, sent: Counts) -> Counts:
@@ -73,3 +75,57 @@ def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:
 def test_a_port_that_pads_short_frames_is_not_supported() -> None:
     with pytest.raises(UnsupportedError, match="it pads short frames to 64 bytes"):
         TEST.check(bed(pads=True), resolve(TEST.name, TEST.parameters, ()))
+
+
+def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_a_bad_fcs() -> None:
+    result, outcome, measurer = run(filtering, "sweep_start_pct=50", "sweep_end_pct=50", ports=bed(bad_fcs=True))
+    (row,) = result["rows"]
+    counts = {
+        name: sum(stream.frame_count for spec in measurer.specs for stream in spec.streams if stream.name == name)
+        for name in ("valid", "oversize", "undersize", "bad_fcs")
+    }
+    assert {name: row[f"{name}_tx_frames"] for name in counts} == counts
+    assert row["total_tx_frames"] == sum(counts.values())
+    assert row["total_rx_frames"] == row["valid_rx_frames"] == counts["valid"]
+    titles = [column.title for column in outcome.tables[0].columns]
+    assert titles == [
+        *("Valid size", "Load", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx", "Valid loss"),
+        *("Oversize Tx", "Oversize Rx", "Undersize Tx", "Undersize Rx", "Bad FCS Tx", "Bad FCS Rx"),
+        *("Oversize", "Undersize", "Bad FCS", "Dribble bits", "Alignment"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "verdict"), [(10**8, "not supported on sim"), (10**9, "not applicable"), (10**11, "not applicable")]
+)
+def test_dribble_bits_and_alignment_errors_exist_up_to_100_mbit_per_second(rate_bps: int, verdict: str) -> None:
+    result, outcome, _ = run(filtering, ports=bed(rate_bps=rate_bps))
+    row = result["rows"][0]
+    assert (row["dribble_verdict"], row["alignment_verdict"]) == (verdict, verdict)
+    assert any(verdict.partition(" on")[0] in text for text in outcome.deviations)
+
+
+def test_lengths_and_ports_are_parameters() -> None:
+    _, outcome, measurer = run(filtering, "undersize_bytes=40", "oversize_bytes=9000", "tx_port=3", "rx_port=1")
+    streams = {stream.name: stream for stream in measurer.specs[0].streams}
+    assert (streams["undersize"].frame_size_bytes, streams["oversize"].frame_size_bytes) == (40, 9000)
+    assert {(stream.tx_ports, stream.rx_ports) for stream in streams.values()} == {((3,), (1,))}
+    assert "Undersize frames have 40 bytes." in outcome.deviations
+
+
+def test_learning_is_verified_with_valid_frames() -> None:
+    """A device that filters the others is not the worse for it."""
+    _, _, measurer = run(filtering)
+    (spec, *_) = measurer.specs
+    assert spec.learning.enabled and spec.learning.verify
+    assert {stream.name: stream.may_be_filtered for stream in spec.streams} == {
+        "valid": False,
+        "undersize": True,
+        "oversize": True,
+    }
+
+
+@pytest.mark.parametrize("pair", [("tx_port=2",), ("rx_port=9",)])
+def test_one_port_and_ports_that_are_not_there_are_refused(pair: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError, match="two different ports are needed"):
+        run(filtering, *pair)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.base import TrialNote, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
 from p4mesh.methods.outcome import State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, steps_to_maximum
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
+from p4mesh.trial.result import PortCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -68,6 +70,54 @@ def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc
 
 def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
     assert forward_pressure(64, 20)[0]["finding"] == "not detected"
+
+
+class SpacingMeasurer(FlowMeasurer):
+    """Delivers everything; the shortest distance of two frames is ``spacing_ns``."""
+
+    def __init__(self, spacing_ns: float | None) -> None:
+        super().__init__(lossless, frame_time_ns(64, GIGABIT, 20))
+        self.spacing_ns = spacing_ns
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        ports = (PortCounts(1), PortCounts(2, min_spacing_ns=self.spacing_ns))
+        return replace(super().measure(spec), ports=ports)
+
+
+@pytest.mark.parametrize(
+    ("spacing_ns", "resolution_ns", "shown"),
+    [
+        (672, 1, "no"),
+        (671, 1, "no"),  # a time stamp of 1 ns may be this much off
+        (670, 1, "yes"),
+        (664, 1, "yes"),  # 88 bits
+        (670, 2.5, "no"),
+        (None, 1, None),
+    ],
+)
+def test_the_shortest_gap_is_a_check_of_its_own(
+    spacing_ns: float | None, resolution_ns: float, shown: str | None
+) -> None:
+    """At 64 bytes and 1 Gbit/s a frame takes 672 ns: shorter distances than that, less the resolution, are short."""
+    test = ForwardPressure()
+    stamped = replace(bed(), stamps=TimeStamps(Fraction(resolution_ns)))
+    parameters = resolve(test.name, test.parameters, ())
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, stamped, parameters, SpacingMeasurer(spacing_ns))
+    assert (result["short_gap"], result["finding"]) == (shown, "not detected")
+    findings = test.assemble(stamped, parameters, {unit: result}).findings
+    assert any("below 96 bits" in text for text in findings) == (shown == "yes")
+    software = replace(bed(), stamps=TimeStamps(Fraction(1), first_bit=False))
+    assert test.run_unit(unit, software, parameters, SpacingMeasurer(spacing_ns))["short_gap"] is None
+
+
+def test_the_ports_are_parameters() -> None:
+    measurer = SpacingMeasurer(None)
+    test = ForwardPressure()
+    parameters = resolve(test.name, test.parameters, ("tx_port=2", "rx_port=1"))
+    test.run_unit(test.units(parameters, (64,))[0], bed(), parameters, measurer)
+    (stream,) = measurer.specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((2,), (1,))
 
 
 def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:

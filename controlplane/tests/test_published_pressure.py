@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from published import SIZES, WHITE_RABBIT, run, shipped
+from published import SIZES, WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
@@ -45,8 +45,16 @@ def test_forward_pressure(row: dict[str, float]) -> None:
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
     assert result["rx_pct"] == pytest.approx(row["rx_util_pct"], abs=0.001)
     assert result["min_rx_gap_ns"] == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
-    assert result["finding"] == "not detected"
+    assert (result["finding"], result["short_gap"]) == ("not detected", "no")
     assert outcome.state.value == "PASS"
+
+
+def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() -> None:
+    results, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
+    (result,) = results.values()
+    assert (result["finding"], result["short_gap"]) == ("Forward Pressure detected", "yes")
+    assert result["min_rx_gap_ns"] == pytest.approx(88, abs=2)
+    assert outcome.state.value == "FAIL"
 
 
 @pytest.mark.parametrize("row", WHITE_RABBIT["maximum_forwarding_rate"], ids=lambda row: row["frame_size_B"])

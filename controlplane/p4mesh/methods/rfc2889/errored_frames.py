@@ -12,36 +12,46 @@ from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2889 5.9"
-MIN_PORTS = 2
 UNDERSIZE_BYTES = 63
 OVERSIZE_BYTES = 1519
+NIBBLE_INTERFACES_BPS = 100_000_000
+"""Fastest ports with a nibble interface, the only ones with dribble bits and alignment errors."""
 VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
 _PLAIN = FrameTemplate(ip_version=None)
+_NIBBLE_NOTES = {
+    False: "not applicable, they do not exist at 1 Gbit/s and above.",
+    True: "not supported, no port of the tester sends parts of a byte.",
+}
 _FIXED = ("frame_format", "vlan_id", "burst_frames")
 """Parameters that the test does not leave open: runts carry no IP headers, classes alternate evenly."""
 
 COLUMNS = (
     Column("frame_size_bytes", "Valid size", "B"),
     Column("load_pct", "Load", "% of line", 2),
+    Column("total_tx_frames", "Tx, all", "frames"),
+    Column("total_rx_frames", "Rx, all", "frames"),
     Column("valid_tx_frames", "Valid Tx", "frames"),
     Column("valid_rx_frames", "Valid Rx", "frames"),
     Column("valid_loss_pct", "Valid loss", "%", 4),
-    Column("undersize_tx_frames", "63 B Tx", "frames"),
-    Column("undersize_rx_frames", "63 B Rx", "frames"),
-    Column("undersize_verdict", "Undersize"),
-    Column("oversize_tx_frames", "1519 B Tx", "frames"),
-    Column("oversize_rx_frames", "1519 B Rx", "frames"),
-    Column("oversize_verdict", "Oversize"),
+    Column("oversize_tx_frames", "Oversize Tx", "frames"),
+    Column("oversize_rx_frames", "Oversize Rx", "frames"),
+    Column("undersize_tx_frames", "Undersize Tx", "frames"),
+    Column("undersize_rx_frames", "Undersize Rx", "frames"),
     Column("bad_fcs_tx_frames", "Bad FCS Tx", "frames"),
     Column("bad_fcs_rx_frames", "Bad FCS Rx", "frames"),
+    Column("oversize_verdict", "Oversize"),
+    Column("undersize_verdict", "Undersize"),
     Column("bad_fcs_verdict", "Bad FCS"),
+    Column("dribble_verdict", "Dribble bits"),
+    Column("alignment_verdict", "Alignment"),
 )
 
 
@@ -53,20 +63,22 @@ class ErroredFrames(TestMethod):
     section: ClassVar[str] = SECTION
     frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
     parameters: ClassVar[tuple[Parameter, ...]] = (
+        *pair_parameters("RFC 2889 5.9.2"),
+        integer("undersize_bytes", UNDERSIZE_BYTES, "B", "RFC 2889 5.9.3", "length of undersize frames", (36, 63)),
+        integer("oversize_bytes", OVERSIZE_BYTES, "B", "RFC 2889 5.9.3", "length of oversize frames", (1519, 9216)),
         *shared.sweep_parameters("RFC 2889 5.9.2"),
         *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that pad short frames."""
-        bed.require_ports(self.name, MIN_PORTS)
-        bed.common_rate_bps(self.name)
+        sender, _ = pair_of(self.name, bed, parameters)
         shared.sweep_of(parameters)
-        if bed.ports[0].pads_short_frames:
+        if sender.pads_short_frames:
             raise UnsupportedError(
-                f"{self.name}: not supported on port {bed.ports[0].name} of topology '{bed.topology}': "
+                f"{self.name}: not supported on port {sender.name} of topology '{bed.topology}': "
                 "it pads short frames to 64 bytes",
-                hint="set pad_to_minimum: false for the first tester port, where the hardware can do it",
+                hint="set pad_to_minimum: false for this tester port, where the hardware can do it",
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -78,20 +90,22 @@ class ErroredFrames(TestMethod):
         return 2 * len(shared.sweep_of(parameters))
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Sweep the load from port 1 to port 2."""
+        """Sweep the load from one port to the other."""
         loads, rate_bps = shared.sweep_of(parameters), bed.common_rate_bps(self.name)
+        sender, receiver = pair_of(self.name, bed, parameters)
         rows = []
         size = unit.frame_size_bytes
-        mixes = [{VALID: size, UNDERSIZE: UNDERSIZE_BYTES, OVERSIZE: OVERSIZE_BYTES}]
+        undersize_bytes, oversize_bytes = (parameters.integer(f"{name}_bytes") for name in (UNDERSIZE, OVERSIZE))
+        mixes = [{VALID: size, UNDERSIZE: undersize_bytes, OVERSIZE: oversize_bytes}]
         if bed.sends_bad_fcs:
             mixes.append({VALID: size, BAD_FCS: size})
         for index, load in enumerate(loads):
             results = []
             for number, mix in enumerate(mixes, 1):
-                spec = _spec(mix, load, bed.port_numbers[:MIN_PORTS], rate_bps, parameters)
+                spec = _spec(mix, load, (sender.number, receiver.number), rate_bps, parameters)
                 remaining = (len(loads) - index) * len(mixes) - number
                 results.append(session.measure(spec, TrialNote(load, remaining)))
-            rows.append(_row(size, load, results, f"not supported on {bed.target}"))
+            rows.append(_row(size, load, results, f"not supported on {bed.target}") | _of_nibbles(bed, rate_bps))
         return {"rows": rows}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
@@ -106,7 +120,11 @@ class ErroredFrames(TestMethod):
         noted = (
             duration,
             "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
-            "Dribble bits and alignment errors do not exist at 1 Gbit/s and above.",
+            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[bed.slowest_rate_bps <= NIBBLE_INTERFACES_BPS]}",
+            *(
+                f"{name.capitalize()} frames have {parameters.integer(f'{name}_bytes')} bytes."
+                for name in (UNDERSIZE, OVERSIZE)
+            ),
         )
         return Outcome(
             state,
@@ -118,8 +136,10 @@ class ErroredFrames(TestMethod):
                     COLUMNS,
                     tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
                     "Undersize frames and frames with a bad FCS must be filtered; oversize frames may be: 'forwarded' "
-                    "is no failure. Valid frames are those beside undersize and oversize. Frames with a bad FCS that "
-                    "arrive are counted by the receiving ports.",
+                    "is no failure, nor is a loss of valid frames. Each load is measured with oversize and undersize "
+                    "frames beside valid ones, and where the ports can send them with frames with a bad FCS beside "
+                    "valid ones: counts are sums of both. Frames with a bad FCS are no valid frames; those that "
+                    "arrive are counted by the receiving ports, or known by their signature.",
                     keys=("frame_size_bytes", "load_pct"),
                 ),
             ),
@@ -143,13 +163,13 @@ def _spec(
         fps = rate_at_pct(load_pct, length, rate_bps) / len(mix)
         count = max(1, tx_frames(duration_ns, fps))
         stream = Stream(name, length, fps, count, PatternKind.PAIRS, pair[:1], pair[1:], _PLAIN)
-        streams.append(replace(stream, bad_fcs=name == BAD_FCS))
+        streams.append(replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID))
     label = "bad FCS" if BAD_FCS in mix else "errored frames"
     return TrialSpec(
         f"{label} {size} B {float(load_pct):.4f} %",
         tuple(streams),
         duration_ns,
-        replace(shared.learning_of(parameters), verify=False),
+        shared.learning_of(parameters),
         shared.nanoseconds(parameters, "settle_ms"),
         shared.nanoseconds(parameters, "restabilise_ms"),
         per_flow=True,
@@ -162,7 +182,6 @@ def _row(size: int, load_pct: Fraction, results: Sequence[TrialResult], unsuppor
     row: dict[str, Cell] = {
         "frame_size_bytes": size,
         "load_pct": float(load_pct),
-        "valid_loss_pct": float(Fraction(100 * (sent[VALID] - arrived[VALID]), sent[VALID])) if sent else None,
         "undersize_verdict": _verdict(arrived.get(UNDERSIZE, 0), "FAIL", mixed),
         "oversize_verdict": _verdict(arrived.get(OVERSIZE, 0), "forwarded", mixed),
         "bad_fcs_tx_frames": None,
@@ -171,16 +190,29 @@ def _row(size: int, load_pct: Fraction, results: Sequence[TrialResult], unsuppor
         "status": next((it.status for it in results if it.status is not Status.VALID), Status.VALID).value,
         "reason": "; ".join(it.reason for it in results if it.reason),
     }
+    for result in rest:
+        sent_beside, arrived_beside = _frames_of(result)
+        # Forwarded as they came, or with an FCS that was computed anew.
+        received = sum(port.bad_fcs_frames or 0 for port in result.ports) + arrived_beside.get(BAD_FCS, 0)
+        row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"] = sent_beside.get(BAD_FCS), received
+        row["bad_fcs_verdict"] = _verdict(received, "FAIL", result)
+        if VALID in sent and VALID in sent_beside:
+            sent[VALID] += sent_beside[VALID]
+            arrived[VALID] += arrived_beside[VALID]
     for name in (VALID, UNDERSIZE, OVERSIZE):
         row[f"{name}_tx_frames"] = sent.get(name)
         row[f"{name}_rx_frames"] = arrived.get(name)
-    for result in rest:
-        sent, arrived = _frames_of(result)
-        # Forwarded as they came, or with an FCS that was computed anew.
-        received = sum(port.bad_fcs_frames or 0 for port in result.ports) + arrived.get(BAD_FCS, 0)
-        row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"] = sent.get(BAD_FCS), received
-        row["bad_fcs_verdict"] = _verdict(received, "FAIL", result)
+    row["valid_loss_pct"] = float(Fraction(100 * (sent[VALID] - arrived[VALID]), sent[VALID])) if sent else None
+    for way in ("tx", "rx"):
+        counts = [row[f"{name}_{way}_frames"] for name in (VALID, UNDERSIZE, OVERSIZE, BAD_FCS)]
+        row[f"total_{way}_frames"] = sum(count for count in counts if isinstance(count, int))
     return row
+
+
+def _of_nibbles(bed: TestBed, rate_bps: int) -> UnitResult:
+    """Return the verdicts of the classes that only exist where bytes cross an interface in two halves."""
+    verdict = f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
+    return {"dribble_verdict": verdict, "alignment_verdict": verdict}
 
 
 def _frames_of(result: TrialResult) -> tuple[dict[str, int], dict[str, int]]:
