@@ -65,13 +65,14 @@ def test_with_the_start_skew_of_the_reports_tester_the_counts_are_exact(size: in
         for ports, skew_ns in (("1", 0), ("2", START_SKEW_NS), ("3-18", 0))
     )
     topology = changed("wrs-18x1g", (TESTER_PORTS, skewed))
-    results, _, trials = run(CongestionControl(), topology, (size,), "duration_ms=10")
+    results, outcome, trials = run(CongestionControl(), topology, (size,), "duration_ms=10")
     (result,) = results.values()
     spec, trial = trials[-1]
     fps = max_rate_fps(size, GIGABIT)
     sending_ns = trial.last_tx_ns - trial.first_tx_ns
     assert sending_ns == pytest.approx(spec.duration_ns + START_SKEW_NS, abs=4 * 10**9 / float(fps))
     received = result["congested_rx_frames"] - egress_frames(size, spec.duration_ns) + egress_frames(size, REPORT_NS)
+    assert any("the sources started 3100" in text for text in outcome.findings)
     model = egress_frames(size, REPORT_NS) + fps * START_SKEW_NS / 2 / 10**9 + 64
     assert received == pytest.approx(float(model), abs=8)
     # The published counts follow the formula but for three runs, whose start skew was longer.

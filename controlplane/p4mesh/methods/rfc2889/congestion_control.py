@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.parameters import Parameter, ParameterSet, integer, text
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
@@ -34,6 +35,8 @@ COLUMNS = (
     Column("congested_rx_frames", "C Rx", "frames"),
     Column("congested_loss_pct", "C loss", "%", 4),
     Column("congested_fps", "C FR", "frames/s", 0),
+    Column("split_pct", "Oload of source 1", "% of line", 3),
+    Column("steady_pct", "Oload of source 2", "% of line", 3),
     Column("pause_frames", "PAUSE", "frames"),
     Column("head_of_line_blocking", "HOL blocking"),
     Column("back_pressure", "Back pressure"),
@@ -49,13 +52,20 @@ class CongestionControl(TestMethod):
     section: ClassVar[str] = "RFC 2889 5.5"
     parameters: ClassVar[tuple[Parameter, ...]] = (
         integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
+        text(
+            "block_ports",
+            "RFC 2889 5.5.2",
+            "ports of the blocks instead of the first ones: source 1 (to both), source 2, uncongested, congested; "
+            "1,2,5,6;3,4,7,8 are two blocks",
+        ),
         *shared.trial_parameters("RFC 2889 5.5.2"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds without enough ports of one rate for the blocks."""
+        """Refuse beds without enough ports of one rate for the blocks, and ports that do not form blocks."""
         bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
         bed.common_rate_bps(self.name)
+        _blocks(bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size."""
@@ -68,11 +78,15 @@ class CongestionControl(TestMethod):
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure the blocks without and with congestion; every block starts at once."""
         size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
-        blocks = _blocks(bed, parameters.integer("blocks"))
+        blocks = _blocks(bed, parameters)
         alone = session.measure(_spec(_ALONE, size, blocks, rate, parameters), TrialNote(_HUNDRED, 1))
         both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
         duration_ns = shared.duration_ns_of(parameters, size, rate)
-        return _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), duration_ns)
+        row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), duration_ns)
+        if row["head_of_line_blocking"] == _YES and (between := _crossed(bed, blocks)):
+            row["head_of_line_blocking"] = _INCONCLUSIVE
+            row["reason"] = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
+        return row
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
@@ -87,7 +101,7 @@ class CongestionControl(TestMethod):
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
         )
-        blocks = parameters.integer("blocks")
+        blocks = len(_blocks(bed, parameters))
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
         unused = len(bed.ports) - blocks * PORTS_PER_BLOCK
@@ -97,7 +111,9 @@ class CongestionControl(TestMethod):
             f"{self.title}: {blocks * PORTS_PER_BLOCK} ports, {state.value}",
             (table,),
             (),
-            tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+            tuple(
+                f"{row['frame_size_bytes']} B: {text}" for row in rows for text in (row["reason"], row["skew"]) if text
+            ),
             tuple(text for text in noted if text),
         )
 
@@ -106,10 +122,37 @@ Block = tuple[int, int, int, int]
 """Source 1 (split), source 2, uncongested receiver, congested receiver."""
 
 
-def _blocks(bed: TestBed, count: int) -> tuple[Block, ...]:
-    numbers = bed.port_numbers
-    starts = range(0, count * PORTS_PER_BLOCK, PORTS_PER_BLOCK)
-    return tuple((numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]) for i in starts)
+def _blocks(bed: TestBed, parameters: ParameterSet) -> tuple[Block, ...]:
+    """Return the blocks that the user names, else the first ports in their order."""
+    given, count = parameters.text("block_ports"), parameters.integer("blocks")
+    if not given:
+        numbers: Sequence[int] = bed.port_numbers[: count * PORTS_PER_BLOCK]
+        return tuple(_block(numbers[i : i + PORTS_PER_BLOCK]) for i in range(0, len(numbers), PORTS_PER_BLOCK))
+    words = [block.split(",") for block in given.split(";")]
+    numbers = [int(word) if word.strip().isdecimal() else 0 for block in words for word in block]
+    if len(set(numbers)) < len(numbers) or not set(numbers) <= set(bed.port_numbers):
+        raise ParameterError(
+            f"block_ports={given}: every port must exist and be given once",
+            hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
+        )
+    if any(len(block) != PORTS_PER_BLOCK for block in words) or count not in (1, len(words)):
+        raise ParameterError(
+            f"block_ports={given}: no {'blocks' if count == 1 else f'{count} blocks'} of {PORTS_PER_BLOCK} ports",
+            hint="source 1, source 2, uncongested, congested port, such as 1,2,5,6; a semicolon between blocks",
+        )
+    return tuple(_block([int(word) for word in block]) for block in words)
+
+
+def _block(numbers: Sequence[int]) -> Block:
+    split, steady, uncongested, congested = numbers
+    return split, steady, uncongested, congested
+
+
+def _crossed(bed: TestBed, blocks: Sequence[Block]) -> str:
+    """Return between which devices frames to an uncongested port travel; empty where they stay in one."""
+    device = {port.number: port.attached_to for port in bed.ports}
+    ways = ((device[split], device[uncongested]) for split, _, uncongested, _ in blocks)
+    return next((f"from {near} to {far}" for near, far in ways if near != far), "")
 
 
 def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, parameters: ParameterSet) -> TrialSpec:
@@ -164,10 +207,14 @@ def _row(
         blocking, state, reason = _INCONCLUSIVE, State(untrusted.status.value), untrusted.reason
         back_pressure = _INCONCLUSIVE
     seconds = Fraction(duration_ns, NS_PER_S)
+    intended = Fraction(both.intended_frames, 2 * len(blocks))
     return {
         "frame_size_bytes": size,
         "tx_pct": float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
         "tx_frames": both.tx_frames,
+        "split_pct": _offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
+        "steady_pct": _offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
+        "skew": _skew(both, blocks, intended / seconds),
         "uncongested_fps": float((_sent(uncongested) - lost_u) / seconds),
         "congested_fps": float((_sent(congested) - lost_c) / seconds),
         "pause_frames": pause_frames,
@@ -182,6 +229,28 @@ def _row(
         "state": state.value,
         "reason": reason,
     }
+
+
+def _offered_pct(
+    both: TrialResult, sources: Sequence[int], maximum_pct: Fraction, intended_frames: Fraction
+) -> float | None:
+    """Return the offered load of some of the sources, in percent of their line rate."""
+    sent = _sent([flow for flow in both.flows if flow.tx_port in sources])
+    return float(maximum_pct * sent / (intended_frames * len(sources))) if intended_frames else None
+
+
+def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
+    """Return what a start of the sources at different times did; empty where it is less than one frame."""
+    first = {flow.tx_port: flow.first_tx_ns for flow in both.flows}
+    skews = [abs(first[split] - first[steady]) for split, steady, *_ in blocks if {split, steady} <= first.keys()]
+    skew_ns = max(skews, default=0)
+    frames = int(fps * skew_ns / NS_PER_S / 2)
+    if not frames:
+        return ""
+    return (
+        f"the sources started {skew_ns / 1000:.4g} us apart: the congested port received up to {frames} frames "
+        "more, and a shorter overload may have hidden loss"
+    )
 
 
 def _sent(flows: Sequence[FlowCounts]) -> int:
