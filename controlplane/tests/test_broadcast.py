@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from fakes import FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import UnitResult
+from p4mesh.methods.base import TrialNote, UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TEST = Broadcast()
@@ -29,12 +31,12 @@ REPORT = (
 Counts = dict[tuple[str, int, int], int]
 
 
-def run(measurer: FlowMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+def run(measurer: FlowMeasurer, size: int, *settings: str, bed: TestBed = BED) -> tuple[UnitResult, Outcome]:
     parameters = resolve(TEST.name, TEST.parameters, settings)
-    TEST.check(BED, parameters)
+    TEST.check(bed, parameters)
     (unit,) = TEST.units(parameters, (size,))
-    result = TEST.run_unit(unit, BED, parameters, measurer)
-    return result, TEST.assemble(BED, parameters, {unit: result})
+    result = TEST.run_unit(unit, bed, parameters, measurer)
+    return result, TEST.assemble(bed, parameters, {unit: result})
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,72 @@ def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> N
 def test_an_unknown_source_port_is_refused() -> None:
     with pytest.raises(ParameterError, match="source_port=19"):
         run(FlowMeasurer(lossless), 64, "source_port=19")
+
+
+LAYERS = (range(1, 7), range(7, 11), range(11, 15), range(15, 19))
+
+
+def test_latency_is_summed_up_per_device_of_a_chain() -> None:
+    """Every device adds 1 us: low and high of a layer are those of its ports, the source's own layer included."""
+
+    class Chain(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec)
+            flows = []
+            for flow in result.flows:
+                (layer,) = (number for number, ports in enumerate(LAYERS, 1) if flow.rx_port in ports)
+                average_ns = 1000.0 * layer + flow.rx_port
+                latency = LatencyStats(10, average_ns, average_ns, 10 * average_ns)
+                flows.append(replace(flow, latency=latency))
+            return replace(result, flows=tuple(flows))
+
+    behind = {port: f"layer{number}" for number, ports in enumerate(LAYERS, 1) for port in ports}
+    bed = TestBed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
+    _, outcome = run(Chain(lossless), 64, bed=bed)
+    summary = next(table for table in outcome.tables if table.name == "broadcast_latency")
+    stream = [row for row in summary.rows if row["mode"] == "stream"]
+    assert [(row["device"], row["ports"]) for row in stream] == [
+        ("all", 17),
+        ("layer1", 5),
+        ("layer2", 4),
+        ("layer3", 4),
+        ("layer4", 4),
+    ]
+    assert [(row["avg_us_low"], row["avg_us_high"]) for row in stream] == [
+        (pytest.approx(low), pytest.approx(high))
+        for low, high in ((1.002, 4.018), (1.002, 1.006), (2.007, 2.010), (3.011, 3.014), (4.015, 4.018))
+    ]
+    one_device = next(table for table in run(FlowMeasurer(lossless), 64)[1].tables if table.name == "broadcast_latency")
+    assert {row["device"] for row in one_device.rows} == {"all"}
+
+
+class AfterTheSearch(FlowMeasurer):
+    """Loses nothing in the search; latency trials come out as asked for."""
+
+    def __init__(self, **changes: object) -> None:
+        super().__init__(lossless)
+        self.changes = changes
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec)
+        return replace(result, **self.changes) if spec.per_flow else result  # type: ignore[arg-type]
+
+
+def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
+    result, outcome = run(AfterTheSearch(status=Status.INVALID, reason="tester under-delivered"), 64)
+    assert (result["result_pct"], outcome.state) == (100, State.INVALID)
+    assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
+
+
+def test_a_copy_that_is_lost_in_a_latency_trial_is_a_finding_with_its_port() -> None:
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        return {key: count - (key[2] == 18 and count == 1) for key, count in sent.items()}
+
+    _, outcome = run(FlowMeasurer(carry), 64)
+    assert "64 B, latency of a single frame: 1 copies were lost, on ports 18" in outcome.findings
+
+
+def test_frames_that_come_back_to_the_source_are_a_finding() -> None:
+    _, outcome = run(AfterTheSearch(flooded_frames=4), 64)
+    assert "flooding detected: 8 frames came back to the source port (64 B)" in outcome.findings
+    assert run(FlowMeasurer(lossless), 64)[1].findings == ()

@@ -34,18 +34,19 @@ from p4mesh.trial.spec import HistogramPer, TrialSpec
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
 SINGLE_FRAME, STREAM = "single frame", "stream"
+ALL_DEVICES = "all"
 _HISTOGRAMS = 256
 """Flows that can have a histogram of their own."""
 
 THROUGHPUT_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
-    Column("state", "Result"),
     Column("tx_pct", "Tx", "% of line", 3),
     Column("tx_fps", "Tx", "frames/s", 0),
     Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
     Column("rx_fps", "Rx, all ports", "frames/s", 0),
-    Column("lost_frames", "Lost", "copies"),
     Column("loss_pct", "Loss", "%", 4),
+    Column("lost_frames", "Lost", "copies"),
+    Column("state", "Result"),
     Column("upper_pct", "Fails at", "% of line", 3),
     Column("trials", "Trials"),
 )
@@ -61,6 +62,7 @@ SUMMARY_COLUMNS = (
     *_RATE,
     _NAMES["definition"],
     _NAMES["calibrated"],
+    Column("device", "Behind"),
     Column("ports", "Ports"),
     *(
         Column(f"{key}_{end}", f"{_NAMES[key].title}, {end}", "us", 3)
@@ -126,6 +128,7 @@ class Broadcast(TestMethod):
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         found = search_throughput(shared.search_of(parameters), duration_ns, trial)
         rows: list[UnitResult] = []
+        trials: list[UnitResult] = []
         if extra and found["result_pct"] is not None:
             load = Fraction(found["result_pct"])
             for mode, left in ((SINGLE_FRAME, 1), (STREAM, 0)):
@@ -136,14 +139,17 @@ class Broadcast(TestMethod):
                     "load_pct": float(load) if mode == STREAM else None,
                     "rate_fps": float(rate_at_pct(load, size, rate)) if mode == STREAM else None,
                 }
-                rows += _latency_rows(place, session.measure(spec, TrialNote(load, left)), bed, parameters)
+                result = session.measure(spec, TrialNote(load, left))
+                rows += _latency_rows(place, result, bed, parameters)
+                trials.append(_latency_trial(mode, result))
         theory = float(max_rate_fps(size, rate))
-        return {"frame_size_bytes": size, "theoretical_fps": theory, "latency": rows, **found}
+        return {"frame_size_bytes": size, "theoretical_fps": theory, "latency": rows, "latency_trials": trials, **found}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the tables of methodology 3.10; PASS iff a lossless load was found at every size."""
         units = list(results.values())
         states = {verdict_of(unit) for unit in units}
+        states |= {trial["status"] for unit in units for trial in unit["latency_trials"]}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
         tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, tuple(map(_table_row, units)))]
         rows = [row for unit in units for row in unit["latency"]]
@@ -156,9 +162,40 @@ class Broadcast(TestMethod):
             f"{self.title}: port {parameters.integer('source_port')} to {len(bed.ports) - 1} ports, {state.value}",
             (*tables, *search_tables(units)),
             (_figure(units),),
-            (*_untrusted(units), *latency.overflows(rows)),
+            (*_came_back(units), *_untrusted(units), *_incomplete(units), *latency.overflows(rows)),
             tuple(text for text in (duration, _mixed(bed)) if text),
         )
+
+
+def _came_back(units: Sequence[UnitResult]) -> Iterator[str]:
+    """Yield copies that the source port received: all other ports are meant to get every frame."""
+    for unit in units:
+        copies = unit["flooded_frames"] + sum(trial["flooded_frames"] for trial in unit["latency_trials"])
+        if copies:
+            yield f"flooding detected: {copies} frames came back to the source port ({unit['frame_size_bytes']} B)"
+
+
+def _incomplete(units: Sequence[UnitResult]) -> Iterator[str]:
+    """Yield latency trials that cannot be trusted, and copies that have no latency because they were lost."""
+    for unit in units:
+        for trial in unit["latency_trials"]:
+            where = f"{unit['frame_size_bytes']} B, latency of a {trial['mode']}"
+            if trial["status"] != Status.VALID.value:
+                yield f"{trial['status']} trial, {where}: {trial['reason']}"
+            elif trial["lost_frames"]:
+                ports = ", ".join(map(str, trial["lossy_ports"]))
+                yield f"{where}: {trial['lost_frames']} copies were lost, on ports {ports}"
+
+
+def _latency_trial(mode: str, result: TrialResult) -> UnitResult:
+    return {
+        "mode": mode,
+        "status": result.status.value,
+        "reason": result.reason,
+        "lost_frames": result.lost_frames,
+        "lossy_ports": sorted(flow.rx_port for flow in result.flows if flow.lost_frames),
+        "flooded_frames": result.flooded_frames,
+    }
 
 
 def _untrusted(units: Sequence[UnitResult]) -> Iterator[str]:
@@ -272,9 +309,9 @@ def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
             "broadcast_latency",
             "Broadcast latency over the ports",
             SUMMARY_COLUMNS,
-            _latency_summary(rows),
+            _latency_summary(bed, rows),
             note,
-            keys=(*_KEYS, "calibrated"),
+            keys=(*_KEYS, "calibrated", "device"),
         ),
         Table(
             "broadcast_latency_ports",
@@ -298,28 +335,30 @@ def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
     return found
 
 
-def _latency_summary(rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
+def _latency_summary(bed: TestBed, rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
+    """Return low and high over all ports, and over the ports of each device of a chain (layer)."""
+    devices = {port.number: port.attached_to for port in bed.ports}
+    layers = tuple(dict.fromkeys(devices.values()))
     groups: dict[tuple[int, str, str], list[UnitResult]] = {}
     for row in rows:
         groups.setdefault((row["frame_size_bytes"], row["mode"], row["calibrated"]), []).append(row)
     summary = []
-    for (size, mode, calibrated), ports in groups.items():
-        shown: UnitResult = {
-            "frame_size_bytes": size,
-            "mode": mode,
-            "load_pct": ports[0]["load_pct"],
-            "rate_fps": ports[0]["rate_fps"],
-            "definition": ports[0]["definition"],
-            "calibrated": calibrated,
-            "ports": len(ports),
-        }
-        for key in _LOW_HIGH:
-            values = [port[key] for port in ports if port[key] is not None]
-            shown |= {f"{key}_low": min(values, default=None), f"{key}_high": max(values, default=None)}
-        frames = sum(port["samples"] for port in ports)
-        shown["avg_us_mean"] = sum(port["avg_us"] * port["samples"] for port in ports) / frames
-        summary.append({column.key: shown[column.key] for column in SUMMARY_COLUMNS})
+    for ports in groups.values():
+        summary.append(_low_high(ALL_DEVICES, ports))
+        for layer in layers if len(layers) > 1 else ():
+            behind = [port for port in ports if devices[port["port"]] == layer]
+            summary += [_low_high(layer, behind)] if behind else []
     return tuple(summary)
+
+
+def _low_high(device: str, ports: Sequence[UnitResult]) -> UnitResult:
+    shown: UnitResult = {**ports[0], "device": device, "ports": len(ports)}
+    for key in _LOW_HIGH:
+        values = [port[key] for port in ports if port[key] is not None]
+        shown |= {f"{key}_low": min(values, default=None), f"{key}_high": max(values, default=None)}
+    frames = sum(port["samples"] for port in ports)
+    shown["avg_us_mean"] = sum(port["avg_us"] * port["samples"] for port in ports) / frames
+    return {column.key: shown[column.key] for column in SUMMARY_COLUMNS}
 
 
 def _figure(units: Sequence[UnitResult]) -> Figure:
