@@ -40,26 +40,43 @@ def test_published_sequences_are_reproduced_trial_by_trial(vector: dict[str, Any
     assert found.result is not None and float(found.result) == vector["result"]
 
 
-def by_the_book(asked: SearchGoal, trial: Callable[[Fraction], Verdict]) -> tuple[list[Fraction], Verdict, Fraction]:
-    """Methodology 1.1 as it is written, with its endless cases cut off; returns trials, state and what it returns."""
+def floored(value: Fraction, grid: Grid) -> Fraction:
+    """Return the grid's rounding as the methodology words it, without the code under test."""
+    places = {Grid.EXACT: None, Grid.THREE_DECIMALS: 1000, Grid.INTEGER: 1}[grid]
+    return value if places is None else Fraction(value.numerator * places // value.denominator, places)
+
+
+def by_the_book(
+    asked: SearchGoal, trial: Callable[[Fraction], Verdict]
+) -> tuple[list[Fraction], Verdict, Fraction | None]:
+    """Methodology 1.1 as it is written, with its endless cases cut off; returns trials, state and what it returns.
+
+    With ``try_max_first`` the maximum is tried before all else: a PASS ends the search, a FAIL is known to it.
+    """
     passed: Fraction | None = None
     failed = right = asked.maximum
     left, current = asked.minimum, asked.initial
     trials: list[Fraction] = []
+    if asked.try_max_first:
+        trials.append(asked.maximum)
+        if trial(asked.maximum) is Verdict.PASS:
+            return trials, Verdict.PASS, asked.maximum
+        if current == asked.maximum:
+            current = floored((left + right) / 2, asked.grid)
     while len(trials) < 60:
         trials.append(current)
         if trial(current) is Verdict.PASS:
             passed = left = current
-            following = asked.grid.midpoint(current, right)
+            following = floored((current + right) / 2, asked.grid)
             if following >= asked.maximum or failed - passed <= asked.resolution:
                 return trials, Verdict.PASS, passed
         else:
             failed = right = current
-            following = asked.grid.midpoint(left, failed)
+            following = floored((failed + left) / 2, asked.grid)
             if failed <= asked.minimum + asked.resolution:
                 return trials, Verdict.FAIL, current
         current = following
-    return trials, Verdict.INVALID, current
+    return trials, Verdict.INVALID, None
 
 
 def random_goal(random: Random, grid: Grid) -> SearchGoal:
@@ -71,12 +88,13 @@ def random_goal(random: Random, grid: Grid) -> SearchGoal:
 
 
 @pytest.mark.parametrize("grid", list(Grid))
-def test_searches_of_random_devices_are_those_of_the_book(grid: Grid) -> None:
+@pytest.mark.parametrize("try_max_first", [False, True])
+def test_searches_of_random_devices_are_those_of_the_book(grid: Grid, try_max_first: bool) -> None:
     """Sequences that are not published: 2000 goals and limits for each grid, trial by trial."""
     random = Random(f"{grid.value} 1")
     ended = 0
     for _ in range(2000):
-        asked = random_goal(random, grid)
+        asked = replace(random_goal(random, grid), try_max_first=try_max_first)
         device = limit(Fraction(random.randrange(0, 100_000), 997))
         trials, state, value = by_the_book(asked, device)
         found = bisect(asked, device)
@@ -109,6 +127,73 @@ def test_results_of_random_searches_are_loads_that_passed(grid: Grid, try_max_fi
             assert found.result <= true_limit
         assert found.failed is None or (tried[found.failed] is Verdict.FAIL and found.failed > true_limit)
         assert all(asked.minimum <= load <= asked.maximum for load in tried)
+
+
+BY_HAND = [
+    # initial, minimum, maximum, resolution, grid, limit, trials, state, result
+    ("the maximum is tried when it is the initial load", 100, 10, 100, 10, "exact", 100, [100], "PASS", 100),
+    ("from the maximum downwards", 100, 0, 100, 30, "exact", 60, [100, 50, 75, "62.5", "56.25"], "PASS", "56.25"),
+    ("every load fails down to the lower bound", 50, 10, 90, 15, "exact", 0, [50, 30, 20], "FAIL", None),
+    # 10 passed, and the failing load within the resolution of the minimum ends the search all the same.
+    ("the lower bound passes and is no result", 10, 10, 90, 30, "exact", 10, [10, 50, 30], "FAIL", None),
+    ("a resolution wider than the range, passing", 40, 10, 90, 100, "exact", 90, [40], "PASS", 40),
+    ("a resolution wider than the range, failing", 40, 10, 90, 100, "exact", 20, [40], "FAIL", None),
+    ("one load only, passing", 50, 50, 50, 1, "exact", 60, [50], "PASS", 50),
+    ("one load only, failing", 50, 50, 50, 1, "exact", 40, [50], "FAIL", None),
+    # (8 + 15)/2 = 11.5, (11 + 15)/2 = 13, (13 + 15)/2 = 14, then (13 + 14)/2 = 13.5 downwards: 13 once more.
+    ("integers fall both ways", 8, 1, 15, 1, "integer", 13, [8, 11, 13, 14, 13], "PASS", 13),
+    ("integers, nothing passes", 8, 1, 15, 2, "integer", 0, [8, 4, 2], "FAIL", None),
+    ("integers, the maximum is out of reach", 8, 1, 15, 1, "integer", 15, [8, 11, 13, 14], "PASS", 14),
+    # (10 + 55)/2 = 32.5, (32.5 + 55)/2 = 43.75, (43.75 + 55)/2 = 49.375, (43.75 + 49.375)/2 = 46.5625: 46.562
+    (
+        "three decimals",
+        *(10, 10, 100, 3, "three_decimals", "46.57"),
+        [10, 55, "32.5", "43.75", "49.375", "46.562"],
+        *("PASS", "46.562"),
+    ),
+    (
+        "rates as exact fractions",
+        *(10, 10, 100, 3, "exact", "46.57"),
+        [10, 55, "32.5", "43.75", "49.375", "46.5625"],
+        *("PASS", "46.5625"),
+    ),
+    ("decimals below one percent", "0.5", "0.1", "0.9", "0.2", "exact", "0.65", ["0.5", "0.7", "0.6"], "PASS", "0.6"),
+]
+
+
+@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case[0])
+def test_sequences_worked_out_by_hand(case: tuple[Any, ...]) -> None:
+    _, initial, low, high, resolution, grid, true_limit, trials, state, result = case
+    asked = goal(initial, low, high, resolution, grid=Grid(grid))
+    found = bisect(asked, limit(true_limit))
+    assert [step.load for step in found.steps] == [Fraction(str(load)) for load in trials]
+    assert found.state.value == state
+    assert found.result == (None if result is None else Fraction(str(result)))
+    assert found.last_tried == Fraction(str(trials[-1]))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "true_limit", "trials", "result"),
+    [
+        ((100, 10, 100, 10), 100, [100], 100),
+        ((100, 10, 100, 40), 60, [100, 55, "77.5"], None),  # goes on: the bracket is 22.5 wide, but after a FAIL
+        ((10, 10, 100, 95), 60, [100, 10], 10),
+        ((50, 50, 50, 1), 40, [50], None),  # the one load there is, once
+        ((40, 10, 90, 100), 20, [90, 40], None),
+    ],
+)
+def test_the_maximum_first_then_the_rule(
+    bounds: tuple[int, ...], true_limit: int, trials: list[Any], result: int | None
+) -> None:
+    found = bisect(goal(*bounds, try_max_first=True), limit(true_limit))
+    loads = [step.load for step in found.steps]
+    assert loads[: len(trials)] == [Fraction(str(load)) for load in trials]
+    if result is not None or len(trials) < 3:
+        assert len(loads) == len(trials)
+        assert found.result == result
+    else:
+        assert found.result is not None and found.failed is not None
+        assert found.failed - found.result <= bounds[3]
 
 
 def test_resolution_stops_only_after_a_pass() -> None:

@@ -65,6 +65,10 @@ def test_bounds_goal_and_trials_are_reported(test: TestMethod, method: str) -> N
     failed = {trial["load_pct"] for trial in trials if trial["verdict"] == "FAIL"}
     assert row["lower_pct"] == max(passed) and row["upper_pct"] == min(failed)
     assert all(trial["duration_ms"] > 0 for trial in trials)
+    if method == "combo":
+        assert (row["initial_pct"], row["step_pct"], row["backoff_pct"]) == (50, 10, 50)
+    if method == "bisect_verified":
+        assert (row["verify_trials"], row["verify_overload_frames"]) == (2, 1000)
     if method == "mlr":
         (goal,) = table(outcome, "mlr_goals").rows
         assert (goal["lower_pct"], goal["upper_pct"]) == (row["lower_pct"], row["upper_pct"])

@@ -13,7 +13,7 @@ from p4mesh.methods.limit_search import MlrAttributes, MlrPreset
 from p4mesh.methods.linear_search import combo, linear_down, linear_up
 from p4mesh.methods.loss_verification import LossVerification, verified
 from p4mesh.methods.mlr_search import MlrGoal, MlrTrial, mlr_search
-from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect
+from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
 TEN = Fraction(10)
@@ -49,6 +49,67 @@ def test_combo_narrows_the_bracket_to_the_resolution(true_limit: str) -> None:
     assert found.result is not None and found.failed is not None
     assert found.result <= Fraction(true_limit) < found.failed
     assert found.failed - found.result <= GOAL.resolution
+
+
+@pytest.mark.parametrize(
+    ("backoff", "trials"),
+    [
+        # 50, 60, 70 fails. Half: 65 passes, 67.5 passes, then the bracket 67.5..70 is below 3.
+        ("0.5", [50, 60, 70, 65, "67.5"]),
+        # A fifth of 60..70: 68 fails, a fifth of 60..68: 66.4 passes, and 66.4..68 is below 3.
+        ("0.2", [50, 60, 70, 68, "66.4"]),
+        # Four fifths of 60..70: 62 passes, then the middles: 66 passes, 68 fails, and 66..68 is below 3.
+        ("0.8", [50, 60, 70, 62, 66, 68]),
+    ],
+)
+def test_combo_backs_off_after_a_fail_by_a_share_of_the_bracket(backoff: str, trials: list[int | str]) -> None:
+    goal = replace(GOAL, resolution=Fraction(3))
+    found = combo(goal, TEN, limit("67.6" if backoff != "0.8" else "66.1"), Fraction(backoff))
+    assert [step.load for step in found.steps] == [Fraction(load) for load in trials]
+    assert found.result == max(step.load for step in found.steps if step.verdict is Verdict.PASS)
+    assert found.failed == min(step.load for step in found.steps if step.verdict is Verdict.FAIL)
+
+
+def test_combo_starts_at_the_initial_load_and_searches_below_it_where_that_fails() -> None:
+    found = combo(replace(GOAL, resolution=Fraction(10)), TEN, limit("20"))
+    # 50 fails; 25.5 = the middle of 1..50 fails; 13.25 = the middle of 1..25.5 passes; 19.375 passes; width 6.125.
+    assert [step.load for step in found.steps] == [50, Fraction("25.5"), Fraction("13.25"), Fraction("19.375")]
+    assert (found.result, found.failed) == (Fraction("19.375"), Fraction("25.5"))
+
+
+def test_combo_tries_the_minimum_last() -> None:
+    for true_limit, state, result in (("1", Verdict.PASS, 1), ("0.9", Verdict.FAIL, None)):
+        found = combo(replace(GOAL, resolution=Fraction(10)), TEN, limit(true_limit))
+        assert (found.state, found.result, found.last_tried) == (state, result, 1)
+
+
+@pytest.mark.parametrize("grid", list(Grid))
+def test_combo_of_random_devices_brackets_their_limit(grid: Grid) -> None:
+    random = Random(grid.value)
+    for _ in range(500):
+        low, first, high = sorted(random.sample(range(1, 1000), 3))
+        resolution, step = Fraction(random.randrange(1, 50)), Fraction(random.randrange(1, 200))
+        goal = SearchGoal(Fraction(first), Fraction(low), Fraction(high), resolution, grid=grid)
+        true_limit = Fraction(random.randrange(0, 1_000_000), 997)
+        device = limit(str(true_limit))
+        found = combo(goal, step, device, Fraction(random.randrange(1, 100), 100))
+        loads = [step.load for step in found.steps]
+        assert len(loads) == len(set(loads)) < 1100 and all(low <= load <= high for load in loads)
+        assert all(step.verdict is device(step.load) for step in found.steps)
+        if true_limit < low:
+            assert (found.state, found.result, found.last_tried) == (Verdict.FAIL, None, low)
+        elif true_limit >= high:
+            assert (found.result, found.failed) == (high, None)
+        else:
+            assert found.result is not None and found.failed is not None
+            assert found.result <= true_limit < found.failed
+            assert found.failed - found.result <= max(resolution, 1)
+
+
+@pytest.mark.parametrize("backoff", ["0", "1", "1.5"])
+def test_a_backoff_that_does_not_move_is_refused(backoff: str) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        combo(GOAL, TEN, limit("10"), Fraction(backoff))
 
 
 def test_combo_ends_at_an_untrusted_trial() -> None:

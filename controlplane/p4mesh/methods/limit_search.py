@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, log2
 
-from p4mesh.methods.linear_search import combo, linear_down, linear_up
+from p4mesh.methods.linear_search import HALF, combo, linear_down, linear_up
 from p4mesh.methods.loss_verification import LossVerification, verified
 from p4mesh.methods.mlr_search import MlrGoal, MlrGoalResult, MlrTrial, mlr_search
 from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect
@@ -55,7 +55,6 @@ class MlrPreset(str, Enum):
     """21 T in sum, loss ratios 0 and 0.5 %, half of the time may exceed them."""
 
 
-_HALF = Fraction(1, 2)
 _SOFTWARE_SUM = 21
 _SOFTWARE_LOSS_RATIOS = (Fraction(0), Fraction(1, 200))
 
@@ -66,7 +65,7 @@ class MlrAttributes:
 
     preset: MlrPreset = MlrPreset.CUSTOM
     duration_sum_trials: int = 2
-    exceed_ratio: Fraction = _HALF
+    exceed_ratio: Fraction = HALF
     relative_width: Fraction = Fraction(1, 200)
     initial_share: Fraction = Fraction(1)
     """Shortest trial as a share of T."""
@@ -76,8 +75,8 @@ class MlrAttributes:
         attributes: tuple[tuple[int, Fraction, Fraction], ...] = {
             MlrPreset.CUSTOM: ((self.duration_sum_trials, loss_ratio, self.exceed_ratio),),
             MlrPreset.RFC_2544: ((1, Fraction(0), Fraction(0)),),
-            MlrPreset.TST_009: ((2, Fraction(0), _HALF),),
-            MlrPreset.SOFTWARE: tuple((_SOFTWARE_SUM, ratio, _HALF) for ratio in _SOFTWARE_LOSS_RATIOS),
+            MlrPreset.TST_009: ((2, Fraction(0), HALF),),
+            MlrPreset.SOFTWARE: tuple((_SOFTWARE_SUM, ratio, HALF) for ratio in _SOFTWARE_LOSS_RATIOS),
         }[self.preset]
         return tuple(
             MlrGoal(
@@ -103,6 +102,7 @@ class LimitSearch:
     method: SearchMethod
     goal: SearchGoal
     step: Fraction = Fraction(10)
+    backoff: Fraction = HALF
     verification: LossVerification = field(default_factory=LossVerification)
     mlr: MlrAttributes = field(default_factory=MlrAttributes)
     loss_ratio: Fraction = Fraction(0)
@@ -116,7 +116,8 @@ class LimitSearch:
         if self.method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP):
             return ceil(span / self.step) + 1
         if self.method is SearchMethod.COMBO:
-            return ceil(span / self.step) + max(1, ceil(log2(self.step / self.goal.resolution)))
+            steps = ceil((self.goal.maximum - self.goal.initial) / self.step) + 1
+            return steps + max(1, ceil(log2(self.step / self.goal.resolution)))
         if self.method is SearchMethod.MLR:
             goals = self.mlr.goals(Fraction(1), self.loss_ratio)
             return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
@@ -138,6 +139,8 @@ class LimitSearch:
             shown |= {"initial_pct": float(self.goal.initial), "try_max_first": self.goal.try_max_first}
         else:
             shown |= {"step_pct": float(self.step)}
+        if self.method is SearchMethod.COMBO:
+            shown |= {"initial_pct": float(self.goal.initial), "backoff_pct": float(100 * self.backoff)}
         if self.method not in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP):
             shown |= {"resolution_pct": float(self.goal.resolution)}
         if self.method is SearchMethod.VERIFIED:
@@ -163,7 +166,7 @@ class LimitSearch:
         if self.method is SearchMethod.LINEAR_UP:
             return Found(linear_up(self.goal, self.step, verdict))
         if self.method is SearchMethod.COMBO:
-            return Found(combo(self.goal, self.step, verdict))
+            return Found(combo(self.goal, self.step, verdict, self.backoff))
         if self.method is SearchMethod.VERIFIED:
             return Found(bisect(self.goal, verified(_with_loss(answer), self.verification)))
         return Found(bisect(self.goal, verdict))

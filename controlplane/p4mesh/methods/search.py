@@ -42,12 +42,15 @@ class Grid(str, Enum):
 
     def midpoint(self, low: Fraction, high: Fraction) -> Fraction:
         """Return the next load between ``low`` and ``high``."""
-        middle = (low + high) / 2
+        return self.floored((low + high) / 2)
+
+    def floored(self, load: Fraction) -> Fraction:
+        """Return the load of the grid at or below ``load``."""
         if self is Grid.INTEGER:
-            return Fraction(floor(middle))
+            return Fraction(floor(load))
         if self is Grid.THREE_DECIMALS:
-            return Fraction(floor(middle * 1000), 1000)
-        return middle
+            return Fraction(floor(load * 1000), 1000)
+        return load
 
     @property
     def granularity(self) -> Fraction:
@@ -159,7 +162,7 @@ def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
     load = goal.initial
     if goal.try_max_first:
         verdict = run.note(goal.maximum, (yield goal.maximum))
-        if verdict is not Verdict.FAIL:
+        if verdict is not Verdict.FAIL or goal.minimum == goal.maximum:
             return run.outcome(verdict)
         if load == goal.maximum:
             load = goal.grid.midpoint(goal.minimum, goal.maximum)

@@ -24,6 +24,7 @@ _GOALS = (
     Column("maximum_pct", "Maximum", "% of line", 4),
     Column("resolution_pct", "Resolution", "% of line", 4),
     Column("step_pct", "Step", "% of line", 4),
+    Column("backoff_pct", "Back-off", "% of bracket", 2),
     Column("try_max_first", "Maximum first"),
     Column("acceptable_loss_pct", "Acceptable loss", "%", 4),
     Column("threshold_pct", "Threshold", "% of line", 4),

@@ -75,7 +75,7 @@ def trial_parameters(setup: str, rfc_duration: str = "30 s") -> tuple[Parameter,
             ("0", "10000"),
         ),
         integer("start_stagger_us", 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
-        integer("learning_rate_fps", 1000, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
+        integer("learning_rate_fps", 50, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
         integer("learning_frames", 1, "frames", _PHASES, "learning frames per address; 0 = no learning", (0, 100)),
         boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
         decimal("learning_wait_ms", "2000", "ms", _PHASES, "silence between learning and traffic", _PAUSE_MS),
@@ -108,7 +108,15 @@ def search_parameters(procedure: str) -> tuple[Parameter, ...]:
             "bisection, with loss verification, in steps, steps then bisection, or MLRsearch",
             tuple(method.value for method in SearchMethod),
         ),
-        percent("search_step_pct", "10", procedure, "step of the linear searches"),
+        percent("search_step_pct", "10", procedure, "step of the linear searches and of combo"),
+        decimal(
+            "search_backoff_pct",
+            "50",
+            "% of bracket",
+            procedure,
+            "combo: how far below a load that failed the next one is, towards the highest that passed",
+            ("1", "99"),
+        ),
         integer("verify_trials", 2, "trials", "RFC 9004 6", "r: trials at a lossy load, bisect_verified", (1, 100)),
         integer(
             "verify_overload_frames", 1000, "frames", "RFC 9004 6", "z: more loss is not verified", (0, 1_000_000_000)
@@ -159,6 +167,7 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
             first, low, high, parameters.number("search_resolution_pct"), parameters.flag("search_try_max_first")
         ),
         parameters.number("search_step_pct"),
+        parameters.number("search_backoff_pct") / 100,
         LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames")),
         MlrAttributes(
             MlrPreset(parameters.text("mlr_goals")),
