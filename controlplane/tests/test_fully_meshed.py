@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from fakes import FakeMeasurer, capacity, wire
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind
-from p4mesh.trial.result import Status
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -171,3 +172,57 @@ def test_bursts_are_asked_for_only_when_wanted() -> None:
     run(measurer, (64,), "parts=throughput")
     run(measurer, (64,), "parts=throughput", "burst_frames=24")
     assert [spec.streams[0].burst and spec.streams[0].burst.frames for spec in measurer.specs] == [None, 24]
+
+
+@pytest.mark.parametrize(
+    ("limit", "state"), [("none", State.DONE), ("0", State.FAIL), ("49", State.FAIL), ("51", State.PASS)]
+)
+def test_a_sweep_has_a_verdict_where_its_loss_is_limited(limit: str, state: State) -> None:
+    """A device that carries half of the line loses 50 % at 100 % load."""
+    half = capacity(18 * max_rate_fps(64, GIGABIT) / 2)
+    outcome, _ = run(FakeMeasurer(half), (64,), "parts=forwarding", f"sweep_loss_limit_pct={limit}")
+    (row,) = outcome.tables[0].rows
+    assert (outcome.state, row["state"]) == (state, state.value)
+
+
+def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_passes() -> None:
+    half = capacity(18 * max_rate_fps(64, GIGABIT) / 2)
+    assert run(FakeMeasurer(half), (64,), "sweep_loss_limit_pct=1")[0].state is State.FAIL
+    assert run(FakeMeasurer(half), (64,))[0].state is State.PASS
+
+
+class SkewedMeasurer(FakeMeasurer):
+    """The last port starts a share of the trial after the first."""
+
+    def __init__(self, percent: float) -> None:
+        super().__init__()
+        self.percent = percent
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        return replace(super().measure(spec), start_skew_ns=int(spec.duration_ns * self.percent / 100))
+
+
+def test_ports_that_do_not_start_within_a_hundredth_of_the_trial_are_a_finding() -> None:
+    settings = ("parts=forwarding", "duration_ms=100", "sweep_start_pct=100")
+    assert run(SkewedMeasurer(0.9), (64,), *settings)[0].findings == ()
+    (text,) = run(SkewedMeasurer(3.1), (64,), *settings)[0].findings
+    assert text.startswith("ports started up to 3100 us apart, 3.1 % of the trial (forwarding 64 B at 100 %)")
+
+
+def test_what_the_rfc_wants_reported_of_the_traffic_is_there() -> None:
+    outcome, _ = run(FakeMeasurer(), (64,), "parts=throughput", "burst_frames=24", "addresses_per_port=4")
+    text = "Addresses per port: 4; duplex mode full; gaps of 96 bits or more; bursts of 24 frames."
+    assert text in outcome.deviations
+
+
+def test_loads_can_be_cut_to_three_decimals() -> None:
+    """From 10 % to 100 %, for a limit of 14.2 %."""
+    device = capacity(Fraction("0.142") * 18 * max_rate_fps(64, GIGABIT))
+    asked = ("search_initial_pct=10", "search_min_pct=10", "search_resolution_pct=2", "search_try_max_first=false")
+    exact, cut = (
+        run(FakeMeasurer(device), (64,), "parts=throughput", *asked, f"search_grid={grid}")
+        for grid in ("exact", "three_decimals")
+    )
+    shown = [[row["load_pct"] for row in next(iter(results.values()))["rows"]] for _, results in (exact, cut)]
+    assert shown[0] == [10, 55, 32.5, 21.25, 15.625, 12.8125, 14.21875, 13.515625]
+    assert shown[1] == [10, 55, 32.5, 21.25, 15.625, 12.812, 14.218, 13.515]

@@ -142,7 +142,7 @@ class LimitSearch:
         if self.method is SearchMethod.COMBO:
             shown |= {"initial_pct": float(self.goal.initial), "backoff_pct": float(100 * self.backoff)}
         if self.method not in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP):
-            shown |= {"resolution_pct": float(self.goal.resolution)}
+            shown |= {"resolution_pct": float(self.goal.resolution), "grid": self.goal.grid.value}
         if self.method is SearchMethod.VERIFIED:
             shown |= {
                 "verify_trials": self.verification.trials,

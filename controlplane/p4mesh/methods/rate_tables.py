@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Cell, Column, Figure, Series, State, Table
-from p4mesh.methods.search import Verdict
 from p4mesh.methods.throughput import verdict_of
 from p4mesh.trial.result import Status
 
 Results = Sequence[UnitResult]
 
+START_WITHIN_PCT = 1
+"""All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 
 THROUGHPUT_COLUMNS = (
@@ -37,6 +38,7 @@ FORWARDING_COLUMNS = (
     Column("frmol_fps", "FRMOL", "frames/s", 0),
     Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
     Column("flooded_frames", "Flooded", "frames"),
+    Column("state", "Result"),
 )
 
 
@@ -70,11 +72,15 @@ def throughput_table(results: Results) -> Table:
     )
 
 
-def forwarding_table(results: Results) -> Table:
-    """Return one row per frame size: MFR with its offered load, and FRMOL."""
-    keys = [column.key for column in FORWARDING_COLUMNS]
-    rows = tuple({key: result[key] for key in keys} for result in results)
+def forwarding_table(results: Results, loss_limit_pct: float | None) -> Table:
+    """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict where loss is limited."""
+    keys = [column.key for column in FORWARDING_COLUMNS if column.key != "state"]
+    rows = tuple(
+        {**{key: result[key] for key in keys}, "state": sweep_state(result, loss_limit_pct).value} for result in results
+    )
     note = "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports."
+    if loss_limit_pct is not None:
+        note += f" PASS: no load lost more than {loss_limit_pct:g} % of its frames."
     return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
 
 
@@ -154,17 +160,23 @@ def load_figures(forwarding: Results) -> tuple[Figure, ...]:
     )
 
 
-def overall_state(throughput: Results, forwarding: Results) -> State:
-    """Return the verdict: untrusted trials first, then FAIL, then PASS; DONE without a search."""
-    states = {verdict_of(result) for result in throughput}
-    statuses = {row["status"] for result in forwarding for row in result["rows"]}
-    if Verdict.ABORT.value in states or Status.ABORT.value in statuses:
-        return State.ABORT
-    if Verdict.INVALID.value in states or Status.INVALID.value in statuses:
-        return State.INVALID
-    if not throughput:
+def sweep_state(result: UnitResult, loss_limit_pct: float | None) -> State:
+    """Return the verdict on one sweep: DONE where no loss limit is a criterion (methodology 0.6)."""
+    statuses = {row["status"] for row in result["rows"]}
+    untrusted = next((status for status in (Status.ABORT, Status.INVALID) if status.value in statuses), None)
+    if untrusted is not None:
+        return State(untrusted.value)
+    if loss_limit_pct is None:
         return State.DONE
-    return State.FAIL if Verdict.FAIL.value in states else State.PASS
+    return State.FAIL if any(row["loss_pct"] > loss_limit_pct for row in result["rows"]) else State.PASS
+
+
+def overall_state(throughput: Results, forwarding: Results, loss_limit_pct: float | None = None) -> State:
+    """Return the verdict: untrusted trials first, then FAIL, then PASS; DONE where nothing has a criterion."""
+    states = {State(verdict_of(result)) for result in throughput}
+    states |= {sweep_state(result, loss_limit_pct) for result in forwarding}
+    ranking = (State.ABORT, State.INVALID, State.FAIL, State.PASS)
+    return next((state for state in ranking if state in states), State.DONE)
 
 
 def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
@@ -175,6 +187,12 @@ def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
             where = f"{part} {unit['frame_size_bytes']} B"
             if unit["flooded_frames"]:
                 found.append(f"flooding detected: {unit['flooded_frames']} frames ({where})")
+            skewed = max(unit["rows"], key=lambda row: row["start_skew_pct"])
+            if skewed["start_skew_pct"] > START_WITHIN_PCT:
+                found.append(
+                    f"ports started up to {skewed['start_skew_us']:.4g} us apart, {skewed['start_skew_pct']:.3g} % "
+                    f"of the trial ({where} at {skewed['load_pct']:g} %): RFC 2889 allows {START_WITHIN_PCT} %"
+                )
             for row in unit["rows"]:
                 if row["status"] != Status.VALID.value:
                     found.append(f"{row['status']} trial, {where} at {row['load_pct']:g} %: {row['reason']}")

@@ -23,6 +23,7 @@ _GOALS = (
     Column("minimum_pct", "Minimum", "% of line", 4),
     Column("maximum_pct", "Maximum", "% of line", 4),
     Column("resolution_pct", "Resolution", "% of line", 4),
+    Column("grid", "Loads"),
     Column("step_pct", "Step", "% of line", 4),
     Column("backoff_pct", "Back-off", "% of bracket", 2),
     Column("try_max_first", "Maximum first"),

@@ -11,7 +11,7 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.limit_search import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.loss_verification import LossVerification
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, percent
-from p4mesh.methods.search import SearchGoal
+from p4mesh.methods.search import Grid, SearchGoal
 from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
 from p4mesh.traffic.derived import staggered
@@ -102,6 +102,13 @@ def search_parameters(procedure: str) -> tuple[Parameter, ...]:
         percent("search_resolution_pct", "0.1", procedure, "width at which the search stops after a PASS"),
         boolean("search_try_max_first", True, procedure, "try the highest load before the bisection"),
         choice(
+            "search_grid",
+            Grid.EXACT.value,
+            procedure,
+            "loads of a bisection: exact, or cut to three decimals as open testers do",
+            (Grid.EXACT.value, Grid.THREE_DECIMALS.value),
+        ),
+        choice(
             "search_method",
             SearchMethod.BISECT.value,
             procedure,
@@ -164,7 +171,12 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
     return LimitSearch(
         SearchMethod(parameters.text("search_method")),
         SearchGoal(
-            first, low, high, parameters.number("search_resolution_pct"), parameters.flag("search_try_max_first")
+            first,
+            low,
+            high,
+            parameters.number("search_resolution_pct"),
+            parameters.flag("search_try_max_first"),
+            Grid(parameters.text("search_grid")),
         ),
         parameters.number("search_step_pct"),
         parameters.number("search_backoff_pct") / 100,
