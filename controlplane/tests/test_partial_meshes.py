@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+import published
 import pytest
 from fakes import FakeMeasurer
 
@@ -15,6 +16,7 @@ from p4mesh.methods.parameters import resolve
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import flow_counts
 from p4mesh.trial.spec import TrialSpec
 
@@ -112,3 +114,71 @@ def test_beds_that_the_pattern_cannot_use_are_refused(test: TestMethod, on: Test
 def test_an_unknown_port_is_refused() -> None:
     with pytest.raises(ParameterError, match="one_port=9"):
         PartiallyMeshed().check(bed(4), resolve("t", PartiallyMeshed().parameters, ("one_port=9",)))
+
+
+def mixed_bed(count: int, one_bps: int) -> TestBed:
+    """Return ports of 1 Gbit/s, the first of them with another rate."""
+    return TestBed("mixed", tuple(TestPort(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
+
+
+@pytest.mark.parametrize(
+    ("ports", "one_bps", "direction", "limit_pct", "gbps"),
+    [
+        (11, 10 * GIGABIT, "both", 100, 20),
+        (11, 10 * GIGABIT, "to_one", 100, 10),
+        (5, 10 * GIGABIT, "from_one", 40, 4),  # 4 outputs of 1 Gbit/s for 10 Gbit/s
+        (5, 10 * GIGABIT, "to_one", 100, 4),
+        (41, 10 * GIGABIT, "to_one", 25, 10),
+        (41, 10 * GIGABIT, "both", 25, 20),
+    ],
+)
+def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
+    ports: int, one_bps: int, direction: str, limit_pct: int, gbps: int
+) -> None:
+    on = mixed_bed(ports, one_bps)
+    found, specs = measure(PartiallyMeshed(), on, "forwarding", f"direction={direction}", "sweep_start_pct=100")
+    assert found["load_limit_pct"] == limit_pct
+    assert found["theoretical_fps"] == pytest.approx(gbps * GIGABIT / 8 / 84)
+    for stream in specs[0].streams:
+        (rate_bps,) = {on.rate_bps(port) for port in stream.tx_ports}
+        assert stream.rate_fps == Fraction(rate_bps, 8 * 84)
+        assert stream.frame_count == int(specs[0].duration_ns * stream.rate_fps / 10**9)
+    (row,) = found["rows"]
+    assert row["offered_pct"] == pytest.approx(100, abs=0.01)
+
+
+def test_the_many_ports_need_one_rate() -> None:
+    ports = (*mixed_bed(3, 10 * GIGABIT).ports, TestPort(4, "p4", 10**8))
+    with pytest.raises(TopologyError, match="needs many ports of one line rate"):
+        measure(PartiallyMeshed(), TestBed("odd", ports), "forwarding")
+
+
+UPLINK = """
+name: uplink
+tester: {ports: [{numbers: 1, rate_bps: 10000000000}, {numbers: 2-11, rate_bps: 1000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    forwarding: store_and_forward
+    ports:
+      - {numbers: 1, rate_bps: 10000000000, queue_frames: 64}
+      - {numbers: 2-11, rate_bps: 1000000000, queue_frames: 64}
+links: [{from: "tester:1-11", to: "dut:1-11"}]
+"""
+
+
+def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
+    """10 x 1 Gbit/s on both sides: nothing is over-subscribed, so a switch without limits carries 100 %."""
+    quick = ("scaled_frames=500", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100", "latency_definition=FILO")
+    _, outcome, trials = published.run(PartiallyMeshed(), parse_topology("u.yaml", UPLINK), (128,), *quick)
+    throughput, forwarding = outcome.tables[:2]
+    assert throughput.rows[0]["tx_pct"] == 100 and throughput.rows[0]["lost_frames"] == 0
+    line_fps = 20 * 10**9 / 8 / 148
+    assert forwarding.rows[0]["theoretical_fps"] == pytest.approx(line_fps)
+    assert forwarding.rows[0]["frmol_fps"] == pytest.approx(line_fps, rel=0.005)
+    assert throughput.rows[0]["tx_l1_mbps"] == pytest.approx(20_000, rel=0.005)
+    # A frame of 128 bytes takes 102.4 ns at 10 Gbit/s and 1024 ns at 1 Gbit/s: FILO ends with the output's.
+    latency = next(table for table in outcome.tables if table.name == "latency_throughput").rows[0]
+    flows = {(flow.tx_port, flow.rx_port): flow.latency for flow in trials[0][1].flows}
+    least = min(flow.min_ns + (1024 if tx == 1 else 102.4) for (tx, _), flow in flows.items() if flow is not None)
+    assert latency["min_us"] == pytest.approx(least / 1000, abs=0.001)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.metrics import judge_loss, rate_metrics
+from p4mesh.methods.metrics import judge_loss, rate_metrics, transmission_s
 from p4mesh.methods.parameters import ParameterSet
 from p4mesh.methods.shared_parameters import duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.throughput import JudgedTrial, search_throughput
@@ -28,6 +28,8 @@ class Leg:
     pattern: PatternKind
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
+    line_rate_bps: int | None = None
+    """Of the ports that send, where it is not that of the mesh."""
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -43,6 +45,7 @@ class Mesh:
 
     legs: tuple[Leg, ...]
     line_rate_bps: int
+    """That of the slowest port, which scales the trial; loads are percent of each port's own line rate."""
     load_limit_pct: Fraction = Fraction(100)
     """Load above which the pattern itself over-subscribes an output."""
 
@@ -63,6 +66,10 @@ class Mesh:
         if self.uplink_lines is not None:
             widths = [min(width, self.uplink_lines) for width in widths]
         return sum(widths, Fraction(0))
+
+    def rate_of(self, leg: Leg) -> int:
+        """Return the line rate of the ports that send in a leg."""
+        return leg.line_rate_bps or self.line_rate_bps
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -86,7 +93,7 @@ def trial_spec(
     """Return the trial that offers ``load_pct`` percent of line rate on every transmit port."""
     if duration_ns is None:
         duration_ns = duration_ns_of(parameters, frame_size_bytes, mesh.line_rate_bps)
-    rate_fps = rate_at_pct(load_pct, frame_size_bytes, mesh.line_rate_bps)
+    rates_fps = [rate_at_pct(load_pct, frame_size_bytes, mesh.rate_of(leg)) for leg in mesh.legs]
     burst_frames = parameters.integer("burst_frames")
     streams = tuple(
         Stream(
@@ -101,7 +108,7 @@ def trial_spec(
             burst=Burst(burst_frames) if burst_frames > 1 else None,
             addresses_per_port=mesh.addresses_per_port,
         )
-        for number, leg in enumerate(mesh.legs, start=1)
+        for number, (leg, rate_fps) in enumerate(zip(mesh.legs, rates_fps, strict=True), start=1)
     )
     label = f"{part} {frame_size_bytes} B {float(load_pct):.4f} %"
     return trial_of(parameters, label, streams, duration_ns)
@@ -184,9 +191,9 @@ def theory(mesh: Mesh, size: int) -> UnitResult:
 
 def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:
     """Return the rates and counts of one trial as plain data."""
-    rates = rate_metrics(spec, result, mesh.line_rate_bps)
+    rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs])
     size = spec.streams[0].frame_size_bytes
-    seconds = spec.streams[0].frame_count / spec.streams[0].rate_fps
+    seconds = transmission_s(spec)
     return {
         "load_pct": float(load),
         "offered_pct": float(rates.offered_pct),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,34 +46,36 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
     return Verdict.PASS if loss_pct(result) <= acceptable_pct else Verdict.FAIL
 
 
-def rate_metrics(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> RateMetrics:
-    """Return the rates of a trial whose streams have one frame size and one rate per port.
+def transmission_s(spec: TrialSpec) -> Fraction:
+    """Return how long the ports send: ``count / rate``, of the stream that takes longest by less than a frame."""
+    return max(Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams)
+
+
+def rate_metrics(spec: TrialSpec, result: TrialResult, line_rates_bps: int | Sequence[int]) -> RateMetrics:
+    """Return the rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
 
     FR counts duplicates once. Its time base is the exact transmission time ``count / rate``: with
     ``count = floor(T * rate)`` the nominal T would show up to one frame time too little.
     """
-    stream = spec.streams[0]
-    assert {(item.frame_size_bytes, item.rate_fps) for item in spec.streams} == {
-        (stream.frame_size_bytes, stream.rate_fps)
-    }
-    ports = sum(len(item.tx_ports) for item in spec.streams)
+    (size,) = {stream.frame_size_bytes for stream in spec.streams}
+    rates_bps = [line_rates_bps] * len(spec.streams) if isinstance(line_rates_bps, int) else line_rates_bps
     received = result.rx_frames - result.duplicate_frames
-    seconds = stream.frame_count / stream.rate_fps
+    seconds = transmission_s(spec)
     forwarding = received / seconds if seconds else Fraction(0)
-    offered = _offered_fps(result, ports)
-    line = ports * line_rate_bps
+    offered = _offered_fps(result, sum(len(stream.tx_ports) for stream in spec.streams))
+    line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
         offered,
-        utilisation_pct(offered, stream.frame_size_bytes, line),
+        utilisation_pct(offered, size, line),
         forwarding,
-        utilisation_pct(forwarding, stream.frame_size_bytes, line),
+        utilisation_pct(forwarding, size, line),
         loss_pct(result),
     )
 
 
 def _offered_fps(result: TrialResult, ports: int) -> Fraction:
+    """Return the sum over ports of ``(frames - 1) / (last - first)``; all of them send for the same time."""
     span_ns = result.last_tx_ns - result.first_tx_ns - result.start_spread_ns
-    per_port = Fraction(result.tx_frames, ports)
-    if span_ns <= 0 or per_port <= 1:
+    if span_ns <= 0 or result.tx_frames <= ports:
         return Fraction(0)
-    return ports * (per_port - 1) * NS_PER_S / span_ns
+    return Fraction((result.tx_frames - ports) * NS_PER_S, span_ns)

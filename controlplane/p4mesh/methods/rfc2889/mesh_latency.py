@@ -11,6 +11,7 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.latency import (
     LATENCY_DEFINITION,
     Definition,
+    LatencySummary,
     definition_text,
     groups_of,
     shift_ns,
@@ -41,16 +42,19 @@ class MeshLatency:
         self._histograms = HistogramPer.STREAM if parameters.flag(PERCENTILES.name) else None
 
     def asked(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with a histogram per stream where percentiles are wanted, and with its flows for wires."""
-        return replace(spec, per_flow=self._bed.calibration is not None, histograms=self._histograms)
+        """Return the trial with a histogram per stream where percentiles are wanted.
+
+        Flows are kept where each needs a correction of its own: for wires, and between ports of different rates.
+        """
+        per_flow = self._bed.calibration is not None or self._bed.mixed_rates
+        return replace(spec, per_flow=per_flow, histograms=self._histograms)
 
     def __call__(self, result: TrialResult) -> UnitResult:
         """Return the cells of the latency tables; none for a trial that cannot be trusted."""
         if result.status is not Status.VALID:
             return {"latency": [], "wires": []}
         bed, size = self._bed, self._size
-        any_port = bed.ports[0].number  # all ports have one rate
-        whole = summarise(result.latency, shift_ns(bed, self._definition, size, any_port, any_port))
+        whole = self._summary(result, self._definition)
         rows = [
             {**tables.latency_cells(whole, self._name), **tables.variation_cells(whole), **self._definitions(result)}
         ]
@@ -70,11 +74,14 @@ class MeshLatency:
         """Return the average in every definition, where the time stamps give them."""
         if not self._bed.stamps.first_bit:
             return {}
-        port = self._bed.ports[0].number
-        found = {
-            kind: summarise(result.latency, shift_ns(self._bed, kind, self._size, port, port)) for kind in Definition
-        }
-        return tables.definition_cells(found)
+        return tables.definition_cells({kind: self._summary(result, kind) for kind in Definition})
+
+    def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
+        bed, size = self._bed, self._size
+        if bed.mixed_rates:
+            return summary_of(groups_of(result, {flow.stream for flow in result.flows}), bed, size, definition)
+        any_port = bed.ports[0].number
+        return summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port))
 
 
 def mesh_latency_tables(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
@@ -29,7 +29,10 @@ class PartiallyMeshed(MeshTest):
     )
 
     def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
-        """Return a leg per direction; many-to-one over-subscribes the one port above 100/K %."""
+        """Return a leg per direction; loads are percent of each port's own rate (RFC 2889 5.2.2).
+
+        K equal ports over-subscribe the one port above 100/K %.
+        """
         bed.require_ports(self.name, MIN_PORTS)
         one = parameters.integer("one_port")
         if one not in bed.port_numbers:
@@ -38,11 +41,29 @@ class PartiallyMeshed(MeshTest):
                 hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
             )
         many = tuple(port for port in bed.port_numbers if port != one)
+        fast, slow = bed.rate_bps(one), _common_rate_bps(self.name, bed, many)
+        inside = len(many) * slow
         direction = parameters.text("direction")
         legs = []
+        limits = [Fraction(1)]
         if direction in (FROM_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, (one,), many))
+            legs.append(Leg(PatternKind.ROTATE, (one,), many, fast))
+            limits.append(Fraction(inside, fast))
         if direction in (TO_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, many, (one,)))
-        limit = Fraction(100) if direction == FROM_ONE else Fraction(100, len(many))
-        return Mesh(tuple(legs), bed.common_rate_bps(self.name), limit)
+            legs.append(Leg(PatternKind.ROTATE, many, (one,), slow))
+            limits.append(Fraction(fast, inside))
+        line_rate = min(fast, slow)
+        lines = len(legs) * Fraction(min(fast, inside), line_rate)
+        return Mesh(tuple(legs), line_rate, 100 * min(limits), limit_lines=lines)
+
+
+def _common_rate_bps(test: str, bed: TestBed, ports: tuple[int, ...]) -> int:
+    """Return the line rate of the many ports; the one port may have another."""
+    rates = sorted({bed.rate_bps(port) for port in ports})
+    if len(rates) > 1:
+        listed = ", ".join(f"{rate} bit/s" for rate in rates)
+        raise TopologyError(
+            f"{test} needs many ports of one line rate, topology '{bed.topology}' has {listed}",
+            hint="give them the same rate_bps; only one_port may differ",
+        )
+    return rates[0]
