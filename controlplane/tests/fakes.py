@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -48,10 +48,17 @@ class FakeMeasurer:
         self.flooded = flooded
         self.status = status
         self.specs: list[TrialSpec] = []
+        self.announced: list[TrialSpec] = []
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Take note of what is measured next."""
+        self.announced = list(specs)
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         """Return the counts of one trial."""
         self.specs.append(spec)
+        if self.announced:
+            assert self.announced.pop(0) == spec, "a method measures what it has announced"
         ports = spec.streams[0].tx_ports
         sent = sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams)
         arrived = self.carry(spec, sent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from p4mesh.cli.preparation import test_bed as bed_of
@@ -27,6 +28,9 @@ class Session:
     def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
         self.trials: list[tuple[TrialSpec, TrialResult]] = []
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Measure nothing ahead."""
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Measure one trial."""

@@ -6,6 +6,7 @@ frames that the queue of 64 holds when the senders stop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -111,6 +112,9 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
     with open_measurer(topology) as measurer:
 
         class Direct:
+            def announce(self, specs: Sequence[TrialSpec]) -> None:
+                pass
+
             def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
                 return measurer.measure(spec)
 

@@ -94,11 +94,11 @@ def test_two_runs_and_parallel_runs_are_byte_identical(tmp_path: Path) -> None:
     assert files(tmp_path / "one") == files(tmp_path / "two") == files(tmp_path / "parallel")
 
 
-def test_the_loads_of_a_sweep_are_steps_that_processes_share(tmp_path: Path) -> None:
+def test_the_journal_holds_the_loads_of_a_sweep_in_their_order(tmp_path: Path) -> None:
     run_command.run(options(tmp_path / "run", workers=2))
-    units = [json.loads(line)["unit"] for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
-    sweep = [unit for unit in units if unit.startswith("64B/forwarding")]
-    assert sweep == [f"64B/forwarding@{step}" for step in range(1, 11)]
+    lines = [json.loads(line) for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
+    sweep = [(line["trial"], line["load_pct"]) for line in lines if line["unit"] == "64B/forwarding"]
+    assert sweep == [(index, 10 * index + 10) for index in range(10)]
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [row["load_pct"] for row in results["units"]["64B/forwarding"]["rows"]] == list(range(10, 101, 10))
 

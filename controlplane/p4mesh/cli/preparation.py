@@ -20,6 +20,7 @@ from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target import bmv2, live
 from p4mesh.target.sim import build_network
 from p4mesh.topology import TESTER, PortRef, Topology
+from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
@@ -70,9 +71,9 @@ def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prep
         build_network(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
-    job = Job(
-        method.name, topology, bed, parameters, options.opener or OPENERS[options.target], options.target == SIMULATED
-    )
+    opener, simulated = options.opener or OPENERS[options.target], options.target == SIMULATED
+    memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
+    job = Job(method.name, topology, bed, parameters, opener, simulated, *memory)
     return Prepared(method, job, sizes, _workers(options), options.target)
 
 

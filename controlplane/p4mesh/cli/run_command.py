@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh import __version__
-from p4mesh.cli.execution import run_in_process, steps_of
+from p4mesh.cli.one_process import run_in_process
 from p4mesh.cli.preparation import OPENERS, SIMULATED, Prepared, RunOptions, prepare
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.workers import run_parallel
@@ -102,23 +102,20 @@ def directory_path(out: str | None, name: str) -> Path:
 def _measure(prepared: Prepared, directory: RunDirectory) -> None:
     method, job, workers = prepared.method, prepared.job, prepared.workers
     units = method.units(job.parameters, prepared.sizes)
-    cut = {unit: steps_of(job, unit) for unit in units}
-    tasks = tuple(task for steps in cut.values() for task in steps)
-    progress = Progress({task.key: method.trials_expected(task, job.parameters) for task in tasks})
-    stored = sum(len(directory.stored(task.key)) for task in tasks)
+    progress = Progress({unit.key: method.trials_expected(unit, job.parameters) for unit in units})
+    stored = sum(len(directory.stored(unit.key)) for unit in units)
     resumed = f", resuming after {stored} stored trials" if directory.resumed else ""
     processes = "1 process" if workers == 1 else f"{workers} processes"
     progress.line(f"{method.name} on {job.topology.name}: {len(units)} parts, {processes}{resumed}")
+    if workers > 1 and job.memory:
+        progress.line(f"trials of one part run one after the other: {job.memory}")
     if workers == 1:
-        done = run_in_process(job, tasks, directory, progress)
+        results = run_in_process(job, units, directory, progress)
     else:
-        done = run_parallel(job, tasks, directory, progress, workers)
-    results = {
-        unit: method.join(unit, job.bed, job.parameters, [done[task] for task in steps]) for unit, steps in cut.items()
-    }
+        results = run_parallel(job, units, directory, progress, workers)
     outcome = method.assemble(job.bed, job.parameters, results)
     directory.finish(
-        [task.key for task in tasks],
+        [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result for unit, result in results.items()}},
     )
 

@@ -1,23 +1,33 @@
-"""Runs independent units in worker processes; the parent alone writes to the run directory.
+"""Measures trials in worker processes, never more of them than asked for.
 
-A worker sends each finished trial and waits for the word that it is on disk. Units share no state,
-so the results are those of a run in one process.
+Methods run here, in a thread per unit; a worker process measures one trial after the other. A thread that
+computes or measures on its unit's own device holds one of the workers. One that waits for an announced trial
+gives its worker back; who measured that trial hands it over again. A worker that nobody holds begins the next
+unit, and where there is none measures announced trials ahead, those first that their units need first. What a
+unit never asks for leaves no trace. The results are those of a run in one process.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 import traceback
-from collections.abc import Mapping
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import cast
 
-from p4mesh.cli.execution import Job, Observer, TrialReport, run_unit
+from p4mesh.cli.execution import Job, Measurer, Observer, TrialReport
+from p4mesh.cli.session import Measured, UnitSession, opened, timed
 from p4mesh.errors import InternalError, P4MeshError, TargetError
 from p4mesh.methods.base import Unit, UnitResult
-from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.codec import encode
+from p4mesh.store.run_directory import KeptTrial, RunDirectory
+from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0
 
@@ -26,79 +36,342 @@ def run_parallel(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, workers: int
 ) -> Mapping[Unit, UnitResult]:
     """Run all units on up to ``workers`` processes; raises what a unit raised."""
-    pending = list(units)
-    results: dict[Unit, UnitResult] = {}
-    context = multiprocessing.get_context("spawn")
-    processes: dict[Connection, SpawnProcess] = {}
+    run = _Run(job, units, directory, observer, workers)
     try:
-        for _ in range(min(workers, len(pending))):
-            parent, child = context.Pipe()
-            process = context.Process(target=_work, args=(child, job), daemon=True)
-            process.start()
-            child.close()
-            processes[parent] = process
-        busy = set(processes)
-        for connection in processes:
-            _assign(connection, pending, directory, busy)
-        while busy:
-            for ready in wait(list(busy)):
-                connection = cast(Connection, ready)
-                message = _receive(connection, processes[connection])
-                if isinstance(message, TrialReport):
-                    if message.timing is not None:
-                        directory.append(message.trial, message.timing)
-                    observer.trial(message)
-                    connection.send(True)
-                else:
-                    unit, result = message
-                    results[unit] = result
-                    observer.unit_finished(unit.key)
-                    _assign(connection, pending, directory, busy)
+        return run.results()
     finally:
-        for process in processes.values():
-            if process.is_alive():
-                process.terminate()
+        run.close()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One trial for a worker process."""
+
+    spec: TrialSpec
+    iteration: int
+    device: str = ""
+    """Name of the device that stays open for further trials; empty: a new one for this trial alone."""
+    before: tuple[TrialSpec, ...] = ()
+    """What the device measures first when it is new."""
+
+
+@dataclass
+class _Ahead:
+    """An announced trial."""
+
+    spec: TrialSpec
+    started: bool = False
+    answer: Measured | Exception | None = None
+    awaited: bool = False
+    """The unit has given up its worker to wait for the answer."""
+
+
+class _Run:
+    """The state that the threads of a run share; ``changed`` guards it."""
+
+    def __init__(
+        self, job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, workers: int
+    ) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.job = job
+        self.directory = directory
+        self.changed = threading.Condition()
+        self.closed = False
+        self._units = units
+        self._observer = observer
+        self._workers = [_Worker(job, context) for _ in range(workers)]
+        self._idle = list(reversed(self._workers))
+        self._pending = list(units)
+        self._active: list[_UnitBench] = []
+        self._results: dict[Unit, UnitResult] = {}
+        self._failure: BaseException | None = None
+        self._threads: list[threading.Thread] = []
+
+    def results(self) -> Mapping[Unit, UnitResult]:
+        """Run everything; raise what the first unit that failed has raised."""
+        with self.changed:
+            self.assign()
+            while len(self._results) < len(self._units):
+                if self._failure is not None:
+                    raise self._failure
+                self.changed.wait()
+        return {unit: self._results[unit] for unit in self._units}
+
+    def close(self) -> None:
+        """End all processes and threads; nothing is written afterwards."""
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+        for worker in self._workers:
+            worker.stop()
+        for thread in self._threads:
+            thread.join(_STOPPED_S)
+
+    def publish(self, report: TrialReport) -> None:
+        """Put a trial into the journal and show it."""
+        with self.changed:
+            self.check_open()
+            if report.timing is not None:
+                self.directory.append(report.trial, report.timing)
+            self._observer.trial(report)
+
+    def release(self, worker: _Worker) -> None:
+        """Take a worker back and give it to whoever needs one; the lock is held."""
+        self._idle.append(worker)
+        self.assign()
+
+    def assign(self) -> None:
+        """Give idle workers to units, then to announced trials; the lock is held."""
+        while self._idle and not self.closed:
+            if self._pending:
+                bench = _UnitBench(self, self._pending.pop(0), self._idle.pop())
+                self._active.append(bench)
+                self._start(self._run_unit, bench)
+                continue
+            waiting = [(distance, bench) for bench in self._active if (distance := bench.distance()) is not None]
+            if not waiting:
+                return
+            _, bench = min(waiting, key=lambda item: item[0])
+            self._start(bench.measure_ahead, bench.take_next(), self._idle.pop())
+
+    def fail(self, error: BaseException) -> None:
+        """End the run with what a thread has raised."""
+        with self.changed:
+            self._failure = self._failure or error
+            self.changed.notify_all()
+
+    def check_open(self) -> None:
+        """Raise when the run is over; the lock is held."""
+        if self.closed:
+            raise _ClosedError
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _run_unit(self, bench: _UnitBench) -> None:
+        job, unit = self.job, bench.unit
+        try:
+            with self.changed:
+                stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
+            session = UnitSession(job, unit, stored, kept, self.publish, bench)
+            result = job.method.run_unit(unit, job.bed, job.parameters, session)
+        except _ClosedError:
+            return
+        except BaseException as error:
+            self.fail(error)
+            return
+        with self.changed:
+            self._active.remove(bench)
+            if self.closed:
+                return
+            self._results[unit] = result
+            self._observer.unit_finished(unit.key)
+            self.release(bench.worker)
+            self.changed.notify_all()
+
+
+class _UnitBench:
+    """Where one unit measures: on a worker that its thread holds, or by the answers of others."""
+
+    def __init__(self, run: _Run, unit: Unit, worker: _Worker) -> None:
+        self.unit = unit
+        self.worker = worker
+        self._run = run
+        self._devices = 0
+        self._trials: dict[int, _Ahead] = {}
+
+    def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
+        """Measure on the unit's own device."""
+        device = f"{self.unit.key} {self._devices}"
+        return self.worker.measure(_Task(spec, self.unit.iteration, device, tuple(before)))
+
+    def leave_device(self) -> None:
+        """Let the next trial meet a new device."""
+        self._devices += 1
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Offer trials to workers that have nothing else to do."""
+        with self._run.changed:
+            self._trials = {spec.number: _Ahead(spec) for spec in specs}
+            self._run.assign()
+
+    def measure_announced(self, spec: TrialSpec) -> Measured:
+        """Return the answer that is there, measure the trial, or wait for who measures it."""
+        run = self._run
+        with run.changed:
+            run.check_open()
+            trial = self._trials.pop(spec.number)
+            here = not trial.started
+            if trial.started and trial.answer is None:
+                trial.awaited = True
+                run.release(self.worker)
+                while trial.answer is None and not run.closed:
+                    run.changed.wait()
+                run.check_open()
+        if here:
+            return self.worker.measure(_Task(trial.spec, self.unit.iteration))
+        if isinstance(trial.answer, Exception):
+            raise trial.answer
+        return cast(Measured, trial.answer)
+
+    def distance(self) -> int | None:
+        """Return how many trials the unit asks for before its next one that nobody has begun; None without one."""
+        numbers = (place for place, trial in enumerate(self._trials.values()) if not trial.started)
+        return next(numbers, None)
+
+    def take_next(self) -> _Ahead:
+        """Begin the next trial that nobody has begun; the lock is held."""
+        trial = next(trial for trial in self._trials.values() if not trial.started)
+        trial.started = True
+        return trial
+
+    def measure_ahead(self, trial: _Ahead, worker: _Worker) -> None:
+        """Measure an announced trial; what is wrong with it counts when the unit asks for it."""
+        answer: Measured | Exception
+        try:
+            answer = worker.measure(_Task(trial.spec, self.unit.iteration))
+        except _ClosedError:
+            return
+        except Exception as error:
+            answer = error
+        with self._run.changed:
+            trial.answer = answer
+            if trial.awaited:
+                self.worker = worker
+                self._run.changed.notify_all()
+                return
+            self._keep(trial)
+            self._run.release(worker)
+
+    def _keep(self, trial: _Ahead) -> None:
+        """Put an answer on disk that the unit may ask for; the lock is held."""
+        wanted = self._trials.get(trial.spec.number) is trial and not self._run.closed
+        if wanted and isinstance(trial.answer, Measured):
+            try:
+                self._run.directory.keep(_kept(self.unit, trial.spec, trial.answer))
+            except OSError as error:
+                self._run.fail(error)
+
+
+class _Worker:
+    """One worker process, started for its first trial and again after it has died."""
+
+    def __init__(self, job: Job, context: multiprocessing.context.SpawnContext) -> None:
+        self._job = job
+        self._context = context
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+
+    def measure(self, task: _Task) -> Measured:
+        """Return the answer of the process; raises what it has raised, and TargetError when it has died."""
+        connection = self._connected()
+        try:
+            connection.send(task)
+            answer = connection.recv()
+        except (EOFError, OSError):
+            raise self._died() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return cast(Measured, answer)
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing; a thread that waits for it is told."""
+        with self._lock:
+            self._stopped = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.terminate()
             process.join(_STOPPED_S)
-    return {unit: results[unit] for unit in units}
 
+    def _connected(self) -> Connection:
+        with self._lock:
+            if self._stopped:
+                raise _ClosedError
+            if self._connection is None:
+                self._connection, child = self._context.Pipe()
+                self._process = self._context.Process(target=_work, args=(child, self._job), daemon=True)
+                # An interrupt from the keyboard goes to every process; this one must not be the first to hear of it.
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    self._process.start()
+                finally:
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+                child.close()
+            return self._connection
 
-def _assign(connection: Connection, pending: list[Unit], directory: RunDirectory, busy: set[Connection]) -> None:
-    if not pending:
-        connection.send(None)
-        busy.discard(connection)
-        return
-    unit = pending.pop(0)
-    connection.send((unit, directory.stored(unit.key)))
-
-
-def _receive(connection: Connection, process: SpawnProcess) -> TrialReport | tuple[Unit, UnitResult]:
-    try:
-        message = connection.recv()
-    except (EOFError, ConnectionResetError):
+    def _died(self) -> Exception:
+        with self._lock:
+            if self._stopped or self._process is None:
+                return _ClosedError()
+            process, self._process, self._connection = self._process, None, None
         process.join(_STOPPED_S)
-        raise TargetError(
+        return TargetError(
             f"a worker process ended with exit code {process.exitcode}",
             hint="the same command with --out resumes the run; --jobs 1 runs it in one process",
-        ) from None
-    if isinstance(message, P4MeshError):
-        raise message
-    return cast("TrialReport | tuple[Unit, UnitResult]", message)
+        )
+
+
+class _ClosedError(Exception):
+    """The run is over: its threads end."""
+
+
+def _kept(unit: Unit, spec: TrialSpec, answer: Measured) -> KeptTrial:
+    return KeptTrial(unit.key, spec.number, encode(spec), encode(answer.result), answer.started_utc, answer.elapsed_s)
 
 
 def _work(connection: Connection, job: Job) -> None:
+    """Measure what comes, in a process of its own, until the parent closes the connection or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    device = _WorkerDevice(job)
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            return
+        answer: Measured | Exception
+        try:
+            answer = device.measure(task)
+        except P4MeshError as error:
+            answer = error
+        except Exception:
+            answer = InternalError(f"worker process: {traceback.format_exc()}")
+        connection.send(answer)
 
-    def publish(report: TrialReport) -> None:
-        connection.send(report)
-        connection.recv()
 
-    try:
-        while (task := connection.recv()) is not None:
-            unit, stored = task
-            connection.send((unit, run_unit(job, unit, stored, publish)))
-    except P4MeshError as error:
-        connection.send(error)
-    except (EOFError, BrokenPipeError):
-        return
-    except Exception:
-        connection.send(InternalError(f"worker process: {traceback.format_exc()}"))
+class _WorkerDevice:
+    """The device that is open in a worker process: one at most, so that memory is that of one network."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._name = ""
+        self._stack = ExitStack()
+        self._measurer: Measurer | None = None
+
+    def measure(self, task: _Task) -> Measured:
+        if not task.device or task.device != self._name:
+            self._stack.close()
+            self._name, self._measurer = "", None
+        if not task.device:
+            with opened(self._job, task.iteration) as measurer:
+                return timed(measurer, task.spec)
+        if self._measurer is None:
+            self._measurer = self._stack.enter_context(opened(self._job, task.iteration))
+            self._name = task.device
+            for earlier in task.before:
+                self._measurer.measure(earlier)
+        return timed(self._measurer, task.spec)
+
+
+def _end_with_parent() -> None:
+    """End this process when the parent has died, in the middle of a trial too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

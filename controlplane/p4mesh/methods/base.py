@@ -29,15 +29,12 @@ class Unit:
     frame_size_bytes: int
     part: str
     iteration: int = 1
-    step: int = 0
-    """One of the steps of the unit, counted from 1; 0 = all of them."""
 
     @property
     def key(self) -> str:
         """Stable name of the unit in stored results."""
-        step = f"@{self.step}" if self.step else ""
         repeated = f"/{self.iteration}" if self.iteration > 1 else ""
-        return f"{self.frame_size_bytes}B/{self.part}{step}{repeated}"
+        return f"{self.frame_size_bytes}B/{self.part}{repeated}"
 
 
 @dataclass(frozen=True)
@@ -52,15 +49,23 @@ class TrialNote:
 
 
 class Session(Protocol):
-    """The one thing that a method can do."""
+    """What a method can do: measure, and say which trials it will measure next."""
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial and return its counts; the result is on disk before this returns."""
         ...
 
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Say that the next calls of ``measure`` are for these trials, in this order, and that none builds on another.
+
+        The trials may be measured ahead and side by side, each on a device of its own. A method that stops
+        before the last one asks for something else or ends: the rest was never measured, as far as it can tell.
+        """
+        ...
+
 
 class TestMethod(ABC):
-    """One test. Instances are stateless; ``run_unit`` and ``assemble`` are pure but for ``measure``."""
+    """One test. Instances are stateless; ``run_unit`` and ``assemble`` are pure but for the session."""
 
     __test__ = False
 
@@ -84,22 +89,13 @@ class TestMethod(ABC):
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return the independent parts of the test, in report order."""
 
-    def steps(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return how many steps a unit has that do not depend on each other; 1 where it must stay whole."""
-        return 1
-
-    def join(self, unit: Unit, bed: TestBed, parameters: ParameterSet, results: Sequence[UnitResult]) -> UnitResult:
-        """Return the result of a unit from those of its steps."""
-        (whole,) = results
-        return whole
-
     @abstractmethod
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the typical number of trials of one unit or step, for progress only."""
+        """Return the typical number of trials of one unit, for progress only."""
 
     @abstractmethod
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Measure one unit, or one step of it, and return its results as plain data."""
+        """Measure one unit and return its results as plain data."""
 
     @abstractmethod
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
@@ -128,14 +124,6 @@ class Wrapping(TestMethod):
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return the units of the inner test."""
         return self.inner.units(parameters, sizes)
-
-    def steps(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the steps of the inner test."""
-        return self.inner.steps(unit, parameters)
-
-    def join(self, unit: Unit, bed: TestBed, parameters: ParameterSet, results: Sequence[UnitResult]) -> UnitResult:
-        """Join as the inner test does."""
-        return self.inner.join(unit, bed, parameters, results)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the number of the inner test."""

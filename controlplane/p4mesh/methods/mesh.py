@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -11,6 +10,7 @@ from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.metrics import judge_loss, rate_metrics, transmission_s
 from p4mesh.methods.parameters import ParameterSet
 from p4mesh.methods.shared_parameters import duration_ns_of, search_of, sweep_of, template_of, trial_of
+from p4mesh.methods.sweeps import swept
 from p4mesh.methods.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
@@ -132,28 +132,23 @@ def measure_forwarding(
     parameters: ParameterSet,
     session: Session,
     describe: Describe | None = None,
-    step: int = 0,
 ) -> UnitResult:
-    """Run the forwarding-rate sweep (RFC 2889 5.1.4), or one ``step`` of it, and return one row per load."""
-    loads = sweep_of(parameters)
-    loads = loads[step - 1 : step] if step else loads
-    rows = []
-    for index, load in enumerate(loads):
+    """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
+
+    def spec_at(load: Fraction) -> TrialSpec:
         spec = trial_spec(mesh, FORWARDING, size, load, parameters)
-        spec = describe.asked(spec) if describe else spec
-        result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
-        rows.append({**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})})
-    return forwarding_result(mesh, size, rows)
+        return describe.asked(spec) if describe else spec
 
-
-def forwarding_result(mesh: Mesh, size: int, rows: Sequence[UnitResult]) -> UnitResult:
-    """Return the result of a sweep with these rows."""
+    rows = [
+        {**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})}
+        for load, spec, result in swept(sweep_of(parameters), spec_at, session)
+    ]
     trusted = [row for row in rows if row["status"] == Status.VALID.value]
     best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
     last = rows[-1]
     return {
         "frame_size_bytes": size,
-        "rows": list(rows),
+        "rows": rows,
         "mfr_fps": best["forwarding_fps"] if best else None,
         "mfr_offered_pct": best["offered_pct"] if best else None,
         "frmol_fps": last["forwarding_fps"] if last["status"] == Status.VALID.value else None,

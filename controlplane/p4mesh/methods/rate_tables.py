@@ -78,7 +78,10 @@ def forwarding_table(results: Results, loss_limit_pct: float | None) -> Table:
     rows = tuple(
         {**{key: result[key] for key in keys}, "state": sweep_state(result, loss_limit_pct).value} for result in results
     )
-    note = "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports."
+    note = (
+        "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
+        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
+    )
     if loss_limit_pct is not None:
         note += f" PASS: no load lost more than {loss_limit_pct:g} % of its frames."
     return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)

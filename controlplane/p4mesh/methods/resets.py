@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -60,9 +60,7 @@ def with_resets(test: TestMethod) -> TestMethod:
             test.check(bed, parameters)
 
         def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-            return test.run_unit(
-                unit, bed, parameters, _ResettingSession(self.name, bed, parameters, session, unit.step)
-            )
+            return test.run_unit(unit, bed, parameters, _ResettingSession(self.name, bed, parameters, session))
 
     return Resetting()
 
@@ -121,25 +119,38 @@ def neighbours(test: str, bed: TestBed) -> dict[int, int]:
 class _ResettingSession:
     """A session whose trials begin with a reset of the device."""
 
-    def __init__(self, test: str, bed: TestBed, parameters: ParameterSet, session: Session, step: int) -> None:
+    def __init__(self, test: str, bed: TestBed, parameters: ParameterSet, session: Session) -> None:
         self._session = session
         self._reset = reset_of(parameters)
         self._stop_on_los = parameters.flag("stop_on_los")
         swaps = parameters.text("reset_between") == SWAP_ROLES
         self._partner = neighbours(test, bed) if swaps else None
-        self._trials = max(0, step - 1)
-        """The steps of a unit have one trial each."""
+        self._trials = 0
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Measure a trial after the reset; one that continues another finds the device as that one left it."""
         if not spec.continues:
             self._trials += 1
+        result = self._session.measure(self._offered(spec, self._trials), note)
+        partner = self._swapped_in(self._trials)
+        return relabelled_result(result, partner) if partner else result
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Announce the trials as they will be offered."""
+        self._session.announce([self._offered(spec, self._trials + n) for n, spec in enumerate(specs, start=1)])
+
+    def _offered(self, spec: TrialSpec, number: int) -> TrialSpec:
+        """Return trial ``number``, counted from 1, with its reset."""
+        if not spec.continues:
             spec = replace(spec, reset=self._reset)
         if spec.interruption is None:
             spec = replace(spec, stop_on_los=self._stop_on_los)
-        if self._partner is None or self._trials % 2:
-            return self._session.measure(spec, note)
-        return relabelled_result(self._session.measure(relabelled(spec, self._partner), note), self._partner)
+        partner = self._swapped_in(number)
+        return relabelled(spec, partner) if partner else spec
+
+    def _swapped_in(self, number: int) -> Mapping[int, int] | None:
+        """Return whose role each port has in trial ``number``, None where it has its own."""
+        return None if number % 2 else self._partner
 
 
 def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+
+from p4mesh.methods.base import Session, TrialNote
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 
 def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fraction, ...]:
@@ -37,3 +41,21 @@ def frame_loss_loads(
         yield offered
         clean = clean + 1 if lossless(offered) else 0
         load -= step
+
+
+def swept(
+    loads: Sequence[Fraction],
+    spec_at: Callable[[Fraction], TrialSpec],
+    session: Session,
+    remaining: Callable[[int], int] | None = None,
+) -> Iterator[tuple[Fraction, TrialSpec, TrialResult]]:
+    """Announce the trials at all loads, then measure and yield one after the other.
+
+    A caller that has seen enough stops iterating. ``remaining`` tells how many trials are expected after
+    the one with this index; by default all of them.
+    """
+    specs = [spec_at(load) for load in loads]
+    session.announce(specs)
+    for index, (load, spec) in enumerate(zip(loads, specs, strict=True)):
+        left = remaining(index) if remaining else len(loads) - index - 1
+        yield load, spec, session.measure(spec, TrialNote(load, left))

@@ -5,6 +5,7 @@
     DIR/run.json       configuration echo; fixed when the run starts, compared when it resumes
     DIR/trials.jsonl   one line per finished trial, appended and synced before the next trial starts
     DIR/timing.jsonl   wall-clock facts of the same trials
+    DIR/ahead.jsonl    while a run lasts: trials measured before the run has asked for them
     DIR/results.json   written once, when every unit is finished
     DIR/*.csv, DIR/report.html
 
@@ -18,19 +19,20 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical
 
-FORMAT = 2
+FORMAT = 3
 RUN = "run.json"
 TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
+AHEAD = "ahead.jsonl"
 RESULTS = "results.json"
-_OWN_FILES = (RUN, TRIALS, TIMING, RESULTS)
+_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, RESULTS)
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,18 @@ class Timing:
         )
 
 
+@dataclass(frozen=True)
+class KeptTrial:
+    """A trial that was measured ahead: part of the run only if the run comes to ask for it."""
+
+    unit: str
+    index: int
+    spec: dict[str, Any]
+    result: dict[str, Any]
+    started_utc: str
+    elapsed_s: float
+
+
 class RunDirectory:
     """A run directory that is open for writing."""
 
@@ -74,6 +88,7 @@ class RunDirectory:
         self.config = dict(config)
         self.resumed = resumed
         self._trials = list(trials)
+        self._kept = [KeptTrial(**line) for line in _whole_lines(path / AHEAD)]
 
     @classmethod
     def open(cls, path: Path, config: Mapping[str, Any]) -> RunDirectory:
@@ -97,7 +112,9 @@ class RunDirectory:
                 f"--out {path}: holds another run (different {changed})",
                 hint="name a new directory; the same command resumes an interrupted run",
             )
-        return cls(path, full, tuple(_recover(path)), True)
+        for name in (TRIALS, TIMING, AHEAD):
+            _cut_half_line(path / name)
+        return cls(path, full, tuple(_trials(path)), True)
 
     @property
     def is_finished(self) -> bool:
@@ -107,6 +124,14 @@ class RunDirectory:
     def stored(self, unit: str) -> tuple[StoredTrial, ...]:
         """Return the finished trials of one unit, in order."""
         return tuple(sorted((trial for trial in self._trials if trial.unit == unit), key=lambda trial: trial.index))
+
+    def keep(self, trial: KeptTrial) -> None:
+        """Put a trial on disk that was measured ahead, so that a run that goes on here need not repeat it."""
+        _append_synced(self.path / AHEAD, canonical(asdict(trial)))
+
+    def kept(self, unit: str) -> dict[int, KeptTrial]:
+        """Return the trials of one unit that an interrupted run has measured ahead, by their index."""
+        return {trial.index: trial for trial in self._kept if trial.unit == unit}
 
     def append(self, trial: StoredTrial, timing: Timing) -> None:
         """Put one finished trial on disk; it survives a crash from here on."""
@@ -120,17 +145,18 @@ class RunDirectory:
         try:
             yield
         except BaseException:
-            if not self.resumed and not self._trials:
+            if not self.resumed and not self._trials and not (self.path / AHEAD).exists():
                 (self.path / RUN).unlink(missing_ok=True)
                 if not any(self.path.iterdir()):
                     self.path.rmdir()
             raise
 
     def finish(self, unit_order: Sequence[str], results: Mapping[str, Any]) -> None:
-        """Bring the trials into the order of the units and write the results."""
+        """Bring the trials into the order of the units, drop those that nobody asked for, and write the results."""
         place = {unit: position for position, unit in enumerate(unit_order)}
         self._trials.sort(key=lambda trial: (place[trial.unit], trial.index))
         _write_atomically(self.path / TRIALS, "".join(trial.line() + "\n" for trial in self._trials))
+        (self.path / AHEAD).unlink(missing_ok=True)
         _write_atomically(self.path / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
 
     def write_text(self, name: str, text: str) -> Path:
@@ -177,14 +203,13 @@ def _read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
     return config
 
 
-def _recover(path: Path) -> Iterator[StoredTrial]:
-    """Yield the finished trials and cut off a line that a crash left half written."""
-    trials = list(_trials(path))
-    if (path / TRIALS).exists():
-        text = "".join(trial.line() + "\n" for trial in trials)
-        if text != (path / TRIALS).read_text(encoding="utf-8"):
-            _write_atomically(path / TRIALS, text)
-    yield from trials
+def _cut_half_line(path: Path) -> None:
+    """Cut off a line that a crash left half written."""
+    if path.exists():
+        text = path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            _write_atomically(path, whole)
 
 
 def _trials(path: Path) -> Iterator[StoredTrial]:

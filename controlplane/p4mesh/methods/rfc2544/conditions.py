@@ -104,7 +104,7 @@ class Conditions:
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial under the conditions."""
-        offered = self.offered(spec)
+        offered = self.offered(spec, self._trials)
         self._trials += 1
         background = {stream.name for stream in offered.streams if stream.name.endswith(_suffix(self._kind))}
         judge = note.judge
@@ -118,8 +118,12 @@ class Conditions:
         self._counts["passed"] += sum(flow.rx_frames for flow in denied)
         return _with_names_of(spec, without(result, background) if background else result)
 
-    def offered(self, spec: TrialSpec) -> TrialSpec:
-        """Return what is sent instead of ``spec``."""
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Announce the trials as they will be offered."""
+        self._session.announce([self.offered(spec, self._trials + n) for n, spec in enumerate(specs)])
+
+    def offered(self, spec: TrialSpec, number: int = 0) -> TrialSpec:
+        """Return what is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
         streams = spec.streams
         if self._parameters.flag("routed"):
             streams = tuple(replace(stream, routed=True) for stream in streams)
@@ -129,7 +133,7 @@ class Conditions:
         elif self._kind == MANAGEMENT:
             frames = self._queries(spec)
         elif self._kind == ROUTING:
-            frames = self._update(spec)
+            frames = self._update(spec, number)
         elif self._kind == NETWORKS:
             made = {stream.name: _to_random_networks(stream) for stream in streams}
             streams = tuple(part for parts in made.values() for part in parts)
@@ -192,10 +196,10 @@ class Conditions:
         seconds = range(0, max(1, spec.duration_ns), NS_PER_S)
         return tuple(ControllerFrame(sender.port, at_ns - _BEFORE_NS, query, to_device=True) for at_ns in seconds)
 
-    def _update(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
+    def _update(self, spec: TrialSpec, number: int) -> tuple[ControllerFrame, ...]:
         """Return the update that opens the trial: state A in odd trials, B in even ones."""
         sender = station(spec.streams[0].tx_ports[0])
-        metric = _UNREACHABLE if self._trials % 2 else _REACHABLE
+        metric = _UNREACHABLE if number % 2 else _REACHABLE
         if spec.streams[0].template.ip_version == 6:
             networks = [IPv6Network((0x20010002FFFF << 80 | n << 64, 64)) for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv6, networks, metric)

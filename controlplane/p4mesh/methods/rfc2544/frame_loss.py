@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
 from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.sweeps import frame_loss_loads
+from p4mesh.methods.sweeps import frame_loss_loads, swept
 from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.3"
@@ -67,11 +67,16 @@ class FrameLoss(TestMethod):
         def lossless(_: Fraction) -> bool:
             return bool(rows[-1]["status"] == Status.VALID.value and rows[-1]["lost_frames"] == 0)
 
-        full = parameters.flag("full_sweep")
-        maximum = shared.maximum_load_pct(parameters)
-        for load in frame_loss_loads(lossless, parameters.number("step_pct"), full=full, maximum=maximum):
-            spec = trial_spec(mesh, FRAME_LOSS, size, load, parameters)
-            result = session.measure(spec, TrialNote(load, max(0, expected - len(rows) - 1)))
+        step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
+        possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
+        needed = frame_loss_loads(lossless, step, full=parameters.flag("full_sweep"), maximum=maximum)
+        trials = swept(
+            possible,
+            lambda load: trial_spec(mesh, FRAME_LOSS, size, load, parameters),
+            session,
+            lambda index: max(0, expected - index - 1),
+        )
+        for _, (load, spec, result) in zip(needed, trials, strict=False):
             rows.append({"frame_size_bytes": size, **forwarding_row(spec, result, mesh, load)})
         flooded = sum(row["flooded_frames"] for row in rows)
         return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}

@@ -138,12 +138,17 @@ class Latency(TestMethod):
         networks, runs = _networks(parameters), _runs(parameters)
         left = len(possible) * len(networks) * runs
         rows: list[UnitResult] = []
+        trials = {
+            (at, network): latency_trial(mesh, size, load, parameters, network)
+            for at, load in possible.items()
+            for network in networks
+        }
+        session.announce([trial.spec for trial in trials.values() for _ in range(runs)])
         for at, load in possible.items():
             for network in networks:
-                results = []
+                trial, results = trials[at, network], []
                 for _ in range(runs):
                     left -= 1
-                    trial = latency_trial(mesh, size, load, parameters, network)
                     results.append(session.measure(trial.spec, TrialNote(load, left)))
                 where = {
                     "frame_size_bytes": size,

@@ -105,6 +105,7 @@ class SystemRecovery(TestMethod):
             return _row(size, mesh, found, NOT_APPLICABLE)
         spec = recovery_spec(mesh, size, overload_pct, parameters)
         runs = parameters.integer("runs")
+        session.announce([spec] * runs)
         results = [session.measure(spec, TrialNote(overload_pct, runs - run - 1)) for run in range(runs)]
         return _row(size, mesh, found, _state(results), spec, results)
 

@@ -93,16 +93,17 @@ class ErroredFrames(TestMethod):
         """Sweep the load from one port to the other."""
         loads, rate_bps = shared.sweep_of(parameters), bed.common_rate_bps(self.name)
         sender, receiver = pair_of(self.name, bed, parameters)
-        rows = []
+        rows, pair = [], (sender.number, receiver.number)
         size = unit.frame_size_bytes
         undersize_bytes, oversize_bytes = (parameters.integer(f"{name}_bytes") for name in (UNDERSIZE, OVERSIZE))
         mixes = [{VALID: size, UNDERSIZE: undersize_bytes, OVERSIZE: oversize_bytes}]
         if bed.sends_bad_fcs:
             mixes.append({VALID: size, BAD_FCS: size})
-        for index, load in enumerate(loads):
+        trials = {load: [_spec(mix, load, pair, rate_bps, parameters) for mix in mixes] for load in loads}
+        session.announce([spec for specs in trials.values() for spec in specs])
+        for index, (load, specs) in enumerate(trials.items()):
             results = []
-            for number, mix in enumerate(mixes, 1):
-                spec = _spec(mix, load, (sender.number, receiver.number), rate_bps, parameters)
+            for number, spec in enumerate(specs, 1):
                 remaining = (len(loads) - index) * len(mixes) - number
                 results.append(session.measure(spec, TrialNote(load, remaining)))
             rows.append(_row(size, load, results, f"not supported on {bed.target}") | _of_nibbles(bed, rate_bps))

@@ -7,13 +7,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, percent
 from p4mesh.methods.search import Verdict
 from p4mesh.methods.search_tables import search_tables
+from p4mesh.methods.sweeps import swept
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
 
@@ -69,10 +70,8 @@ class MaximumForwardingRate(TestMethod):
         rows = [found["shown"]] if found["result_pct"] is not None else []
         maximum = shared.maximum_load_pct(parameters)
         loads = steps_to_maximum(start, parameters.number("step_pct"), maximum)
-        for index, load in enumerate(loads):
-            spec = trial_spec(mesh, "maximum_rate", size, load, parameters)
-            result = session.measure(spec, TrialNote(load, len(loads) - index - 1))
-            rows.append(forwarding_row(spec, result, mesh, load))
+        trials = swept(loads, lambda load: trial_spec(mesh, "maximum_rate", size, load, parameters), session)
+        rows += [forwarding_row(spec, result, mesh, load) for load, spec, result in trials]
         return _result(size, found, rows, maximum)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
@@ -85,6 +84,9 @@ class MaximumForwardingRate(TestMethod):
             "Maximum forwarding rate",
             COLUMNS,
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+            "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
+            "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
+            "offered load is the MFR.",
         )
         searches = search_tables([row["throughput"] for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]

@@ -15,7 +15,6 @@ from p4mesh.methods.mesh import (
     FORWARDING,
     THROUGHPUT,
     Mesh,
-    forwarding_result,
     measure_forwarding,
     measure_throughput,
 )
@@ -85,7 +84,7 @@ class MeshTest(TestMethod):
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the sweep length or the typical length of the search."""
         if unit.part == FORWARDING:
-            return 1 if unit.step else len(shared.sweep_of(parameters))
+            return len(shared.sweep_of(parameters))
         return shared.search_of(parameters).trials_expected
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
@@ -94,19 +93,8 @@ class MeshTest(TestMethod):
         mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
         describe = MeshLatency(bed, size, parameters)
         if unit.part == FORWARDING:
-            return measure_forwarding(mesh, size, parameters, session, describe, unit.step)
+            return measure_forwarding(mesh, size, parameters, session, describe)
         return measure_throughput(mesh, size, parameters, session, describe)
-
-    def steps(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the loads of the sweep; a search is whole."""
-        return len(shared.sweep_of(parameters)) if unit.part == FORWARDING else 1
-
-    def join(self, unit: Unit, bed: TestBed, parameters: ParameterSet, results: Sequence[UnitResult]) -> UnitResult:
-        """Return the sweep made of its loads."""
-        if unit.part != FORWARDING:
-            return super().join(unit, bed, parameters, results)
-        rows = [row for result in results for row in result["rows"]]
-        return forwarding_result(self.mesh(bed, parameters), unit.frame_size_bytes, rows)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the tables of methodology 3.1 and the verdict."""

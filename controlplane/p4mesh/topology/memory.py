@@ -1,0 +1,37 @@
+"""What the devices of a topology keep from one trial to the next, beyond what the learning phase restores."""
+
+from __future__ import annotations
+
+from p4mesh.topology.model import Device, Topology
+
+
+def memory_of(topology: Topology) -> str:
+    """Return what makes a trial depend on those before it on the same devices; empty when nothing does.
+
+    A trial begins with the learning phase, at a whole second of simulated time, with random numbers of its
+    own. Once its addresses are verified, a device is as a new one would be, but for what this names.
+    Conservative: what is not known to be forgotten counts as kept.
+    """
+    if any(link.outages for link in topology.links):
+        return "link outages of the topology happen at times that count from the start of the devices"
+    return next((reason for device in topology.devices if (reason := _memory(device))), "")
+
+
+def memory_without_verification(topology: Topology) -> str:
+    """Return the same for trials that do not verify what was learned: an earlier trial may have taught the rest."""
+    if any(link.bit_errors_per_1e15 for link in topology.links):
+        return "links may damage learning frames"
+    lossy = (device for device in topology.devices if _learns_by_chance(device))
+    return memory_of(topology) or next((f"device '{device.name}' may not learn every address" for device in lossy), "")
+
+
+def _memory(device: Device) -> str:
+    if device.device == "p4":
+        return f"the P4 program of device '{device.name}' may keep anything in its registers"
+    if device.model.get("mac_table", {}).get("aging") == "broken":
+        return f"the address table of device '{device.name}' keeps entries that have aged"
+    return ""
+
+
+def _learns_by_chance(device: Device) -> bool:
+    return any(device.model.get(key) for key in ("loss_ppb", "impairments", "learning_path", "simultaneous_arrivals"))
