@@ -191,6 +191,18 @@ def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_pa
     assert run(FakeMeasurer(half), (64,))[0].state is State.PASS
 
 
+def test_duplicate_and_reordered_frames_are_findings() -> None:
+    class Careless(FakeMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            return replace(super().measure(spec), duplicate_frames=3, reordered_frames=2)
+
+    outcome, _ = run(Careless(), (64,), "parts=forwarding", "sweep_start_pct=50", "sweep_step_pct=50")
+    assert outcome.findings == (
+        "6 duplicate frames received (forwarding 64 B)",
+        "4 reordered frames received (forwarding 64 B)",
+    )
+
+
 class SkewedMeasurer(FakeMeasurer):
     """The last port starts a share of the trial after the first."""
 

@@ -202,6 +202,8 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         "received_pct": float(rates.received_pct),
         "received_l1_mbps": float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
         "flooded_frames": result.flooded_frames,
+        "duplicate_frames": result.duplicate_frames,
+        "reordered_frames": result.reordered_frames,
         "start_skew_us": result.start_skew_ns / 1000,
         "start_skew_pct": 100 * result.start_skew_ns / spec.duration_ns,
         "status": result.status.value,

@@ -183,13 +183,17 @@ def overall_state(throughput: Results, forwarding: Results, loss_limit_pct: floa
 
 
 def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
-    """Return what must not be overlooked: flooding and untrusted trials."""
+    """Return what must not be overlooked: flooding, other faults of the device or tester, untrusted trials."""
     found = []
     for part, units in results.items():
         for unit in units:
             where = f"{part} {unit['frame_size_bytes']} B"
             if unit["flooded_frames"]:
                 found.append(f"flooding detected: {unit['flooded_frames']} frames ({where})")
+            for word in ("duplicate", "reordered"):
+                count = sum(row[f"{word}_frames"] for row in unit["rows"])
+                if count:
+                    found.append(f"{count} {word} frames received ({where})")
             skewed = max(unit["rows"], key=lambda row: row["start_skew_pct"])
             if skewed["start_skew_pct"] > START_WITHIN_PCT:
                 found.append(
