@@ -116,6 +116,17 @@ def test_an_unknown_port_is_refused() -> None:
         PartiallyMeshed().check(bed(4), resolve("t", PartiallyMeshed().parameters, ("one_port=9",)))
 
 
+@pytest.mark.parametrize(("direction", "limit_pct"), [("to_one", 25), ("both", 25), ("from_one", None)])
+def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, limit_pct: int | None) -> None:
+    test, on = PartiallyMeshed(), bed(5)
+    parameters = resolve(test.name, test.parameters, ("parts=throughput", f"direction={direction}"))
+    (unit,) = test.units(parameters, (64,))
+    outcome = test.assemble(on, parameters, {unit: test.run_unit(unit, on, parameters, FakeMeasurer(output_limited))})
+    shown = {column.title: column.key for column in outcome.tables[0].columns}
+    key = shown.get("Theoretical maximum per port")
+    assert (outcome.tables[0].rows[0][key] if key else None) == limit_pct
+
+
 def mixed_bed(count: int, one_bps: int) -> TestBed:
     """Return ports of 1 Gbit/s, the first of them with another rate."""
     return TestBed("mixed", tuple(TestPort(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))

@@ -13,6 +13,7 @@ Results = Sequence[UnitResult]
 
 START_WITHIN_PCT = 1
 """All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
+_WHOLE_LINE_PCT = 100
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 
 THROUGHPUT_COLUMNS = (
@@ -29,6 +30,9 @@ THROUGHPUT_COLUMNS = (
     Column("upper_pct", "Fails at", "% of line", 4),
     Column("trials", "Trials"),
 )
+
+LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
+"""Shown where the pattern over-subscribes an output, so that no device has 100 %."""
 
 FORWARDING_COLUMNS = (
     _SIZE,
@@ -61,12 +65,14 @@ def throughput_table(results: Results) -> Table:
                 "lost_frames": shown["lost_frames"],
                 "upper_pct": result["upper_pct"],
                 "trials": result["trials"],
+                LIMIT_COLUMN.key: result["load_limit_pct"],
             }
         )
+    limited = any(result["load_limit_pct"] < _WHOLE_LINE_PCT for result in results)
     return Table(
         "throughput",
         "Throughput: highest load without loss",
-        THROUGHPUT_COLUMNS,
+        (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
         "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames.",
     )

@@ -13,6 +13,7 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean
+from p4mesh.methods.rate_tables import LIMIT_COLUMN
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
 
@@ -20,7 +21,7 @@ _RESULT_TABLES = ("throughput", "forwarding_rate")
 UPLINK_COLUMNS = (
     Column("uplink_mbps", "Uplink (line rate)", "Mbit/s", 0),
     Column("local_traffic", "Local traffic"),
-    Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4),
+    LIMIT_COLUMN,
     Column("theoretical_fps", "Theoretical", "frames/s", 0),
 )
 
@@ -75,9 +76,10 @@ class MultipleDevices(MeshTest):
 def _with_uplink(table: Table, fixed: Mapping[str, Cell], limits: Mapping[int, float]) -> Table:
     """Return a result table with the columns that methodology 3.3 adds."""
     rows = tuple({**row, **fixed, "theoretical_fps": limits[cast(int, row["frame_size_bytes"])]} for row in table.rows)
-    known = {column.key for column in table.columns}
+    kept = tuple(column for column in table.columns if column != LIMIT_COLUMN)
+    known = {column.key for column in kept}
     added = tuple(column for column in UPLINK_COLUMNS if column.key not in known)
-    return replace(table, columns=(*table.columns, *added), rows=rows)
+    return replace(table, columns=(*kept, *added), rows=rows)
 
 
 def _groups(test: str, bed: TestBed) -> tuple[tuple[int, ...], tuple[int, ...]]:
