@@ -310,6 +310,23 @@ def test_addresses_that_age_while_the_others_are_learned_are_a_finding() -> None
     assert text.startswith("64 B: 2048 addresses at 20 frames/s take 102.4 s to learn, longer than aging_s=100")
 
 
+def test_a_device_that_keeps_old_entries_is_named() -> None:
+    """As in the report of 2023-10-23: flooded at 1561, and from then on at every smaller number too."""
+
+    class Zombies(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            if result.flooded_frames:
+                self.capacity = 0
+            return result
+
+    (unit,), outcome = run(AddressCaching(), Zombies(1500), *PUBLISHED)
+    assert unit["searches"][0]["state"] == "FAIL"
+    text = "64 B, base 1: 1074 addresses at 50 frames/s passed and failed: the device keeps entries"
+    assert any(finding.startswith(text) for finding in outcome.findings)
+    assert not any("passed and failed" in text for text in run(AddressCaching(), MemoryMeasurer(1500))[1].findings)
+
+
 def test_a_capacity_that_depends_on_the_frame_size_is_a_finding() -> None:
     class Forgetful(MemoryMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:

@@ -143,6 +143,7 @@ class AddressTest(TestMethod):
             (),
             (
                 *self.findings(units, rows),
+                *_contradictions(units),
                 *_size_dependence(units),
                 *_untrusted(iterations),
                 *_slow(iterations, parameters),
@@ -209,6 +210,22 @@ def _bounds(goal: SearchGoal) -> str:
     )
     shown = ", ".join(f"{word} {float(value):g}" for word, value in numbers)
     return f"bisection, {shown}, maximum first: {'yes' if goal.try_max_first else 'no'}"
+
+
+def _contradictions(units: Sequence[UnitResult]) -> Iterator[str]:
+    """Yield what passed once and failed in the same search: a device that does not forget, or that loses at random."""
+    for unit in units:
+        for search in unit["searches"]:
+            verdicts: dict[tuple[int, float], set[str]] = {}
+            for row in search["rows"]:
+                verdicts.setdefault((row["addresses"], row["learning_rate_fps"]), set()).add(row["verdict"])
+            for (addresses, rate_fps), found in verdicts.items():
+                if {Verdict.PASS.value, Verdict.FAIL.value} <= found:
+                    yield (
+                        f"{unit['frame_size_bytes']} B, base {unit['repetition']}: {addresses} addresses at "
+                        f"{rate_fps:g} frames/s passed and failed: the device keeps entries that it should have "
+                        "forgotten (aging_s, reset_between), or learning loses some at random"
+                    )
 
 
 def _size_dependence(units: Sequence[UnitResult]) -> Iterator[str]:
