@@ -81,6 +81,7 @@ def test_source_1_alternates_and_source_2_fills_the_congested_port() -> None:
     assert (steady.tx_ports, steady.rx_ports) == ((2,), (4,))
     assert split.rate_fps == steady.rate_fps == Fraction(10**9, 8 * 84)
     assert result["congested_tx_frames"] == 3 * result["uncongested_tx_frames"]
+    assert result["alone_loss_pct"] == 0
 
 
 def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() -> None:
@@ -102,6 +103,7 @@ def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
     result, outcome, _ = run(lossy_input)
     assert result["head_of_line_blocking"] == "inconclusive"
     assert "input limit" in outcome.findings[0]
+    assert result["alone_loss_pct"] == pytest.approx(100 * 2 / 6000), "one frame of each flow"
 
 
 def test_no_loss_under_overload_is_back_pressure() -> None:

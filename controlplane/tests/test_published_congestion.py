@@ -16,6 +16,7 @@ from p4mesh.cli.preparation import test_bed as bed_of
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.outcome import State
 from p4mesh.methods.parameters import resolve
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
@@ -49,6 +50,16 @@ def test_one_switch_does_not_block_and_loses_what_was_published(
     received = result["congested_rx_frames"] - egress_frames(size, spec.duration_ns) + egress_frames(size, REPORT_NS)
     assert float(Fraction(100 * (offered - received), offered)) == pytest.approx(loss_pct, abs=0.02)
     assert float(Fraction(100 * (offered - received), offered)) == pytest.approx(row["c_loss_pct"], abs=0.02)
+
+
+def test_the_trials_of_the_topology_are_long_enough_for_the_published_loss() -> None:
+    """What the queue of 64 frames holds at the end lowers the loss of the scaled trial, by less than 0.02 in all."""
+    test = find_test("rfc2889.congestion_control")
+    parameters = resolve(test.name, test.parameters, shipped("wrs-18x1g").settings[test.name])
+    queued_pct = Fraction(100 * 64, parameters.integer("scaled_frames") * 3 // 2)
+    for size, printed_pct in zip(SIZES, WHITE_RABBIT["congestion_loss_formula_pct"], strict=True):
+        loss_pct = 100 * (1 - Fraction(2, 3) * Fraction(size + 20, size + 24)) - queued_pct
+        assert float(loss_pct) == pytest.approx(printed_pct, abs=0.02)
 
 
 TESTER_PORTS = "- {numbers: 1-18, rate_bps: 1000000000, ifg_bits: 88, pad_to_minimum: false}"

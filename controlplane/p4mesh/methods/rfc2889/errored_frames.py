@@ -122,10 +122,6 @@ class ErroredFrames(TestMethod):
             duration,
             "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
             f"Dribble bits and alignment errors: {_NIBBLE_NOTES[bed.slowest_rate_bps <= NIBBLE_INTERFACES_BPS]}",
-            *(
-                f"{name.capitalize()} frames have {parameters.integer(f'{name}_bytes')} bytes."
-                for name in (UNDERSIZE, OVERSIZE)
-            ),
         )
         return Outcome(
             state,
@@ -136,6 +132,8 @@ class ErroredFrames(TestMethod):
                     "Errored frames",
                     COLUMNS,
                     tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    f"Undersize frames have {parameters.integer('undersize_bytes')} bytes, oversize frames "
+                    f"{parameters.integer('oversize_bytes')}. "
                     "Undersize frames and frames with a bad FCS must be filtered; oversize frames may be: 'forwarded' "
                     "is no failure, nor is a loss of valid frames. Each load is measured with oversize and undersize "
                     "frames beside valid ones, and where the ports can send them with frames with a bad FCS beside "
