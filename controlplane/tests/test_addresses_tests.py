@@ -117,6 +117,22 @@ def test_a_capacity_above_the_search_is_a_floor() -> None:
     assert outcome.tables[0].rows[0]["state"] == "PASS (at least)"
 
 
+def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
+    """Base 2 holds 1780 addresses, the others more than the search tries: the lowest result is no floor."""
+
+    class Hashed(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            source = spec.streams[0].source_mac
+            if source is not None:
+                self.capacity = 1780 if source[3] == 17 else 5000
+            return super().measure(spec, note)
+
+    _, outcome = run(AddressCaching(), Hashed(0), "repetitions=3", *PUBLISHED)
+    (row,) = outcome.tables[0].rows
+    assert (row["state"], row["capacity_min"], row["capacity_max"], row["fails_at"]) == ("PASS", 1743, 1987, 1804)
+    assert outcome.findings == ("64 B, bases 1, 3: >= 1987 addresses; no more was tried",)
+
+
 def test_flooded_frames_are_told_apart_by_port() -> None:
     (result,), _ = run(AddressCaching(), MemoryMeasurer(1500), *PUBLISHED)
     failed = next(row for row in result["searches"][0]["rows"] if row["verdict"] == "FAIL")

@@ -9,12 +9,12 @@ from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Column
 from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.rfc2889.address_test import (
-    AT_LEAST,
     CAPACITY,
     AddressSearches,
     AddressTest,
     capacity_goal,
     capacity_parameters,
+    floors,
     spread,
 )
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
@@ -64,8 +64,7 @@ class AddressCaching(AddressTest):
         searches = [search for unit in units for search in unit["searches"]]
         return [{"frame_size_bytes": size, **spread(searches, "capacity_min", "capacity_max", "fails_at")}]
 
-    def findings(self, units: Sequence[UnitResult], rows: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
         """Yield capacities above which nothing was tried."""
-        for row in rows:
-            if row["state"] == AT_LEAST:
-                yield f"{row['frame_size_bytes']} B: >= {row['capacity_min']} addresses; no more was tried"
+        searches = {unit["repetition"]: search for unit in units for search in unit["searches"]}
+        yield from floors(f"{size} B", searches, "addresses")

@@ -11,7 +11,6 @@ from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Column
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
 from p4mesh.methods.rfc2889.address_test import (
-    AT_LEAST,
     CAPACITY,
     MAX_ADDRESSES,
     AddressSearches,
@@ -19,6 +18,7 @@ from p4mesh.methods.rfc2889.address_test import (
     Question,
     capacity_goal,
     capacity_parameters,
+    floors,
     search_goal,
     spread,
 )
@@ -117,34 +117,38 @@ class AddressLearning(AddressTest):
 
     def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
         """Return a row per number of addresses: the rate and its spread."""
-        by_number: dict[tuple[int, str], list[UnitResult]] = {}
-        for unit in units:
-            for search in unit["searches"]:
-                if search["search"] == LEARNING_RATE:
-                    by_number.setdefault((search["addresses"], search["number"]), []).append(search)
         return [
             {
                 "frame_size_bytes": size,
                 "addresses": addresses,
                 "number": number,
-                **spread(by_number[addresses, number], "rate_fps_min", "rate_fps_max", "fails_at_fps"),
+                **spread(list(searches.values()), "rate_fps_min", "rate_fps_max", "fails_at_fps"),
             }
-            for addresses, number in sorted(by_number)
+            for (addresses, number), searches in _by_number(units).items()
         ]
 
-    def findings(self, units: Sequence[UnitResult], rows: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
         """Yield bases without a capacity, capacities and rates above which nothing was tried."""
-        for unit in units:
-            base = f"{unit['frame_size_bytes']} B, base {unit['repetition']}"
-            for search in unit["searches"]:
-                if search["search"] == CAPACITY and search["result"] is None:
-                    yield f"{base}: no capacity was found ({search['state']}), so no learning rate was searched"
-                elif search["search"] == CAPACITY and search["at_least"]:
-                    yield f"{base}: capacity >= {search['result']} addresses; no more was tried"
-        for row in rows:
-            if row["state"] == AT_LEAST:
-                where = f"{row['frame_size_bytes']} B, {row['addresses']} addresses"
-                yield f"{where}: >= {row['rate_fps_min']:g} f/s; no more was tried"
+        capacities = {
+            unit["repetition"]: search for unit in units for search in unit["searches"] if search["search"] == CAPACITY
+        }
+        for base, search in capacities.items():
+            if search["result"] is None:
+                why = f"no capacity was found ({search['state']}), so no learning rate was searched"
+                yield f"{size} B, base {base}: {why}"
+        yield from floors(f"{size} B, capacity", capacities, "addresses")
+        for (addresses, _), searches in _by_number(units).items():
+            yield from floors(f"{size} B, {addresses} addresses", searches, "f/s")
+
+
+def _by_number(units: Sequence[UnitResult]) -> dict[tuple[int, str], dict[int, UnitResult]]:
+    """Return the searches of the rate by number of addresses and address base."""
+    found: dict[tuple[int, str], dict[int, UnitResult]] = {}
+    for unit in units:
+        for search in unit["searches"]:
+            if search["search"] == LEARNING_RATE:
+                found.setdefault((search["addresses"], search["number"]), {})[unit["repetition"]] = search
+    return {number: found[number] for number in sorted(found)}
 
 
 def _at_rate(addresses: int) -> Question:

@@ -84,8 +84,8 @@ class AddressTest(TestMethod):
         """Return the rows of one frame size from the searches of all address bases."""
 
     @abstractmethod
-    def findings(self, units: Sequence[UnitResult], rows: Sequence[UnitResult]) -> Iterator[str]:
-        """Yield what the reader must not miss in the results of this test."""
+    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
+        """Yield what the reader must not miss in the results of one frame size."""
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than three ports, contradicting bounds, and addresses that are none."""
@@ -116,11 +116,8 @@ class AddressTest(TestMethod):
         states = {search["state"] for unit in units for search in unit["searches"]}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
-        rows = [
-            row
-            for size in sizes
-            for row in self.table_rows(size, [unit for unit in units if unit["frame_size_bytes"] == size])
-        ]
+        of_size = {size: [unit for unit in units if unit["frame_size_bytes"] == size] for size in sizes}
+        rows = [row for size, own in of_size.items() for row in self.table_rows(size, own)]
         iterations = [row for unit in units for search in unit["searches"] for row in search["rows"]]
         name = self.name.partition(".")[2]
         log = Table(
@@ -142,7 +139,7 @@ class AddressTest(TestMethod):
             (Table(name, self.title, self.columns, tuple(rows), self.note, keys=keys), log),
             (),
             (
-                *self.findings(units, rows),
+                *(text for size, own in of_size.items() for text in self.findings(size, own)),
                 *_contradictions(units),
                 *_size_dependence(units),
                 *_untrusted(iterations),
@@ -189,16 +186,29 @@ def spread(searches: Sequence[UnitResult], lowest: str, highest: str, fails_at: 
     found = [search["result"] for search in searches if search["result"] is not None]
     failed = [search["fails_at"] for search in searches if search["fails_at"] is not None]
     states = [search["state"] for search in searches if search["result"] is None]
-    open_ended = not states and any(search["at_least"] for search in searches)
+    lowest_found = min(found, default=None)
+    open_ended = not states and any(search["at_least"] for search in searches if search["result"] == lowest_found)
     worst = next((name for name in ("ABORT", "INVALID", "FAIL") if name in states), "PASS")
     return {
         "state": AT_LEAST if open_ended else worst,
-        lowest: min(found, default=None),
+        lowest: lowest_found,
         highest: max(found, default=None),
         fails_at: min(failed, default=None),
         "repetitions": len(searches),
         "iterations": sum(len(search["rows"]) for search in searches),
     }
+
+
+def floors(where: str, searches: Mapping[int, UnitResult], unit: str) -> Iterator[str]:
+    """Yield the results above which nothing was tried; ``searches`` are those of all address bases."""
+    bases_of: dict[float, list[str]] = {}
+    for base, search in searches.items():
+        if search["at_least"]:
+            bases_of.setdefault(search["result"], []).append(str(base))
+    for value, bases in sorted(bases_of.items()):
+        word = "base" if len(bases) == 1 else "bases"
+        some = "" if len(bases) == len(searches) else f", {word} {', '.join(bases)}"
+        yield f"{where}{some}: >= {value:g} {unit}; no more was tried"
 
 
 def _bounds(goal: SearchGoal) -> str:
