@@ -264,7 +264,7 @@ def duration_deviation(
     return (
         f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}. An overload that fills the device's "
         "buffers more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, "
-        "throughput may read up to Q/N of line rate too high."
+        "throughput and forwarding rates may read up to Q/N of line rate too high."
     )
 
 
