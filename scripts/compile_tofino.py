@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.p4runtime import load_p4info
-from p4mesh.target.contract import P4SRC, hash_of_sources, sources_of
+from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
 MAIN = "tna/p4mesh.p4"
 RECORD = P4SRC / "compiled" / "tofino.json"
@@ -172,6 +172,10 @@ def main() -> int:
         "sources": sources,
         "source_sha256": hash_of_sources(sources),
         "p4info_sha256": {},
+        "constants": {
+            chip.file: constants_of(sources, defines={"__TARGET_TOFINO__": number})
+            for number, chip in enumerate(CHIPS, 1)
+        },
         "stages": {chip.title: {} for chip in CHIPS},
     }
     for chip in CHIPS:

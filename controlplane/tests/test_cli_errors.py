@@ -70,6 +70,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "nothing_to_reset": ("run", "rfc2544.reset", "--topology", "good.yaml"),
     "hook_fails": (*HOOKED, "hook=sh -c 'echo no such device >&2; exit 2'"),
     "hook_is_missing": (*HOOKED, "hook=/nonexistent/reset"),
+    "tofino_without_switch": (*RUN, "--target", "tofino"),
     "definition_on_software_stamps": (*RUN, "--target", "live", "--set", "latency_definition=FIFO"),
     "tagged_network_without_tags": ("run", "rfc2544.latency", *RUN[2:], "--set", "tagged_network=new"),
     "iterations_out_of_range": (*RUN, "--set", "iterations=0"),
@@ -179,6 +180,27 @@ DEVICES = {
 }
 """What is wrong with a device: a model and lines of its node. Names of golden files begin with ``device_``."""
 
+TOFINO = """\
+name: wedge
+tester:
+  tofino: {{chip: tofino1, address: "127.0.0.1:9559", device_config: {file}{more}}}
+  ports:
+    - {{numbers: 1-2, {ports}rate_bps: 1000000000}}
+links:
+  - {{from: tester:1, to: tester:2}}
+"""
+_BUILT = {"file": "good.yaml", "more": "", "ports": 'device_ports: "0,128", '}
+SWITCHES: dict[str, dict[str, str]] = {
+    "no_program": {**_BUILT, "file": "p4mesh.bin"},
+    "no_device_ports": {**_BUILT, "ports": ""},
+    "device_ports_too_few": {**_BUILT, "ports": "device_ports: 4, "},
+    "device_port_twice": {**_BUILT, "ports": 'device_ports: "4,4", '},
+    "device_port_out_of_range": {**_BUILT, "ports": 'device_ports: "4,512", '},
+    "pipe_absent": {**_BUILT, "ports": 'device_ports: "0,256", '},
+    "address_without_port": {**_BUILT, "more": ", address: wedge"},
+}
+"""What is wrong with the switch of target tofino. Names of golden files begin with ``tofino_``."""
+
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -227,6 +249,16 @@ def test_wrong_devices(name: str, workplace: Path, capsys: pytest.CaptureFixture
     device, keys = DEVICES[name]
     (workplace / "bad.yaml").write_text(DEVICE.format(device=device, keys=keys))
     expect(f"device_{name}", ("topology", "check", "bad.yaml"), workplace, capsys)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_wrong_switches(name: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = TOFINO.format(**SWITCHES[name])
+    if name == "address_without_port":
+        text = text.replace('address: "127.0.0.1:9559", ', "")
+    (workplace / "wedge.yaml").write_text(text)
+    arguments = ("run", RUN[1], "--topology", "wedge.yaml", "--target", "tofino")
+    expect(f"tofino_{name}", arguments, workplace, capsys)
 
 
 def test_a_wrong_device_stops_a_run_before_anything_is_written(
@@ -287,5 +319,6 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
 
 def test_every_golden_file_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
+    cases |= {f"tofino_{name}" for name in SWITCHES}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

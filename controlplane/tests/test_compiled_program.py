@@ -13,7 +13,7 @@ import pytest
 
 from p4mesh.errors import ProgramError
 from p4mesh.p4runtime import load_p4info
-from p4mesh.target.contract import P4SRC, load_contract
+from p4mesh.target.contract import P4SRC, constants_of, load_contract
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,3 +78,13 @@ def test_ids_are_unique_and_the_ones_of_the_id_file() -> None:
 def test_every_table_says_what_it_is_for() -> None:
     info = load_p4info(load_contract().p4info_path)
     assert [table.preamble.name for table in info.tables if not table.preamble.doc.brief] == []
+
+
+def test_constants_of_a_chip_are_those_of_its_branch(tmp_path: Path) -> None:
+    """Goal: what the conditionals on a -D leave out is left out; other conditions do not count."""
+    (tmp_path / "a.p4").write_text(
+        "#ifndef GUARD\n#define GUARD\n#if CHIP == 2\n#define FLOWS 65536\n#if INNER > 1\n#define DEEP 7\n#endif\n"
+        "#else\n#define FLOWS 16384\nconst bit<9> PORT = 0x44;\n#endif\n#ifdef CHIP\n#define KNOWN 1\n#endif\n#endif\n"
+    )
+    assert constants_of(["a.p4"], tmp_path, {"CHIP": 2}) == {"DEEP": 7, "FLOWS": 65536, "KNOWN": 1}
+    assert constants_of(["a.p4"], tmp_path, {"CHIP": 1}) == {"FLOWS": 16384, "KNOWN": 1, "PORT": 68}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.errors import ParameterError
+from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.target.contract import load_contract
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -20,7 +20,7 @@ from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial import open_measurer
 from p4mesh.trial.frames import seed_payload
 from p4mesh.trial.loop_model import CHIPS, TOFINO_1, TOFINO_2, Chip, pipe_of, predict, prediction_rows
-from p4mesh.trial.pacing import DepartureClock, LoopModel, loop_use
+from p4mesh.trial.pacing import DepartureClock, LoopModel, loop_use, seed_counts, shared_loops
 from p4mesh.trial.plan import Limits, make_plan
 
 ROUNDS = 7
@@ -102,8 +102,22 @@ def test_seeds_are_enough_and_their_error_is_the_distance_of_their_passes() -> N
                 assert found.port_share <= 1
 
 
-def test_front_ports_in_loopback_add_their_rate() -> None:
-    assert TOFINO_1.loop((10**11, 10**11)).rate_bps == 3 * 10**11
+def test_front_ports_in_loopback_carry_streams_of_their_own() -> None:
+    """Goal: three streams of 60 % of 100 Gbit/s need three loops; each gets the one that is the least busy with it."""
+    loops = (TOFINO_1.loop(), TOFINO_1.front_loop(10**11), TOFINO_1.front_loop(2 * 10**11))
+    slots = [(Fraction(6, 10) * max_rate_fps(512, 10**11), 512)] * 3
+
+    shares = shared_loops(slots, loops, "tofino")
+    assert [loop for _, loop in shares] == [2, 0, 1], "30 % of the widest port first, then the two others"
+    assert [seeds for seeds, _ in shares] == [seed_counts(slots[:1], loops[loop], "tofino")[0] for loop in (2, 0, 1)]
+    with pytest.raises(UnsupportedError, match=r"the streams need 120\.0 % of the recirculation port"):
+        shared_loops(slots, loops[:2], "tofino")
+
+
+def test_one_loop_shares_nothing() -> None:
+    slots = [(max_rate_fps(64, 10**10), 64), (max_rate_fps(1518, 10**10), 1518)]
+    seeds = seed_counts(slots, TOFINO_1.loop(), "tofino")
+    assert shared_loops(slots, [TOFINO_1.loop()], "tofino") == [(count, 0) for count in seeds]
 
 
 def test_pipe_of_a_port() -> None:

@@ -17,15 +17,20 @@ from p4mesh.methods.registry import TESTS
 from p4mesh.methods.resets import SWAP_ROLES
 from p4mesh.methods.shared_parameters import template_of
 from p4mesh.store.calibration_file import read_calibration
-from p4mesh.target import bmv2, live
+from p4mesh.target import bmv2, live, tofino
 from p4mesh.target.sim import build_network
-from p4mesh.topology import TESTER, PortRef, Topology
+from p4mesh.topology import TESTER, PortRef, TofinoSwitch, Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
 SIMULATED = "sim"
-OPENERS = {SIMULATED: DEFAULT_OPENER, "bmv2": "p4mesh.trial:open_on_bmv2", "live": "p4mesh.trial:open_live"}
+OPENERS = {
+    SIMULATED: DEFAULT_OPENER,
+    "bmv2": "p4mesh.trial:open_on_bmv2",
+    "live": "p4mesh.trial:open_live",
+    tofino.NAME: "p4mesh.trial:open_on_tofino",
+}
 """What measures on each target."""
 _SOFTWARE_TICK_PS = {"bmv2": bmv2.TICK_PS, "live": live.TICK_PS}
 """Targets whose time stamps are taken by software."""
@@ -158,8 +163,8 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
 
 def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
     """Return what methods may know of a topology and of the target."""
-    tick_ps = _SOFTWARE_TICK_PS.get(target, topology.clock_tick_ps)
-    stamps = TimeStamps(Fraction(tick_ps, 1000), first_bit=target not in _SOFTWARE_TICK_PS)
+    switch = _switch(topology) if target == tofino.NAME else None
+    stamps = _stamps(topology, target, switch)
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
         TestPort(
@@ -182,10 +187,26 @@ def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
         tuple(ports),
         uplink_rate_bps,
         target,
-        sends_bad_fcs=simulated,
+        sends_bad_fcs=switch.bad_fcs if switch else simulated,
+        unmeasured=tofino.UNMEASURED if switch else (),
         stamps=stamps,
         reset_times_s=tuple(resets) if simulated else (),
     )
+
+
+def _switch(topology: Topology) -> TofinoSwitch:
+    """Return the switch of target tofino once it, and the program for it, are known to be usable."""
+    switch = tofino.switch_of(topology)
+    tofino.load_tofino_contract(switch.chip, Path(switch.device_config))
+    return switch
+
+
+def _stamps(topology: Topology, target: str, switch: TofinoSwitch | None) -> TimeStamps:
+    if switch is None:
+        tick_ps = _SOFTWARE_TICK_PS.get(target, topology.clock_tick_ps)
+        return TimeStamps(Fraction(tick_ps, 1000), first_bit=target not in _SOFTWARE_TICK_PS)
+    note = "" if switch.mac_stamp else "Sent frames are stamped in the tester's egress parser: it adds a constant."
+    return TimeStamps(Fraction(tofino.TICK_PS, 1000), note=note)
 
 
 def _workers(options: RunOptions) -> int:

@@ -33,6 +33,8 @@ class TimeStamps:
     resolution_ns: Fraction
     first_bit: bool = True
     """Of a frame's first bit on the wire; else taken by software around whole frames."""
+    note: str = ""
+    """What else must be said of them."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class TestBed:
     target: str = "sim"
     sends_bad_fcs: bool = False
     """Whether the ports of the target can send frames with a frame check sequence that does not fit."""
+    unmeasured: tuple[str, ...] = ()
+    """What tables show and the target does not measure."""
     stamps: TimeStamps = TimeStamps(Fraction(1))
     calibration: Calibration | None = None
     """What was measured over wires, to be shown beside latencies."""

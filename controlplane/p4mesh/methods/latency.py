@@ -68,7 +68,8 @@ def definition_text(bed: TestBed, parameters: ParameterSet) -> str:
 def stamps_text(bed: TestBed) -> str:
     """Return the sentence about time stamps and their resolution that every latency table carries."""
     kind = "of the first bit" if bed.stamps.first_bit else "by software around whole frames"
-    return f"Time stamps {kind}, resolution {float(bed.stamps.resolution_ns):g} ns."
+    text = f"Time stamps {kind}, resolution {float(bed.stamps.resolution_ns):g} ns."
+    return f"{text} {bed.stamps.note}" if bed.stamps.note else text
 
 
 def offset_ns(

@@ -118,6 +118,7 @@ def variation_cells(summary: LatencySummary | None) -> UnitResult:
 
 
 def variation_table(
+    bed: TestBed,
     name: str,
     where: Sequence[Column],
     keys: tuple[str, ...],
@@ -129,16 +130,25 @@ def variation_table(
     """Return the table of delay variation; ``where`` are the columns that say of what.
 
     PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
-    Percentiles are left out unless frames were ``counted`` in histograms.
+    Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
     """
+    measured = not bed.unmeasured
     kept = [
         column
         for column in VARIATION_COLUMNS
-        if (of_flows or column.key not in _OF_FLOWS) and (counted or column.key not in _OF_HISTOGRAMS)
+        if (of_flows or column.key not in _OF_FLOWS)
+        and (counted or column.key not in _OF_HISTOGRAMS)
+        and (measured or column.key in _OF_FLOWS)
     ]
     columns = (*where, *kept)
-    notes = (_PDV_NOTE if of_flows else "", _VARIATION_NOTE, _COUNTED_NOTE if counted else "")
-    title = f"Delay variation: {'PDV, ' if of_flows else ''}IPDV, RFC 3550 jitter"
+    missing = f"{', '.join(bed.unmeasured)}: not supported on {bed.target}."
+    notes = (
+        _PDV_NOTE if of_flows else "",
+        _VARIATION_NOTE if measured else missing,
+        _COUNTED_NOTE if counted and measured else "",
+    )
+    kinds = [*(["PDV"] if of_flows else []), *(["IPDV", "RFC 3550 jitter"] if measured else [])]
+    title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
     return Table(name, title, columns, _cut(rows, columns), " ".join(filter(None, notes)), not of_flows, keys)
 
 

@@ -242,10 +242,18 @@ class Schema:
             entry.members.add(member_id=member, weight=weight)
         return Entity(action_profile_group=entry)
 
-    def multicast_group(self, group: int, replicas: Replicas = ()) -> Entity:
-        """Return a multicast group of (port, instance) pairs."""
+    def multicast_group(self, group: int, replicas: Replicas = (), *, numeric_ports: bool = False) -> Entity:
+        """Return a multicast group of (port, instance) pairs.
+
+        ``numeric_ports`` names ports by the deprecated field ``egress_port``, the only one that servers older than
+        P4Runtime 1.4 read, Stratum among them; they take its absence for port 0.
+        """
         entry = p4r.MulticastGroupEntry(multicast_group_id=group)
-        _add_replicas(entry.replicas, replicas)
+        if numeric_ports:
+            for port, instance in replicas:
+                entry.replicas.add(egress_port=port, instance=instance)
+        else:
+            _add_replicas(entry.replicas, replicas)
         return Entity(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=entry))
 
     def clone_session(

@@ -34,6 +34,8 @@ class Target(ABC):
     tick_ps: int
     """Length of one tick of the time stamps that the program sees, in picoseconds."""
     loop: LoopModel
+    front_loops: tuple[LoopModel, ...] = ()
+    """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     start_lead_ns: int
     """Time between the start request and the first departure that the target needs at least."""
     exact_clock: bool

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,14 +43,40 @@ def hash_of_sources(sources: list[str], p4src: Path = P4SRC) -> str:
     return digest.hexdigest()
 
 
-def constants_of(sources: list[str], p4src: Path = P4SRC) -> dict[str, int]:
-    """Return every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources."""
+def constants_of(sources: list[str], p4src: Path = P4SRC, defines: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources.
+
+    ``defines`` are the numbers that the compiler is given with -D; what their conditionals leave out is left out.
+    """
     pattern = re.compile(r"^(?:const\s+bit<\w+>\s+(\w+)\s*=\s*|#define\s+(\w+)\s+)(0[xX][0-9a-fA-F_]+|\d+);?\s*$", re.M)
     constants = {}
     for source in sources:
-        for const, define, number in pattern.findall((p4src / source).read_text()):
+        for const, define, number in pattern.findall(_selected((p4src / source).read_text(), defines or {})):
             constants[const or define] = int(number.replace("_", ""), 0)
     return dict(sorted(constants.items()))
+
+
+def _selected(text: str, defines: Mapping[str, int]) -> str:
+    """Return the lines that ``#if NAME == number``, ``#ifdef`` and ``#ifndef`` leave, for names that -D defines.
+
+    Both branches of any other condition are kept: it depends on the source itself.
+    """
+    kept: list[str] = []
+    branches: list[bool | None] = []
+    for line in text.splitlines(keepends=True):
+        directive = re.match(r"\s*#\s*(ifdef|ifndef|if|else|endif)\b\s*(\w*)\s*(?:==\s*(\d+))?", line)
+        if directive is None:
+            if False not in branches:
+                kept.append(line)
+        elif directive[1] == "endif":
+            branches.pop()
+        elif directive[1] == "else":
+            branches[-1] = None if branches[-1] is None else not branches[-1]
+        elif directive[2] not in defines:
+            branches.append(None)
+        else:
+            branches.append(defines[directive[2]] == int(directive[3]) if directive[3] else directive[1] == "ifdef")
+    return "".join(kept)
 
 
 @dataclass(frozen=True)
@@ -58,12 +85,17 @@ class Contract:
 
     directory: Path
     name: str
-    constants: dict[str, int]
+    constants: Mapping[str, int]
 
     @property
     def json_path(self) -> Path:
         """BMv2 JSON."""
         return self.directory / f"{self.name}.json"
+
+    @property
+    def device_config_path(self) -> Path:
+        """What a switch gets to run the program."""
+        return self.json_path
 
     @property
     def p4info_path(self) -> Path:

@@ -11,6 +11,8 @@ import numpy as np
 from p4mesh.errors import ProgramError
 from p4mesh.target.contract import P4SRC, Contract
 
+PASSES_PER_CELL = 3
+"""Rounds of a reading frame for one cell: low words, high words, report."""
 _WORD = ">u4"
 _EXTREMES = {"_min_inverted": ("_extremes", "high"), "_max": ("_extremes", "low")}
 _SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}
@@ -19,7 +21,7 @@ _SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}
 def records_of_halves(payloads: bytes, contract: Contract, p4src: Path = P4SRC) -> np.ndarray[Any, Any]:
     """Return the reports of a Tofino as records of v1model, one after the other.
 
-    Fields that Tofino does not measure (docs/LIMITATIONS.md) are 0. Raises ProgramError when the payloads
+    Fields that Tofino does not measure (docs/LIMITATIONS.md) are missing. Raises ProgramError when the payloads
     are no whole number of reports.
     """
     names = _words(p4src / "tna" / "headers.p4")
@@ -30,14 +32,12 @@ def records_of_halves(payloads: bytes, contract: Contract, p4src: Path = P4SRC) 
             hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",
         )
     reports = np.frombuffer(payloads, dtype=words)
-    records = np.zeros(len(reports), dtype=[(name, f">u{width}") for name, width in contract.record_fields])
-    for name, width in contract.record_fields:
+    kept = [(name, width) for name, width in contract.record_fields if f"low.{_source(name)[0]}" in names]
+    records = np.zeros(len(reports), dtype=[("cell", _WORD), *((name, f">u{width}") for name, width in kept)])
+    records["cell"] = reports["cell"]
+    for name, width in kept:
         field, half = _source(name)
-        if name == "cell":
-            records[name] = reports["cell"]
-        elif f"low.{field}" not in names:
-            continue
-        elif half is None and width == 8:
+        if half is None and width == 8:
             records[name] = (reports[f"high.{field}"].astype(np.uint64) << np.uint64(32)) | reports[f"low.{field}"]
         else:
             records[name] = reports[f"{half or 'low'}.{field}"]

@@ -5,6 +5,29 @@ embedded engine.
 """
 
 from p4mesh.topology.loader import load_topology
-from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
+from p4mesh.topology.model import (
+    TESTER,
+    Device,
+    DevicePort,
+    FrontLoop,
+    Link,
+    Loop,
+    PortRef,
+    TesterPort,
+    TofinoSwitch,
+    Topology,
+)
 
-__all__ = ["TESTER", "Device", "DevicePort", "Link", "Loop", "PortRef", "TesterPort", "Topology", "load_topology"]
+__all__ = [
+    "TESTER",
+    "Device",
+    "DevicePort",
+    "FrontLoop",
+    "Link",
+    "Loop",
+    "PortRef",
+    "TesterPort",
+    "TofinoSwitch",
+    "Topology",
+    "load_topology",
+]

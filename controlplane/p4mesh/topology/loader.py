@@ -8,7 +8,18 @@ from typing import Any
 
 from p4mesh.errors import TopologyError
 from p4mesh.topology.device_keys import check_keys
-from p4mesh.topology.model import TESTER, Device, DevicePort, Link, Loop, PortRef, TesterPort, Topology
+from p4mesh.topology.model import (
+    TESTER,
+    Device,
+    DevicePort,
+    FrontLoop,
+    Link,
+    Loop,
+    PortRef,
+    TesterPort,
+    TofinoSwitch,
+    Topology,
+)
 from p4mesh.topology.schema import validate
 from p4mesh.topology.yaml_source import YamlSource
 
@@ -16,8 +27,9 @@ DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 DEFAULT_IFG_BITS = 96
 DEFAULT_QUEUE_FRAMES = 1024
+DEFAULT_TOFINO_LOOP_NS = 700
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
-_TESTER_PORT_KEYS = ("numbers", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
+_TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
 _DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
 _DEVICE_OWN_KEYS = ("name", "device", "ports")
 
@@ -41,6 +53,7 @@ def parse_topology(name: str, text: str) -> Topology:
     validate(source)
     data = source.data
     tester = data["tester"]
+    device_ports = _device_ports(source, tester["ports"])
     ports = tuple(
         TesterPort(
             number,
@@ -50,6 +63,7 @@ def parse_topology(name: str, text: str) -> Topology:
             float(group.get("clock_offset_ppm", 0)),
             group.get("start_skew_ns", 0),
             {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
+            device_ports.get(number),
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"])
     )
@@ -71,7 +85,46 @@ def parse_topology(name: str, text: str) -> Topology:
             test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
             for test, parameters in data.get("tests", {}).items()
         },
+        tofino=_tofino(name, tester["tofino"]) if "tofino" in tester else None,
     )
+
+
+def _tofino(topology: str, data: dict[str, Any]) -> TofinoSwitch:
+    return TofinoSwitch(
+        chip=data["chip"],
+        address=data["address"],
+        device_config=str(Path(topology).parent / data["device_config"]),
+        pipes=data.get("pipes"),
+        device_id=data.get("device_id", 1),
+        election_id=data.get("election_id", 1),
+        loop_latency_ns=float(data.get("loop_latency_ns", DEFAULT_TOFINO_LOOP_NS)),
+        front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
+        mac_stamp=data.get("transmit_stamp") == "mac",
+        bad_fcs=data.get("bad_fcs", False),
+    )
+
+
+def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, int]:
+    """Return the device port of each tester port that has one; no device port twice."""
+    found: dict[int, int] = {}
+    for index, group in enumerate(groups):
+        if "device_ports" not in group:
+            continue
+        path = ("tester", "ports", index, "device_ports")
+        numbers = _numbers(source, ("tester", "ports", index, "numbers"), str(group["numbers"]))
+        devices = _numbers(source, path, str(group["device_ports"]), lowest=0, highest=511)
+        if len(devices) != len(numbers):
+            raise TopologyError(
+                f"{source.where(path)}: {len(devices)} device ports for {len(numbers)} ports",
+                hint="name a device port for each of 'numbers'",
+            )
+        for number, device in zip(numbers, devices, strict=True):
+            if device in found.values():
+                raise TopologyError(
+                    f"{source.where(path)}: device port {device} is given twice", hint="name each device port once"
+                )
+            found[number] = device
+    return found
 
 
 def _word(value: str | int | float | bool) -> str:
@@ -135,13 +188,17 @@ def _ifg_bits(group: dict[str, Any]) -> int:
     return int(group.get("ifg_bits", 8 * group.get("ifg_bytes", DEFAULT_IFG_BITS // 8)))
 
 
-def _numbers(source: YamlSource, path: tuple[str | int, ...], text: str) -> list[int]:
+def _numbers(
+    source: YamlSource, path: tuple[str | int, ...], text: str, lowest: int = 1, highest: int = 512
+) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
-        if not 1 <= low <= high <= 512:
-            raise TopologyError(f"{source.where(path)}: '{part}' is not a range of ports", hint="ports are 1 to 512")
+        if not lowest <= low <= high <= highest:
+            raise TopologyError(
+                f"{source.where(path)}: '{part}' is not a range of ports", hint=f"ports are {lowest} to {highest}"
+            )
         numbers.extend(range(low, high + 1))
     return numbers
 

@@ -22,6 +22,8 @@ class TesterPort:
     """How much later than the others the port starts every stream, as on a chassis without a common start."""
     options: dict[str, Any] = field(default_factory=dict)
     """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
+    device_port: int | None = None
+    """Its number on a Tofino."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,35 @@ class Loop:
 
     rate_bps: int
     latency_ns: float
+
+
+@dataclass(frozen=True)
+class FrontLoop:
+    """A front port of a Tofino in loopback."""
+
+    device_port: int
+    rate_bps: int
+
+
+@dataclass(frozen=True)
+class TofinoSwitch:
+    """The switch that runs the tester on target ``tofino``."""
+
+    chip: str
+    """``tofino1`` or ``tofino2``."""
+    address: str
+    """HOST:PORT of its P4Runtime server."""
+    device_config: str
+    """Path of the compiled program in the server's form."""
+    pipes: int | None = None
+    """None: as many as the usual chip has."""
+    device_id: int = 1
+    election_id: int = 1
+    loop_latency_ns: float = 700.0
+    front_loops: tuple[FrontLoop, ...] = ()
+    mac_stamp: bool = False
+    """The MAC takes the stamps of sent frames, not the egress parser."""
+    bad_fcs: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,3 +126,4 @@ class Topology:
     links: tuple[Link, ...]
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
+    tofino: TofinoSwitch | None = None

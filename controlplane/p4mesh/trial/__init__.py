@@ -51,6 +51,30 @@ def open_live(topology: Topology) -> Iterator[TrialEngine]:
 
 
 @contextmanager
+def open_on_tofino(topology: Topology) -> Iterator[TrialEngine]:
+    """Connect to the switch of a topology; yields what can measure trials on it."""
+    from pathlib import Path
+
+    from p4mesh.p4runtime import Client
+    from p4mesh.target.tofino import TofinoTarget, load_tofino_contract, switch_of
+    from p4mesh.trial.dataplane import SwitchPorts
+    from p4mesh.trial.engine import TrialEngine
+    from p4mesh.trial.tofino_dataplane import TofinoDataPlane
+
+    switch = switch_of(topology)
+    contract = load_tofino_contract(switch.chip, Path(switch.device_config))
+    devices = {port.number: port.device_port for port in topology.tester_ports if port.device_port is not None}
+    ports = SwitchPorts(devices, tuple(loop.device_port for loop in switch.front_loops))
+    with (
+        TofinoTarget(topology) as target,
+        Client(target.address, target.device_id, switch.election_id) as client,
+    ):
+        dataplane = TofinoDataPlane(client, contract, ports)
+        dataplane.load_program()
+        yield TrialEngine(target, contract, dataplane)
+
+
+@contextmanager
 def _engine(target: Target, contract: Contract) -> Iterator[TrialEngine]:
     from p4mesh.p4runtime import Client
     from p4mesh.trial.dataplane import DataPlane

@@ -85,7 +85,14 @@ class TrialEngine:
     @property
     def _limits(self) -> Limits:
         target = self.target
-        return Limits.of(self.contract, target.tick_ps, target.loop, target.name, bad_fcs=target.damages_fcs)
+        return Limits.of(
+            self.contract,
+            target.tick_ps,
+            target.loop,
+            target.name,
+            bad_fcs=target.damages_fcs,
+            front_loops=target.front_loops,
+        )
 
     def _plan(self, streams: tuple[Stream, ...]) -> Plan:
         require_line_rates(streams, self.target.topology.tester_ports)
@@ -245,7 +252,7 @@ class TrialEngine:
         payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
         spacing_ns = self.target.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
         for number in range(stream.seeds):
-            self.dataplane.inject_seed(stream.index, payload, number, stream.seeds)
+            self.dataplane.inject_seed(stream.index, payload, number, stream.seeds, stream.loop)
             if self.target.exact_clock:
                 self._wait(spacing_ns)
 
@@ -295,8 +302,13 @@ class TrialEngine:
         return sum(width for _, width in self.contract.record_fields)
 
     def _loop_uses(self, plan: Plan) -> list[LoopUse]:
-        sizes = [stream.stream.frame_size_bytes for stream in plan.streams]
-        return loop_use([stream.seeds for stream in plan.streams], sizes, self.target.loop, self.target.tick_ps)
+        uses: dict[int, LoopUse] = {}
+        for number, loop in enumerate((self.target.loop, *self.target.front_loops)):
+            members = [stream for stream in plan.streams if stream.loop == number]
+            sizes = [stream.stream.frame_size_bytes for stream in members]
+            found = loop_use([stream.seeds for stream in members], sizes, loop, self.target.tick_ps)
+            uses.update({stream.index: use for stream, use in zip(members, found, strict=True)})
+        return [uses[stream.index] for stream in plan.streams]
 
     def _round_ns(self, plan: Plan) -> int:
         """Return the longest round of a seed, rounded up."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from p4mesh.p4runtime import Entity, Schema
 from p4mesh.target.contract import Contract
 from p4mesh.traffic.stream import Progression, Stream, ValueList
@@ -18,9 +20,10 @@ _MODIFIERS = ("a", "b")
 class PlanEntries:
     """Builds entities; knows tables and actions, not what is installed."""
 
-    def __init__(self, schema: Schema, contract: Contract) -> None:
+    def __init__(self, schema: Schema, contract: Contract, port_of: Callable[[int], int]) -> None:
         self._schema = schema
         self._contract = contract
+        self._port_of = port_of
 
     def of(self, plan: Plan) -> dict[EntryKey, Entity]:
         """Return every entry that the streams of a plan need."""
@@ -30,7 +33,10 @@ class PlanEntries:
         for receiver in plan.receivers:
             wanted["receiver", receiver.port, receiver.mac, receiver.mask] = self._schema.table_entry(
                 "receiver",
-                match={"port": receiver.port, "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask)},
+                match={
+                    "port": self._port_of(receiver.port),
+                    "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask),
+                },
                 action="expected",
                 params={"flow_offset": receiver.flow_offset},
                 priority=receiver.mask.bit_count(),
@@ -38,7 +44,7 @@ class PlanEntries:
         for rule in plan.histogram_rules:
             wanted["histogram", rule] = self._schema.table_entry(
                 "histogram",
-                match={"port": rule.port, "flow": (rule.flow, rule.mask)},
+                match={"port": self._port_of(rule.port), "flow": (rule.flow, rule.mask)},
                 action="use_histogram",
                 params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
                 priority=1,

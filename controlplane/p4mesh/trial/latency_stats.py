@@ -25,13 +25,17 @@ _IPDV_ZERO = 1 << 31
 
 
 def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
-    """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames."""
+    """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames.
+
+    What the records have no fields for, because the target does not measure it, has a count of 0.
+    """
     records = records[records["frames"] > 0]
     if not len(records):
         return None
     tick_ns = tick_ps / 1000
     jittered = records[records["frames"] > 1]
-    varied = records[records["ipdv_count"] > 0]
+    varied = _varied(records)
+    smoothed = jittered if "jitter_smoothed_x16" in (records.dtype.names or ()) else jittered[:0]
     return LatencyStats(
         count=int(records["frames"].sum()),
         min_ns=(_ALL_ONES - int(records["latency_min_inverted"].max())) * tick_ns,
@@ -41,13 +45,13 @@ def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bi
         jitter_min_ns=(_ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
         jitter_max_ns=int(jittered["jitter_max"].max()) * tick_ns if len(jittered) else 0.0,
         jitter_sum_ns=_sum(jittered, "jitter_sum") * tick_ns,
-        rfc3550_jitter_flows=len(jittered),
-        rfc3550_jitter_sum_ns=int(jittered["jitter_smoothed_x16"].sum()) * tick_ns / 16,
-        rfc3550_jitter_max_ns=int(jittered["jitter_smoothed_x16"].max()) * tick_ns / 16 if len(jittered) else 0.0,
-        ipdv_count=int(varied["ipdv_count"].sum()),
+        rfc3550_jitter_flows=len(smoothed),
+        rfc3550_jitter_sum_ns=int(smoothed["jitter_smoothed_x16"].sum()) * tick_ns / 16 if len(smoothed) else 0.0,
+        rfc3550_jitter_max_ns=int(smoothed["jitter_smoothed_x16"].max()) * tick_ns / 16 if len(smoothed) else 0.0,
+        ipdv_count=int(varied["ipdv_count"].sum()) if len(varied) else 0,
         ipdv_min_ns=(_ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
         ipdv_max_ns=(int(varied["ipdv_max"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
-        ipdv_sum_ns=_sum(varied, "ipdv_sum") * tick_ns,
+        ipdv_sum_ns=_sum(varied, "ipdv_sum") * tick_ns if len(varied) else 0.0,
         overflow_count=int(records["latency_overflows"].sum()),
         percentiles_ns=_percentiles([part.latency for part in bins], percentile_ticks, PERCENTILES, tick_ps),
         ipdv_percentiles_ns=_percentiles(
@@ -67,12 +71,17 @@ def latency_bins(records: np.ndarray[Any, Any]) -> range:
 
 def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
     """Return the bins up to the largest size of an IPDV of all records."""
-    varied = records[records["ipdv_count"] > 0]
+    varied = _varied(records)
     if not len(varied):
         return range(0)
     lowest = _ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO
     highest = int(varied["ipdv_max"].max()) - _IPDV_ZERO
     return range(bin_of(max(abs(lowest), abs(highest))) + 1)
+
+
+def _varied(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the records with IPDV; none on a target that does not measure it."""
+    return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
 
 
 def _sum(records: np.ndarray[Any, Any], name: str) -> int:

@@ -19,6 +19,8 @@ from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.pacing import LoopModel, departure_clock, loop_use, seed_counts, slot_rate_fps
 
+PORTS_PER_PIPE = 128
+"""Port numbers of a pipe."""
 _FRACTION_STEPS = 1 << 32
 _MANY_FRAMES = 10**9
 
@@ -35,9 +37,16 @@ class Chip:
     """From the end of a pass on the recirculation port to the next pass: an assumption."""
     tick_ps: int = 1000
 
-    def loop(self, front_ports_bps: tuple[int, ...] = ()) -> LoopModel:
-        """Return the loop of one pipe, with front ports in loopback beside its own port."""
-        return LoopModel(self.recirculation_bps + sum(front_ports_bps), self.latency_ps)
+    def loop(self) -> LoopModel:
+        """Return the loop of one pipe: its recirculation port."""
+        return LoopModel(self.recirculation_bps, self.latency_ps)
+
+    def front_loop(self, rate_bps: int) -> LoopModel:
+        """Return the loop of a front port in loopback, taken to be as far from the parser as the recirculation port.
+
+        A stream is in one loop: further loops carry further streams (:func:`p4mesh.trial.pacing.shared_loops`).
+        """
+        return LoopModel(rate_bps, self.latency_ps)
 
 
 TOFINO_1 = Chip("tofino", pipes=2, recirculation_bps=100_000_000_000, latency_ps=700_000)
@@ -70,8 +79,8 @@ def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps:
 
 
 def pipe_of(port: int, chip: Chip) -> int:
-    """Return the pipe of a device port; a pipe has 128 port numbers."""
-    pipe = port >> 7
+    """Return the pipe of a device port."""
+    pipe = port // PORTS_PER_PIPE
     if not 0 <= pipe < chip.pipes:
         raise ParameterError(
             f"port {port} is in pipe {pipe}: {chip.name} has {chip.pipes} pipes",

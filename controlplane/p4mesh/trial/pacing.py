@@ -143,6 +143,32 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
             )
 
 
+def shared_loops(
+    slots: Sequence[tuple[Fraction, int]], loops: Sequence[LoopModel], target: str
+) -> list[tuple[int, int]]:
+    """Return (seeds, number of the loop) of each stream; ``slots`` as for :func:`seed_counts`.
+
+    A stream is in one loop. The largest ones come first, each into the loop that is then the least busy. Raises
+    UnsupportedError when they do not fit.
+    """
+
+    def busy(slot: tuple[Fraction, int], loop: LoopModel) -> Fraction:
+        return slot[0] * loop.pass_ps(slot[1]) / _PS_PER_S
+
+    shares = [Fraction(0)] * len(loops)
+    loop_of: dict[int, int] = {}
+    for stream in sorted(range(len(slots)), key=lambda number: busy(slots[number], loops[0]), reverse=True):
+        found = min(range(len(loops)), key=lambda number: shares[number] + busy(slots[stream], loops[number]))
+        shares[found] += busy(slots[stream], loops[found])
+        loop_of[stream] = found
+    seeds: dict[int, int] = {}
+    for number, loop in enumerate(loops):
+        members = [stream for stream in range(len(slots)) if loop_of[stream] == number]
+        counts = seed_counts([slots[stream] for stream in members], loop, target)
+        seeds.update(zip(members, counts, strict=True))
+    return [(seeds[stream], loop_of[stream]) for stream in range(len(slots))]
+
+
 @dataclass(frozen=True)
 class LoopUse:
     """What the seeds of one stream do in the loop."""

@@ -22,7 +22,7 @@ from p4mesh.trial.pacing import (
     DepartureClock,
     LoopModel,
     departure_clock,
-    seed_counts,
+    shared_loops,
     slot_rate_fps,
 )
 from p4mesh.trial.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
@@ -83,6 +83,8 @@ class StreamPlan:
     """Number of the stream in the trial. Ports whose offsets are no whole departures apart have clocks of their own."""
     start_offset_error_ticks: Fraction = Fraction(0)
     """Largest distance of a port's start from the one asked for."""
+    loop: int = 0
+    """Number of the loop in which the seeds circulate; 0 is the recirculation port."""
 
     @property
     def group(self) -> int:
@@ -133,9 +135,20 @@ class Limits:
     target: str
     bad_fcs: bool = False
     """Whether ports can send frames with an FCS that does not fit."""
+    front_loops: tuple[LoopModel, ...] = ()
+    """Ports in loopback, loops 1, 2, ..."""
 
     @classmethod
-    def of(cls, contract: Contract, tick_ps: int, loop: LoopModel, target: str, *, bad_fcs: bool = False) -> Limits:
+    def of(
+        cls,
+        contract: Contract,
+        tick_ps: int,
+        loop: LoopModel,
+        target: str,
+        *,
+        bad_fcs: bool = False,
+        front_loops: tuple[LoopModel, ...] = (),
+    ) -> Limits:
         """Return the limits of a compiled program on a target."""
         return cls(
             streams=contract["STREAMS"],
@@ -150,6 +163,7 @@ class Limits:
             loop=loop,
             target=target,
             bad_fcs=bad_fcs,
+            front_loops=front_loops,
         )
 
 
@@ -221,9 +235,9 @@ def _allocate(
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
-    seeds = seed_counts(slots, limits.loop, limits.target)
+    shares = shared_loops(slots, (limits.loop, *limits.front_loops), limits.target)
     return Plan(
-        tuple(replace(plan, seeds=count) for plan, count in zip(plans, seeds, strict=True)),
+        tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
         tuple(destinations),
         receivers,
         tuple(flows),

@@ -231,7 +231,7 @@ def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) 
     raw = [row for row in rows if row.get("variation")]
     if parameters.text("mode") == ALL_FRAMES:
         varied = [{**row, **row["variation"]} for row in raw]
-        found.append(latency.variation_table("latency_variation", where, keys, varied))
+        found.append(latency.variation_table(bed, "latency_variation", where, keys, varied))
     if bed.stamps.first_bit:
         defined = [{**row, **row["definitions"]} for row in raw]
         table = latency.definition_table("latency_definitions", where, keys, defined)

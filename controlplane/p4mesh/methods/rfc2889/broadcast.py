@@ -322,7 +322,7 @@ def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
             detail=True,
             keys=(*keys, "calibrated"),
         ),
-        replace(latency.variation_table("broadcast_latency_variation", where, keys, varied), detail=True),
+        replace(latency.variation_table(bed, "broadcast_latency_variation", where, keys, varied), detail=True),
     ]
     if bed.stamps.first_bit:
         defined = [{**row, **row["definitions"]} for row in raw]

@@ -105,7 +105,9 @@ def mesh_latency_tables(
         shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
         found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
         raw = [row for row in rows if row["calibrated"] == tables.RAW]
-        found.append(tables.variation_table(f"{name}_variation", _WHERE, keys, raw, of_flows=False, counted=counted))
+        found.append(
+            tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=False, counted=counted)
+        )
         if bed.stamps.first_bit:
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))
