@@ -21,7 +21,7 @@ _COMMON = frozenset({"latency_ns", "reset"})
 _ONLY = {
     "tap": frozenset({"monitor_first", "monitor_second"}),
     P4_DEVICE: frozenset({"program", "timestamp_tick_ps", "groups", "entries"}),
-    ROUTER: frozenset({"interfaces", "routes", "neighbours", "static_neighbours"}),
+    ROUTER: frozenset({"interfaces", "routes", "neighbours", "static_neighbours", "snmp_community"}),
 }
 """Keys of one model alone; an Ethernet switch has all others."""
 _ALSO = {ROUTER: frozenset({"lookup"})}

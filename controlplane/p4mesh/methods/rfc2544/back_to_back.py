@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -14,32 +15,46 @@ from p4mesh.methods.loss_verification import LossVerification, verified
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.metrics import judge_loss
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer, with_defaults
+from p4mesh.methods.parameters import Parameter, ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
 from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
 from p4mesh.methods.search_tables import search_tables
-from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.spec import TrialSpec
 
-SECTION = "RFC 9004 6"
+SECTION = "RFC 9004 6.2"
 BACK_TO_BACK = "back_to_back"
 RFC_REPETITIONS = 50
 MIN_PORTS = 2
 NOT_APPLICABLE = "not applicable"
+AT_THE_LIMIT = "INVALID: raise burst_limit_s"
+NO_LIMIT_FOUND = "INVALID: raise search_max_pct"
+THROUGHPUT = "throughput"
+_REPEATED = "near the limit: repeated"
+MAX_BURST_FRAMES = (1 << 31) - 1
+"""What a transmitter counts to."""
 _FULL_PCT = Fraction(100)
-_US_PER_S = 1_000_000
+_RAISE = 4
+"""How much longer the longest burst becomes when a result is near it."""
+_NEAR = Fraction(1, 100)
+"""How near to the longest burst a result says more about the limit than about the device."""
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("state", "Result"),
-    Column("throughput_pct", "Throughput", "% of line", 4),
     Column("burst_frames_avg", "Burst avg", "frames", 1),
     Column("burst_frames_min", "Burst min", "frames"),
     Column("burst_frames_max", "Burst max", "frames"),
     Column("burst_frames_stddev", "Std dev", "frames", 2),
-    Column("implied_buffer_us", "Implied buffer", "us", 3),
-    Column("corrected_buffer_us", "Corrected buffer", "us", 3),
+    Column("corrected_buffer_s", "Corrected buffer", "s", 9),
+    Column("implied_buffer_s", "Implied buffer", "s", 9),
+    Column("actual_buffer_s", "Actual buffer", "s", 9),
+    Column("actual_fps", "at rate", "frames/s", 0),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("throughput_pct", "Throughput", "% of line", 4),
+    Column("limit_frames", "Longest tried", "frames"),
     Column("repetitions", "N"),
     Column("trials", "Trials"),
 )
@@ -48,6 +63,7 @@ SEARCH_COLUMNS = (
     COLUMNS[0],
     Column("search", "Search"),
     Column("state", "Result"),
+    Column("limit_frames", "Longest allowed", "frames"),
     Column("lower_frames", "Lower bound", "frames"),
     Column("upper_frames", "Upper bound", "frames"),
     Column("trials", "Trials"),
@@ -62,20 +78,47 @@ class BackToBack(TestMethod):
     title: ClassVar[str] = "Back-to-back frames"
     section: ClassVar[str] = "RFC 2544 26.4, RFC 9004"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, 10**9)),
-        integer("burst_max_frames", 100_000, "frames", SECTION, "longest burst of the search", (2, 10**9)),
+        integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, MAX_BURST_FRAMES)),
+        integer(
+            "burst_max_frames",
+            100_000,
+            "frames",
+            SECTION,
+            "longest burst of the search, raised and searched again when a result is near it",
+            (2, MAX_BURST_FRAMES),
+        ),
+        decimal(
+            "burst_limit_s", "30", "s", SECTION, "how long the longest burst may become by that", ("0.000001", "300")
+        ),
         integer("burst_step_frames", 1, "frames", SECTION, "resolution of the search", (1, 10**6)),
-        integer("repetitions", 1, "searches", SECTION, "complete searches, averaged; RFC 50", (1, 1000)),
+        integer(
+            "repetitions", RFC_REPETITIONS, "searches", "RFC 9004 6.3", "N: complete searches, averaged", (1, 1000)
+        ),
+        decimal(
+            "actual_pct",
+            THROUGHPUT,
+            "% of line rate",
+            "RFC 9004 7",
+            "rate, at most the throughput, for which the buffer time is told as well",
+            ("0.0001", "100"),
+            (THROUGHPUT,),
+        ),
         *with_defaults(shared.trial_parameters("RFC 2544 26.1", "60 s"), scaled_frames=500_000),
-        *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 100)),
+        *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 1000)),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Refuse beds without two ports of one rate, and contradicting bounds."""
+        """Refuse beds without two ports of one rate, contradicting bounds, and a throughput with loss."""
         bed.require_ports(self.name, MIN_PORTS)
         bed.common_rate_bps(self.name)
         shared.search_of(parameters)
         burst_goal(parameters)
+        acceptable = parameters.number("acceptable_loss_pct")
+        if acceptable:
+            raise ParameterError(
+                f"acceptable_loss_pct={float(acceptable):g}: {self.name} needs the throughput without loss",
+                hint="leave acceptable_loss_pct out (RFC 9004 5)",
+            )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size: the throughput of the size is a prerequisite."""
@@ -93,22 +136,28 @@ class BackToBack(TestMethod):
         mesh = Mesh((Leg(PatternKind.PAIRS, (sender,), (receiver,)),), rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
-            return _row(size, rate_bps, found, found["state"], ())
+            return _row(size, rate_bps, found, found["state"], (), parameters)
         if found["result_pct"] >= shared.maximum_load_pct(parameters):
-            return _row(size, rate_bps, found, NOT_APPLICABLE, ())
-        goal, wanted = burst_goal(parameters), parameters.integer("repetitions")
+            return _row(size, rate_bps, found, NOT_APPLICABLE, (), parameters)
+        if found["upper_pct"] is None:
+            return _row(size, rate_bps, found, NO_LIMIT_FOUND, (), parameters)
         rule = _rule(parameters)
-        outcomes: list[SearchOutcome] = []
-        while len(outcomes) < wanted and all(outcome.result is not None for outcome in outcomes):
-            left = (wanted - len(outcomes) - 1) * goal.trials_expected
+        searches = Searches(parameters.integer("repetitions"))
+        longest = parameters.integer("burst_max_frames")
+        cap = max(longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * max_rate_fps(size, rate_bps))))
+        while not searches.complete:
+            goal = burst_goal(parameters, longest)
+            left = (searches.missing - 1) * goal.trials_expected
 
             def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
-                spec = _burst_spec(mesh, size, int(frames), parameters)
+                spec = burst_spec(mesh, size, int(frames), parameters)
                 result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
                 return judge_loss(result), result.lost_frames
 
-            outcomes.append(bisect(goal, verified(trial, rule)))
-        return _row(size, rate_bps, found, _state(outcomes), outcomes)
+            searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
+            if searches.last_is_near:
+                longest = min(cap, _RAISE * longest)
+        return _row(size, rate_bps, found, searches.state, searches.outcomes, parameters)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
@@ -116,12 +165,16 @@ class BackToBack(TestMethod):
         kinds = {row["state"].partition(":")[0] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in kinds), State.DONE)
         shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
+        goal, rule = burst_goal(parameters), _rule(parameters)
+        resolution = float(parameters.number("search_resolution_pct"))
         note = (
-            "'not applicable': the throughput is the line rate, so no burst can fill the buffer. The corrected time is "
-            "as exact as the distance of the throughput from line rate."
+            f"Average of N = {parameters.integer('repetitions')} searches (RFC 9004 6.3): binary search with loss "
+            f"verification, step {goal.resolution} frames, r = {rule.trials}, z = {rule.overload_frames} frames. "
+            f"'{NOT_APPLICABLE}': the throughput is the line rate, so no burst can fill the buffer. Corrected buffer = "
+            "implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its error; "
+            f"the throughput is within {resolution:g} % of line. Actual buffer: the same frames at another rate."
         )
-        searches = parameters.integer("repetitions")
-        few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.4)."
+        sizes = [unit.frame_size_bytes for unit in results]
         return Outcome(
             state,
             f"{self.title}: {state.value}",
@@ -132,38 +185,114 @@ class BackToBack(TestMethod):
             ),
             (),
             (),
-            (few,) if searches < RFC_REPETITIONS else (),
+            self._deviations(bed, parameters, sizes),
+        )
+
+    def _deviations(self, bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+        rate_bps, searches = bed.common_rate_bps(self.name), parameters.integer("repetitions")
+        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+        few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.3)."
+        ipv6 = "RFC 5180 7.4 no longer recommends this test for IPv6."
+        return (
+            *((duration,) if duration else ()),
+            *((few,) if searches < RFC_REPETITIONS else ()),
+            *((ipv6,) if parameters.text("frame_format") == "ipv6" else ()),
         )
 
 
-def burst_goal(parameters: ParameterSet) -> SearchGoal:
+class Searches:
+    """The searches for the longest burst of one frame size."""
+
+    def __init__(self, wanted: int) -> None:
+        """Want so many of them."""
+        self._wanted = wanted
+        self._good = 0
+        self._last = ""
+        self.outcomes: list[tuple[SearchOutcome, str]] = []
+        """Every search with its result in words."""
+
+    @property
+    def missing(self) -> int:
+        """How many are still wanted."""
+        return self._wanted - self._good
+
+    @property
+    def complete(self) -> bool:
+        """Whether enough searches have a result, or one of them can have none."""
+        return not self.missing or self._last not in ("", State.PASS.value, _REPEATED)
+
+    @property
+    def last_is_near(self) -> bool:
+        """Whether the last result was near the longest burst that was allowed."""
+        return self._last == _REPEATED
+
+    @property
+    def state(self) -> str:
+        """PASS, or why there is no result."""
+        return self._last
+
+    def add(self, outcome: SearchOutcome, *, raised: bool) -> None:
+        """Keep a search; one near its limit is repeated when the limit can be ``raised``, else all are in vain."""
+        self._last = outcome.state.value
+        if outcome.result is not None and is_near_limit(outcome):
+            self._last = _REPEATED if raised else AT_THE_LIMIT
+        self._good += self._last == State.PASS.value
+        self.outcomes.append((outcome, self._last))
+
+
+def is_near_limit(outcome: SearchOutcome) -> bool:
+    """Whether a result is at or near the longest burst, and likely no property of the device (RFC 9004 6.2)."""
+    assert outcome.result is not None
+    goal = outcome.goal
+    return outcome.result + max(goal.resolution, _NEAR * goal.maximum) >= goal.maximum
+
+
+def burst_goal(parameters: ParameterSet, longest: int | None = None) -> SearchGoal:
     """Return the search on the burst length, from the middle of its range."""
     low, high = (Fraction(parameters.integer(f"burst_{name}_frames")) for name in ("min", "max"))
     if low > high:
         raise ParameterError(
             f"burst_min_frames={low} is above burst_max_frames={high}", hint="burst_min_frames <= burst_max_frames"
         )
+    high = Fraction(longest or high)
     step = Fraction(parameters.integer("burst_step_frames"))
     return SearchGoal(Grid.INTEGER.midpoint(low, high), low, high, step, grid=Grid.INTEGER)
 
 
-def buffer_times_s(burst_frames: Fraction, throughput_fps: Fraction, max_fps: Fraction) -> tuple[Fraction, Fraction]:
-    """Return (implied, corrected) buffer time of RFC 9004 6.4 in seconds."""
+@dataclass(frozen=True)
+class BufferTimes:
+    """The buffer that a longest burst implies, in seconds (RFC 9004 6.4 and 7)."""
+
+    implied_s: Fraction
+    """What the burst takes on the line."""
+    corrected_s: Fraction
+    """Without the frames that left while the burst came in."""
+    actual_s: Fraction
+    """The corrected one, in frames of another rate."""
+
+
+def buffer_times(
+    burst_frames: Fraction, throughput_fps: Fraction, max_fps: Fraction, actual_fps: Fraction
+) -> BufferTimes:
+    """Return the buffer times of a burst; ``actual_fps`` is the rate of interest."""
     implied = burst_frames / max_fps
-    return implied, implied * (1 - throughput_fps / max_fps)
+    corrected = implied * (1 - throughput_fps / max_fps)
+    return BufferTimes(implied, corrected, corrected * max_fps / actual_fps)
 
 
-def _burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) -> TrialSpec:
+def burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) -> TrialSpec:
+    """Return the trial of one burst; the silence behind it is as long as the burst where that takes longer."""
     fps = max_rate_fps(size, mesh.line_rate_bps)
     (leg,) = mesh.legs
     template = shared.template_of(parameters)
     stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template)
-    return shared.trial_of(
+    spec = shared.trial_of(
         parameters,
         f"{BACK_TO_BACK} {size} B {frames} frames",
         (stream,),
         int(frames * NS_PER_S / fps) + 1,
     )
+    return replace(spec, settle_ns=max(spec.settle_ns, spec.duration_ns))
 
 
 def _rule(parameters: ParameterSet) -> LossVerification:
@@ -174,20 +303,22 @@ def _burst_table(parameters: ParameterSet, rows: tuple[UnitResult, ...]) -> tupl
     """Return the searches for the longest burst, where there were any."""
     goal, rule = burst_goal(parameters), _rule(parameters)
     note = (
-        f"Bisection of integers from {goal.minimum} to {goal.maximum} frames, first {goal.initial}, resolution "
-        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames."
+        f"Bisection of integers from {goal.minimum} to the longest burst allowed, first its middle, resolution "
+        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames. A result "
+        f"within 1 % of the longest burst is repeated with {_RAISE} times that length."
     )
     keys = ("frame_size_bytes", "search")
     title = "Searches for the longest burst"
     return (Table("back_to_back_searches", title, SEARCH_COLUMNS, rows, note, True, keys),) if rows else ()
 
 
-def _search_row(size: int, number: int, outcome: SearchOutcome) -> UnitResult:
+def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> UnitResult:
     steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
     return {
         "frame_size_bytes": size,
         "search": number,
-        "state": outcome.state.value,
+        "state": state,
+        "limit_frames": int(outcome.goal.maximum),
         "lower_frames": None if outcome.passed is None else int(outcome.passed),
         "upper_frames": None if outcome.failed is None else int(outcome.failed),
         "trials": len(outcome.steps),
@@ -195,33 +326,46 @@ def _search_row(size: int, number: int, outcome: SearchOutcome) -> UnitResult:
     }
 
 
-def _state(outcomes: Sequence[SearchOutcome]) -> str:
-    for outcome in outcomes:
-        if outcome.result is None:
-            return outcome.state.value
-        if outcome.result + outcome.goal.resolution >= outcome.goal.maximum:
-            return "INVALID: raise burst_max_frames"
-    return State.PASS.value
-
-
-def _row(size: int, rate_bps: int, found: UnitResult, state: str, outcomes: Sequence[SearchOutcome]) -> UnitResult:
+def _row(
+    size: int,
+    rate_bps: int,
+    found: UnitResult,
+    state: str,
+    searches: Sequence[tuple[SearchOutcome, str]],
+    parameters: ParameterSet,
+) -> UnitResult:
     row: UnitResult = {column.key: None for column in COLUMNS}
-    trials = found["trials"] + sum(len(outcome.steps) for outcome in outcomes)
+    trials = found["trials"] + sum(len(outcome.steps) for outcome, _ in searches)
     row |= {"frame_size_bytes": size, "state": state, "throughput_pct": found["result_pct"], "trials": trials}
     row["throughput"] = found
-    row["searches"] = [_search_row(size, number, outcome) for number, outcome in enumerate(outcomes, start=1)]
-    bursts = [int(outcome.result) for outcome in outcomes if outcome.result is not None]
+    row["searches"] = [_search_row(size, number, *search) for number, search in enumerate(searches, start=1)]
+    if found["result_pct"] is None:
+        return row
+    max_fps = max_rate_fps(size, rate_bps)
+    throughput_fps = Fraction(found["result_pct"]) / 100 * max_fps
+    row["throughput_fps"] = float(throughput_fps)
+    good = [outcome.result for outcome, said in searches if said == State.PASS.value]
+    bursts = [int(burst) for burst in good if burst is not None]
+    if searches:
+        row["limit_frames"] = int(searches[-1][0].goal.maximum)
     if state != State.PASS.value or not bursts:
         return row
     spread = spread_of(bursts)
-    max_fps = max_rate_fps(size, rate_bps)
-    implied, corrected = buffer_times_s(spread.mean, Fraction(found["result_pct"]) / 100 * max_fps, max_fps)
+    asked_fps = (
+        throughput_fps
+        if parameters.is_word("actual_pct")
+        else rate_at_pct(parameters.number("actual_pct"), size, rate_bps)
+    )
+    times = buffer_times(spread.mean, throughput_fps, max_fps, asked_fps)
+    possible = asked_fps <= throughput_fps
     return row | {
         "burst_frames_avg": float(spread.mean),
         "burst_frames_min": min(bursts),
         "burst_frames_max": max(bursts),
         "burst_frames_stddev": spread.stddev,
-        "implied_buffer_us": float(implied * _US_PER_S),
-        "corrected_buffer_us": float(corrected * _US_PER_S),
+        "corrected_buffer_s": float(times.corrected_s),
+        "implied_buffer_s": float(times.implied_s),
+        "actual_buffer_s": float(times.actual_s) if possible else None,
+        "actual_fps": float(asked_fps),
         "repetitions": len(bursts),
     }

@@ -1,8 +1,10 @@
 //! An IPv4 and IPv6 router: longest prefix match, equal-cost paths by a hash of the flow, hop
-//! limits, and neighbours that it asks for by ARP and neighbour discovery. Store and forward.
+//! limits, and neighbours that it asks for by ARP and neighbour discovery. Store and forward. On request
+//! it answers SNMP questions for the time since its start.
 //!
 //! Not modelled: fragmentation, ICMP errors, multicast, VLAN tags.
 
+mod management;
 mod neighbours;
 mod packets;
 mod routes;
@@ -47,6 +49,9 @@ pub struct RouterConfig {
     pub static_neighbours: Vec<StaticNeighbourConfig>,
     #[serde(default)]
     pub lookup: Option<LookupConfig>,
+    /// Community whose SNMP questions are answered; without it none.
+    #[serde(default)]
+    pub snmp_community: Option<String>,
 }
 
 /// A port with its addresses; their networks are routes.
@@ -105,6 +110,7 @@ struct Counters {
     asked: u64,
     answered: u64,
     learned: u64,
+    managed: u64,
 }
 
 /// The model.
@@ -116,6 +122,9 @@ pub struct Router {
     static_neighbours: BTreeMap<Key, Mac>,
     neighbours: Neighbours,
     lookup: Option<Lookup>,
+    snmp_community: Option<String>,
+    /// When the device started, for `sysUpTime`.
+    started_ps: u64,
     counters: Counters,
 }
 
@@ -134,6 +143,8 @@ impl Router {
             static_neighbours: BTreeMap::new(),
             neighbours: Neighbours::new(config.neighbours.clone()),
             lookup: config.lookup.as_ref().map(Lookup::new),
+            snmp_community: config.snmp_community.clone(),
+            started_ps: 0,
             counters: Counters::default(),
         };
         for (index, interface) in config.interfaces.iter().enumerate() {
@@ -295,7 +306,7 @@ impl Router {
     fn route(&mut self, input: usize, frame: Frame, header: Header, ports: &mut DevicePorts) {
         if self.interfaces.iter().any(|it| it.owns(header.destination)) {
             self.counters.to_itself += 1;
-            return ports.give(frame);
+            return self.manage(input, frame, header, ports);
         }
         if header.destination.is_multicast() || packets::destination_mac(&frame)[0] & 1 == 1 {
             return ports.drop(input, DropCause::NotRouted, frame);
@@ -303,13 +314,38 @@ impl Router {
         if header.hops <= 1 {
             return ports.drop(input, DropCause::TtlExpired, frame);
         }
-        let next = match self.routes.find(header.destination) {
+        self.send_towards(header.destination, header.flow, input, frame, ports);
+    }
+
+    /// Answers a manager's question to the router itself; all else ends here.
+    fn manage(&mut self, input: usize, mut frame: Frame, header: Header, ports: &mut DevicePorts) {
+        let up_ps = ports.now_ps() - self.started_ps;
+        let community = self.snmp_community.as_deref();
+        match community.and_then(|it| management::answer(&mut frame, it, up_ps)) {
+            None => ports.give(frame),
+            Some(()) => {
+                self.counters.managed += 1;
+                self.send_towards(header.source, header.flow, input, frame, ports);
+            }
+        }
+    }
+
+    /// Sends a packet by the routes to its destination, or keeps it while the neighbour is asked for.
+    fn send_towards(
+        &mut self,
+        destination: IpAddr,
+        flow: u32,
+        input: usize,
+        frame: Frame,
+        ports: &mut DevicePorts,
+    ) {
+        let next = match self.routes.find(destination) {
             None => None,
-            Some(&Route::Connected(port)) => Some((port, header.destination)),
+            Some(&Route::Connected(port)) => Some((port, destination)),
             Some(Route::Via(next_hops)) => {
                 let usable = |&&(port, _): &&Key| ports.link_up(port);
                 let count = next_hops.iter().filter(usable).count();
-                let choice = header.flow as usize % count.max(1);
+                let choice = flow as usize % count.max(1);
                 next_hops.iter().filter(usable).nth(choice).copied()
             }
         };
@@ -405,6 +441,7 @@ impl Device for Router {
         if let Some(lookup) = &mut self.lookup {
             lookup.reset();
         }
+        self.started_ps = ports.now_ps();
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
@@ -414,6 +451,7 @@ impl Device for Router {
             ("asked", self.counters.asked),
             ("answered", self.counters.answered),
             ("learned", self.counters.learned),
+            ("managed", self.counters.managed),
         ])
     }
 

@@ -2,6 +2,7 @@
 //! (RFC 826), neighbour discovery (RFC 4861). Frames carry no FCS and no VLAN tag.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
 
 use p4mesh_pipeline::Frame;
 
@@ -25,6 +26,9 @@ const ND_HOP_LIMIT: u8 = 255;
 /// ICMPv6 header, target, one option with a MAC.
 const ND_BYTES: usize = 32;
 const IPV6_BYTES: usize = 40;
+const UDP_BYTES: usize = 8;
+/// Time to live, or hop limit, of what the router sends itself.
+const OWN_HOPS: u8 = 64;
 /// Router, solicited, override.
 const ND_ANSWER_FLAGS: u8 = 0xe0;
 
@@ -46,6 +50,7 @@ pub struct Resolution {
 /// What forwarding needs of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
+    pub source: IpAddr,
     pub destination: IpAddr,
     /// Time to live, or hop limit.
     pub hops: u8,
@@ -108,6 +113,7 @@ fn ipv4(frame: &[u8]) -> Option<Header> {
     let fragment = u16::from_be_bytes(array(packet, 6)) & 0x3fff != 0;
     let ports = (!fragment).then_some(&packet[header_bytes..total_bytes]);
     Some(Header {
+        source: IpAddr::V4(ipv4_at(packet, 12)),
         destination: IpAddr::V4(ipv4_at(packet, 16)),
         hops: packet[8],
         flow: flow(&packet[12..20], packet[9], ports.unwrap_or_default()),
@@ -127,6 +133,7 @@ fn ipv6(frame: &[u8]) -> Option<Packet> {
         return neighbour(packet, payload).map(Packet::Resolution);
     }
     Some(Packet::Ip(Header {
+        source: IpAddr::V6(ipv6_at(packet, 8)),
         destination: IpAddr::V6(ipv6_at(packet, 24)),
         hops,
         flow: flow(&packet[8..IPV6_BYTES], protocol, payload),
@@ -186,6 +193,78 @@ fn checksum(parts: &[&[u8]]) -> u16 {
         .sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !(folded as u16).wrapping_add((folded >> 16) as u16)
+}
+
+/// Where the UDP datagram of an IPv4 or IPv6 packet is, if it is whole, alone and its checksum right.
+pub fn udp_of(frame: &[u8]) -> Option<Range<usize>> {
+    let packet = &frame[ETHERNET_BYTES..];
+    let (header_bytes, end, protocol) = if array::<2>(frame, 12) == TYPE_IPV4 {
+        let fragment = u16::from_be_bytes(array(packet, 6)) & 0x3fff != 0;
+        let total_bytes = usize::from(u16::from_be_bytes(array(packet, 2)));
+        let protocol = if fragment { 0 } else { packet[9] };
+        (4 * usize::from(packet[0] & 0xf), total_bytes, protocol)
+    } else {
+        let payload_bytes = usize::from(u16::from_be_bytes(array(packet, 4)));
+        (IPV6_BYTES, IPV6_BYTES + payload_bytes, packet[6])
+    };
+    let datagram = packet.get(header_bytes..end)?;
+    if protocol != UDP || datagram.len() < UDP_BYTES {
+        return None;
+    }
+    let whole = usize::from(u16::from_be_bytes(array(datagram, 4))) == datagram.len();
+    let unchecked = array::<2>(datagram, 6) == [0, 0];
+    let sum = || checksum(&[&udp_pseudo_header(packet, datagram.len()), datagram]);
+    (whole && (unchecked || sum() == 0))
+        .then_some(ETHERNET_BYTES + header_bytes..ETHERNET_BYTES + end)
+}
+
+/// Makes a UDP packet, whose datagram begins at `udp`, the answer to itself: ends exchanged, and `message` in it.
+/// The MACs and the hop that is left over for them are those of [`forward`].
+pub fn write_udp_answer(frame: &mut Frame, udp: usize, message: &[u8]) {
+    let ipv4 = array::<2>(frame, 12) == TYPE_IPV4;
+    let (addresses, length) = if ipv4 { (26, 4) } else { (22, 16) };
+    let source: Vec<u8> = frame[addresses..addresses + length].to_vec();
+    frame.copy_within(addresses + length..addresses + 2 * length, addresses);
+    frame[addresses + length..addresses + 2 * length].copy_from_slice(&source);
+    let source_port = array::<2>(frame, udp);
+    frame.copy_within(udp + 2..udp + 4, udp);
+    frame[udp + 2..udp + 4].copy_from_slice(&source_port);
+    frame.truncate(udp + UDP_BYTES);
+    frame.extend_from_slice(message);
+    let datagram_bytes = (UDP_BYTES + message.len()) as u16;
+    frame[udp + 4..udp + 6].copy_from_slice(&datagram_bytes.to_be_bytes());
+    frame[udp + 6..udp + 8].fill(0);
+    if ipv4 {
+        let total_bytes = (frame.len() - ETHERNET_BYTES) as u16;
+        frame[16..18].copy_from_slice(&total_bytes.to_be_bytes());
+        frame[22] = OWN_HOPS + 1;
+    } else {
+        let payload_bytes = (frame.len() - ETHERNET_BYTES - IPV6_BYTES) as u16;
+        frame[18..20].copy_from_slice(&payload_bytes.to_be_bytes());
+        frame[21] = OWN_HOPS + 1;
+    }
+    let pseudo_header = udp_pseudo_header(&frame[ETHERNET_BYTES..], usize::from(datagram_bytes));
+    let sum = match checksum(&[&pseudo_header, &frame[udp..]]) {
+        0 => 0xffff,
+        sum => sum,
+    };
+    frame[udp + 6..udp + 8].copy_from_slice(&sum.to_be_bytes());
+    if frame.len() < MIN_FRAME_BYTES {
+        frame.resize(MIN_FRAME_BYTES, 0);
+    }
+}
+
+/// Addresses, length and protocol as UDP sums them (RFC 768, RFC 8200 8.1).
+fn udp_pseudo_header(packet: &[u8], datagram_bytes: usize) -> Vec<u8> {
+    let addresses = if packet[0] >> 4 == 4 {
+        12..20
+    } else {
+        8..IPV6_BYTES
+    };
+    let mut header = packet[addresses].to_vec();
+    header.extend_from_slice(&(datagram_bytes as u32).to_be_bytes());
+    header.extend_from_slice(&[0, 0, 0, UDP]);
+    header
 }
 
 /// Gives a packet new MACs and one hop less.
