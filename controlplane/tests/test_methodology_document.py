@@ -17,7 +17,9 @@ ROWS = [line.split("|") for line in DOCUMENT.splitlines() if line.startswith("| 
 CLAUSES = {
     "RFC 2544": [str(n) for n in range(9, 26)] + [f"11.{n}" for n in range(1, 5)] + [f"26.{n}" for n in range(1, 7)],
     "RFC 2889": [f"5.{test}.{part}" for test in range(1, 11) for part in range(2, 6)],
-    "RFC 9004, RFC 5180": ["5.1", "5.2", "5.3", "5.4", "6.1", "6.2", "6.3", "6.4"] + [f"7.{n}" for n in range(1, 7)],
+    "RFC 9004": ["5", "6.1", "6.2", "6.3", "6.4", "7"],
+    "RFC 6201": ["1.3", "1.4", "3", "4.1.1.1", "4.1.1.2", "4.1.2", "4.2.1", "4.2.2", "4.3.1"],
+    "RFC 5180": ["4", "5.1", "5.2", "5.3", "5.4", "6.1", "6.2", "7"] + [f"7.{n}" for n in range(1, 7)],
 }
 """Clauses with something to do, per section of the document; those of RFC 2889 without the objectives 5.N.1."""
 

@@ -134,7 +134,11 @@ def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
     assert spec.interruption is not None
     assert (spec.interruption.after_ns, spec.duration_ns) == (15_000_000_000, 15_050_000_000)
     assert not spec.stop_on_los
+    (short,) = outcome.deviations
+    assert short.startswith("Trial duration 20.16 ms instead of the 60 s"), "of the search; the reset is the RFC's"
+    _, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2", "load_pct=10")
     assert outcome.deviations == ()
+    assert "Protocol IPv4/UDP, media Ethernet, port speed 1000 Mbit/s, encapsulation Ethernet" in outcome.tables[0].note
 
 
 def test_a_router_gets_time_to_find_its_neighbours_and_the_report_says_so() -> None:

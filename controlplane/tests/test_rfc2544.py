@@ -130,10 +130,86 @@ def test_latency_is_measured_at_the_throughput_and_below_it() -> None:
     assert [(row["at"], row["definition"]) for row in result["latency"]] == [
         ("10 %", "LILO"),
         ("50 %", "LILO"),
-        ("throughput", "LILO"),
         ("90 %", "NA"),
+        ("throughput", "LILO"),
     ]
-    assert result["latency"][2]["load_pct"] == result["throughput"]["result_pct"]
+    assert result["latency"][3]["load_pct"] == result["throughput"]["result_pct"]
+
+
+def test_a_load_that_equals_the_throughput_is_measured() -> None:
+    settings = ("loads=all", "search_max_pct=90", "search_initial_pct=90")
+    result, _ = run(Latency(), FakeMeasurer(wire), 64, *settings)
+    assert [row["definition"] for row in result["latency"]] == ["LILO"] * 4
+
+
+def test_the_throughput_table_is_that_of_the_rfc() -> None:
+    """Theoretical rate, throughput in frames/s, % and bits of both layers, trials, duration of the deciding one."""
+    result, outcome = run(Throughput(), FakeMeasurer(capacity(Fraction(3_000_000))), 64)
+    table = outcome.tables[0]
+    assert [column.title for column in table.columns][:9] == [
+        "Frame size",
+        "Result",
+        "Theoretical",
+        "Throughput",
+        "Throughput",
+        "L1",
+        "L2",
+        "Trials",
+        "Duration",
+    ]
+    (row,) = table.rows
+    line_fps = 4 * float(max_rate_fps(64, GIGABIT))
+    assert row["theoretical_fps"] == pytest.approx(line_fps)
+    assert row["throughput_fps"] == pytest.approx(line_fps * result["result_pct"] / 100, rel=1e-4)
+    assert row["throughput_l1_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 84 / 1e6)
+    assert row["throughput_l2_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 64 / 1e6)
+    assert row["duration_ms"] == pytest.approx(2 * 30_000 * 672e-6), "the confirming trial"
+    assert f"As a single value: {row['throughput_fps']:.0f} frames/s with 64 B frames, of 5952381" in table.note
+    assert "IPv4/UDP" in table.note
+
+
+def test_a_throughput_that_was_not_found_is_no_number() -> None:
+    _, outcome = run(Throughput(), FakeMeasurer(lambda _, sent: 0), 64)
+    (row,) = outcome.tables[0].rows
+    assert (row["state"], row["throughput_fps"], row["throughput_pct"]) == ("FAIL", None, None)
+    assert (row["tried_pct"] < 1, row["loss_pct"]) == (True, 100)
+    assert "As a single value" not in outcome.tables[0].note
+
+
+def test_the_throughput_shows_what_each_direction_sent_and_received() -> None:
+    result, outcome = run(Throughput(), FakeMeasurer(wire), 64)
+    table = outcome.tables[1]
+    assert [(row["from_ports"], row["to_ports"]) for row in table.rows] == [("1, 3", "2, 4"), ("2, 4", "1, 3")]
+    sent = result["shown"]["tx_frames"] / 2
+    # The fake knows counts of the ports of one direction only.
+    assert table.rows[0]["tx_frames"] == sent
+
+
+def test_one_pair_of_ports_can_be_measured_alone() -> None:
+    measurer = FakeMeasurer()
+    run(Throughput(), measurer, 64, "ports=first_pair", "bidirectional=false")
+    (stream,) = measurer.specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((1,), (2,))
+    parameters = resolve(Throughput.name, Throughput.parameters, ("ports=first_pair",))
+    Throughput().check(bed(3), parameters)
+
+
+def test_a_short_search_with_a_confirmation_of_the_rfc_says_so() -> None:
+    _, outcome = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=6000", "confirm_factor=10")
+    assert outcome.deviations == (
+        "Search trials are shorter than the 60 s of RFC 2544 24, the confirming ones are not.",
+    )
+    _, outcome = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=60000")
+    assert outcome.deviations == ()
+
+
+def test_latency_as_the_rfc_wants_it_departs_from_nothing() -> None:
+    _, outcome = run(Latency(), FakeMeasurer(wire), 64, "duration_ms=60000", "mode=rfc")
+    assert outcome.deviations == ()
+    shown = {column.key for column in outcome.tables[0].columns}
+    assert not shown & {"p50_us", "p99_us", "percentile_error_us", "jitter_avg_us"}, "one frame per flow and run"
+    _, outcome = run(Latency(), FakeMeasurer(wire), 64, "duration_ms=60000", "mode=rfc", "warm_up_pct=40")
+    assert any("samples begin after 40 %" in text for text in outcome.deviations)
 
 
 def test_latency_trials_ask_for_histograms_and_searches_do_not() -> None:
@@ -157,7 +233,9 @@ def test_back_to_back_finds_the_queue_behind_an_egress_overhead_of_24_bytes(
     assert result["burst_frames_avg"] == burst
     # A queue of 64 frames lets throughput read 64 / (frames of 60 s) of line rate too high.
     frames = 60 * max_rate_fps(size, GIGABIT)
-    error = float((64 / frames + Fraction(1, 10**6)) / (1 - max_rate_fps(size, GIGABIT, 24) / max_rate_fps(size, GIGABIT)))
+    error = float(
+        (64 / frames + Fraction(1, 10**6)) / (1 - max_rate_fps(size, GIGABIT, 24) / max_rate_fps(size, GIGABIT))
+    )
     assert error < 0.01
     assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=error + 0.001)
     assert result["implied_buffer_s"] == pytest.approx(burst / float(max_rate_fps(size, GIGABIT)))
@@ -200,7 +278,7 @@ def test_back_to_back_is_the_average_of_fifty_searches() -> None:
 
 
 def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
-    """At 10 % of line rate a queue that empties in T at line rate lasts 10 T; above the throughput it has no meaning."""
+    """A queue that empties in T at line rate takes 10 T at 10 % of it; above the throughput that has no meaning."""
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=10")
     assert result["actual_fps"] == pytest.approx(148_809.5, abs=0.1)
     assert result["actual_buffer_s"] == pytest.approx(10 * result["corrected_buffer_s"])
@@ -250,7 +328,7 @@ def test_the_silence_behind_a_burst_is_not_shorter_than_the_burst() -> None:
 
 
 def test_back_to_back_refuses_a_throughput_with_loss() -> None:
-    with pytest.raises(ParameterError, match="acceptable_loss_pct=1: rfc2544.back_to_back needs the throughput"):
+    with pytest.raises(ParameterError, match=r"acceptable_loss_pct=1: rfc2544\.back_to_back needs the throughput"):
         run(BackToBack(), FakeMeasurer(), 64, "acceptable_loss_pct=1")
 
 

@@ -150,11 +150,14 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
         return
     from p4mesh.trial.frames import minimum_frame_bytes  # scapy takes long to load
 
-    minimum = minimum_frame_bytes(template_of(parameters))
+    template = template_of(parameters)
+    minimum = minimum_frame_bytes(template)
     short = [size for size in sizes if size < minimum]
     if short:
         possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
         tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
+        if template.ipv6_extensions:
+            tag += f" with {' + '.join(template.ipv6_extensions)} header"
         raise ParameterError(
             f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
             hint=f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}",

@@ -18,7 +18,6 @@ OVERFLOWS = "overflow_frames"
 
 LATENCY_COLUMNS = (
     Column("definition", "Definition"),
-    Column("calibrated", "Calibrated"),
     Column("min_us", "Min", "us", 3),
     Column("avg_us", "Avg", "us", 3),
     Column("max_us", "Max", "us", 3),
@@ -30,7 +29,12 @@ LATENCY_COLUMNS = (
     Column("jitter_min_us", "Jitter min", "us", 3),
     Column("jitter_avg_us", "Jitter avg", "us", 4),
     Column("jitter_max_us", "Jitter max", "us", 3),
+    Column("calibrated", "Calibrated"),
 )
+OF_MANY_FRAMES = frozenset(
+    column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
+)
+"""Columns that a single frame of a flow has nothing for."""
 
 VARIATION_COLUMNS = (
     Column("pdv_p99_us", "PDV p99", "us", 3),

@@ -27,6 +27,15 @@ FRAME_FORMATS = {
     "ipv6": FrameTemplate(ip_version=6),
     "ethernet": FrameTemplate(ip_version=None),
 }
+EXTENSION_HEADERS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "destination": ("destination",),
+    "routing": ("routing",),
+    "fragment": ("fragment",),
+    "mobility": ("mobility",),
+    "chain": ("routing", "destination", "fragment"),
+}
+"""Extension headers of IPv6 frames, alone and as the chain of RFC 5180 5.3; tests of RFC 2544 take the parameter."""
 FRAME_PARAMETERS: tuple[Parameter, ...] = (
     choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
     integer("vlan_id", 0, "", "RFC 2544 8", "802.1Q tag of the test frames; 0 = untagged", (0, 4094)),
@@ -201,7 +210,10 @@ def maximum_load_pct(parameters: ParameterSet) -> Fraction:
 def template_of(parameters: ParameterSet) -> FrameTemplate:
     """Return the headers of the test frames."""
     vlan_id = parameters.integer("vlan_id")
-    return replace(FRAME_FORMATS[parameters.text("frame_format")], vlan_ids=(vlan_id,) if vlan_id else ())
+    template = replace(FRAME_FORMATS[parameters.text("frame_format")], vlan_ids=(vlan_id,) if vlan_id else ())
+    if template.ip_version != 6:
+        return template
+    return replace(template, ipv6_extensions=EXTENSION_HEADERS.get(str(parameters.values.get("extension_headers")), ()))
 
 
 def learning_of(parameters: ParameterSet) -> Learning:

@@ -144,7 +144,9 @@ class BackToBack(TestMethod):
         rule = _rule(parameters)
         searches = Searches(parameters.integer("repetitions"))
         longest = parameters.integer("burst_max_frames")
-        cap = max(longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * max_rate_fps(size, rate_bps))))
+        cap = max(
+            longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * max_rate_fps(size, rate_bps)))
+        )
         while not searches.complete:
             goal = burst_goal(parameters, longest)
             left = (searches.missing - 1) * goal.trials_expected
@@ -169,7 +171,8 @@ class BackToBack(TestMethod):
         resolution = float(parameters.number("search_resolution_pct"))
         note = (
             f"Average of N = {parameters.integer('repetitions')} searches (RFC 9004 6.3): binary search with loss "
-            f"verification, step {goal.resolution} frames, r = {rule.trials}, z = {rule.overload_frames} frames. "
+            f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
+            f"z = {rule.overload_frames} frames. "
             f"'{NOT_APPLICABLE}': the throughput is the line rate, so no burst can fill the buffer. Corrected buffer = "
             "implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its error; "
             f"the throughput is within {resolution:g} % of line. Actual buffer: the same frames at another rate."

@@ -1,4 +1,5 @@
-"""What every RFC 2544 test can be run under: a router as the device, and the modifiers of section 11 and 12.
+"""What every RFC 2544 test can be run under: a router as the device, the modifiers of section 11 and 12, and what
+RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc2544.protocols`).
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -17,16 +18,19 @@ from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.rfc2544 import protocols
+from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
+from p4mesh.methods.shared_parameters import template_of
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import FlowCounts, LatencyStats, TrialResult
-from p4mesh.trial.spec import ControllerFrame, TrialSpec
+from p4mesh.trial.spec import ControllerFrame, FlowName, TrialSpec
 from p4mesh.trial.stations import station
 
 NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
-FILTER_1, FILTER_25, NETWORKS = "filter_1", "filter_25", "networks"
+NETWORKS = "networks"
 MODIFIERS = (NONE, BROADCAST, MANAGEMENT, ROUTING, FILTER_1, FILTER_25, NETWORKS)
 PARAMETERS: tuple[Parameter, ...] = (
     boolean("routed", False, "RFC 2544 C.2", "the device is a router: its addresses are found by ARP or ND"),
@@ -37,49 +41,56 @@ PARAMETERS: tuple[Parameter, ...] = (
         "1 % broadcast, a query each second, a routing update per trial, 1 or 25 filters, random destinations",
         MODIFIERS,
     ),
+    *protocols.PARAMETERS,
 )
 _BACKGROUND_SHARE = Fraction(1, 100)
 _BEFORE_NS = 1_000
 """How long before the first departure the controller sends what is to be first."""
-_FILTER_LINES = 25
-_PERMIT_POSITION = 13
-_FIRST_DENIED = 126
-"""Added to the host number of a station: 198.18.N.128 and following are denied."""
 _UPDATED_NETWORKS = 6
 _REACHABLE, _UNREACHABLE = 1, 16
 _RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))
 """From 198.18.N.2 to 10.0.N.2; the second octet is random then."""
 _RANDOM_MAC_MASK = 0xFFFFFF
 _FINDINGS = "findings"
+_QUERIES = "management_queries"
 
-FILTER_COLUMNS = (
-    Column("port", "Input port"),
-    Column("position", "Position"),
-    Column("action", "Action"),
-    Column("source", "Source"),
+QUERY_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("asked", "Asked", "queries"),
+    Column("answered", "Answered", "queries"),
 )
 
 
 def under_conditions(test: TestMethod) -> TestMethod:
-    """Return ``test`` with the parameters ``routed`` and ``modifier``."""
+    """Return ``test`` with the parameters of this module."""
 
     class Conditioned(Wrapping):
         inner: ClassVar[TestMethod] = test
         parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *PARAMETERS)
 
         def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+            protocols.check(test.name, bed, parameters)
             _check(test.name, parameters)
             test.check(bed, parameters)
 
         def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
             offered = Conditions(session, parameters, bed.port_numbers)
             result = test.run_unit(unit, bed, parameters, offered)
-            return result | {_FINDINGS: offered.findings(unit.frame_size_bytes)}
+            return result | {
+                _FINDINGS: offered.findings(unit.frame_size_bytes),
+                _QUERIES: offered.queries(unit.frame_size_bytes),
+            }
 
         def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
             outcome = test.assemble(bed, parameters, results)
             found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
-            tables = (*outcome.tables, *_filter_tables(bed, parameters))
+            template, mix = template_of(parameters), parameters.text("ip_mix")
+            queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
+            tables = (
+                *protocols.with_columns(outcome.tables, template, mix),
+                *_query_tables(queries),
+                *filter_tables(bed, parameters.text("modifier"), parameters.text("frame_format")),
+            )
             noted = _deviations(parameters)
             return replace(
                 outcome,
@@ -116,7 +127,8 @@ class Conditions:
         denied = [flow for flow in result.flows if flow.stream in background]
         self._counts["denied"] += sum(flow.tx_frames for flow in denied)
         self._counts["passed"] += sum(flow.rx_frames for flow in denied)
-        return _with_names_of(spec, without(result, background) if background else result)
+        result = without(result, background) if background else result
+        return _renamed(result, {part: name for name, parts in self._parts(spec).items() for part in parts})
 
     def announce(self, specs: Sequence[TrialSpec]) -> None:
         """Announce the trials as they will be offered."""
@@ -124,31 +136,46 @@ class Conditions:
 
     def offered(self, spec: TrialSpec, number: int = 0) -> TrialSpec:
         """Return what is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
-        streams = spec.streams
-        if self._parameters.flag("routed"):
-            streams = tuple(replace(stream, routed=True) for stream in streams)
-        learning, frames, histogram_flows = spec.learning, spec.controller_frames, spec.histogram_flows
+        streams = tuple(part for parts in self._parts(spec).values() for part in parts.values())
+        learning, frames = spec.learning, spec.controller_frames
         if self._kind in (BROADCAST, FILTER_1, FILTER_25):
             streams = tuple(part for stream in streams for part in self._with_background(stream))
         elif self._kind == MANAGEMENT:
             frames = self._queries(spec)
         elif self._kind == ROUTING:
             frames = self._update(spec, number)
-        elif self._kind == NETWORKS:
-            made = {stream.name: _to_random_networks(stream) for stream in streams}
-            streams = tuple(part for parts in made.values() for part in parts)
-            histogram_flows = tuple(
-                (part.name, tx, rx) for name, tx, rx in histogram_flows for part in made[name] if tx in part.tx_ports
-            )
+        elif self._kind == NETWORKS and not self._parameters.flag("routed"):
             # A bridge cannot have learned 2^24 addresses.
-            learning = learning if self._parameters.flag("routed") else replace(learning, verify=False)
+            learning = replace(learning, verify=False)
         return replace(
             spec,
             streams=streams,
             learning=learning,
             controller_frames=frames,
-            histogram_flows=histogram_flows,
+            histogram_flows=self._histogram_flows(spec),
             per_flow=spec.per_flow or len(streams) > len(spec.streams),
+        )
+
+    def _parts(self, spec: TrialSpec) -> dict[str, dict[str, Stream]]:
+        """Return the test streams that are sent instead of each stream of ``spec``, by their names."""
+        return {stream.name: {part.name: part for part in self._parts_of(stream)} for stream in spec.streams}
+
+    def _parts_of(self, stream: Stream) -> tuple[Stream, ...]:
+        if self._parameters.flag("routed"):
+            stream = replace(stream, routed=True)
+        parts = protocols.mixed(stream, self._parameters.text("ip_mix"))
+        if self._kind != NETWORKS:
+            return parts
+        return tuple(random for part in parts for random in _to_random_networks(part))
+
+    def _histogram_flows(self, spec: TrialSpec) -> tuple[FlowName, ...]:
+        """Return the flows with a histogram, called as they are sent."""
+        parts = self._parts(spec)
+        return tuple(
+            (part.name, tx, rx)
+            for name, tx, rx in spec.histogram_flows
+            for part in parts[name].values()
+            if tx in part.tx_ports
         )
 
     def findings(self, size: int) -> tuple[str, ...]:
@@ -160,6 +187,12 @@ class Conditions:
             passed = f"{counts['passed']} of {counts['denied']}"
             return (f"{size} B: the device forwarded {passed} frames that its filters should drop",)
         return ()
+
+    def queries(self, size: int) -> tuple[dict[str, Cell], ...]:
+        """Return how many management queries were asked and answered, if that was the condition."""
+        if self._kind != MANAGEMENT:
+            return ()
+        return ({"frame_size_bytes": size, "asked": self._counts["asked"], "answered": self._counts["answered"]},)
 
     def _with_background(self, stream: Stream) -> tuple[Stream, ...]:
         """Return the stream with every hundredth frame replaced: to all, or from an address that is filtered."""
@@ -184,7 +217,7 @@ class Conditions:
             4: ModifiedField.IPV4_SRC,
             6: ModifiedField.IPV6_SRC,
         }[stream.template.ip_version]
-        return rest, replace(other, modifiers=(FieldModifier(field, ValueList(tuple(_denied(self._kind)))),))
+        return rest, replace(other, modifiers=(FieldModifier(field, ValueList(tuple(denied(self._kind)))),))
 
     def _queries(self, spec: TrialSpec) -> tuple[ControllerFrame, ...]:
         """Return one query at the beginning of each second, from the first station."""
@@ -210,13 +243,13 @@ class Conditions:
         return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
 
 
-def _with_names_of(spec: TrialSpec, result: TrialResult) -> TrialResult:
+def _renamed(result: TrialResult, names: Mapping[str, str]) -> TrialResult:
     """Return the result with flows called as in the trial that the test asked for, not as their parts."""
-    names = {_part_name(stream, tx): stream.name for stream in spec.streams for tx in stream.tx_ports}
     return replace(
         result,
         flows=tuple(replace(flow, stream=names.get(flow.stream, flow.stream)) for flow in result.flows),
         histograms=tuple(replace(item, stream=names.get(item.stream, item.stream)) for item in result.histograms),
+        outages=tuple(replace(item, stream=names.get(item.stream, item.stream)) for item in result.outages),
     )
 
 
@@ -267,11 +300,6 @@ def _suffix(kind: str) -> str:
     return f"-{kind}"
 
 
-def _denied(kind: str) -> range:
-    """Return what is added to a station's address in the frames that filters drop."""
-    return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
-
-
 def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
     """Return the stream with destinations over 256 networks per receiver, or over 2^24 MAC addresses each."""
     if stream.routed and stream.template.ip_version == 6:
@@ -287,7 +315,7 @@ def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
     return tuple(
         replace(
             stream,
-            name=_part_name(stream, tx),
+            name=f"{stream.name}-{tx}",
             pattern=PatternKind.PAIRS,
             tx_ports=(tx,),
             rx_ports=(rx,),
@@ -299,14 +327,15 @@ def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
     )
 
 
-def _part_name(stream: Stream, tx_port: int) -> str:
-    return f"{stream.name}-{tx_port}"
-
-
 def _check(test: str, parameters: ParameterSet) -> None:
     routed, kind = parameters.flag("routed"), parameters.text("modifier")
     if routed and parameters.text("frame_format") == "ethernet":
         raise ParameterError(f"{test}: routed=true with frame_format=ethernet", hint="use frame_format=ipv4 or ipv6")
+    if kind == BROADCAST and parameters.text("frame_format") == "ipv6":
+        raise ParameterError(
+            f"{test}: modifier=broadcast with frame_format=ipv6, which has no broadcasts (RFC 5180 6)",
+            hint="use frame_format=ipv4 or another modifier",
+        )
     if kind == NETWORKS and not routed and parameters.values.get("ports") == "multi_port":
         raise ParameterError(
             f"{test}: modifier=networks with ports=multi_port needs a router", hint="use ports=pairs or routed=true"
@@ -329,31 +358,14 @@ def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
         NETWORKS: "Random destinations: 256 networks behind each output of a router (10.R.N.0/24, or "
         "2001:2:0:N::R00/120), 2^24 MAC addresses behind each port of a bridge, which floods them.",
     }
-    text = sentences[parameters.text("modifier")]
-    return (f"Modifier of RFC 2544 11: {text}",) if text else ()
-
-
-def _filter_tables(bed: TestBed, parameters: ParameterSet) -> tuple[Table, ...]:
-    """Return the filters that the device must have, per input port."""
-    kind = parameters.text("modifier")
-    if kind not in (FILTER_1, FILTER_25):
-        return ()
-    rows: list[dict[str, Cell]] = []
-    for port in bed.port_numbers:
-        lines = [("deny", number) for number in _denied(FILTER_25)] if kind == FILTER_25 else []
-        lines.insert(_PERMIT_POSITION - 1, ("permit", 0))
-        for position, (action, added) in enumerate(lines, start=1):
-            source = _source(port, added, parameters.text("frame_format"))
-            rows.append({"port": port, "position": position, "action": action, "source": source})
-    note = (
-        "Sources of the test frames are permitted, all others denied; a single filter denies what it does not permit."
+    text, mix = sentences[parameters.text("modifier")], parameters.text("ip_mix")
+    mixed = f"IPv4 and IPv6 frames {mix}: two streams per direction, each evenly spaced (RFC 5180 7)."
+    return (
+        *((f"Modifier of RFC 2544 11: {text}",) if text else ()),
+        *((mixed,) if mix != protocols.NO_MIX else ()),
     )
-    return (Table("filters", "Filters of the device", FILTER_COLUMNS, tuple(rows), note, True, ("port", "position")),)
 
 
-def _source(port: int, added: int, frame_format: str) -> str:
-    owner = station(port)
-    if frame_format == "ethernet":
-        mac = (int.from_bytes(owner.mac, "big") + added).to_bytes(6, "big")
-        return ":".join(f"{byte:02x}" for byte in mac)
-    return str(owner.ipv6 + added if frame_format == "ipv6" else owner.ipv4 + added)
+def _query_tables(rows: tuple[dict[str, Cell], ...]) -> tuple[Table, ...]:
+    note = "Over all trials of a frame size: one SNMP query as the first frame of each second (RFC 2544 11.2)."
+    return (Table(_QUERIES, "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()

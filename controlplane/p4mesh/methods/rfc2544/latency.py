@@ -24,8 +24,9 @@ from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, choice, dec
 from p4mesh.methods.rfc2544.latency_rows import latency_rows
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
+from p4mesh.methods.rfc2544.throughput_tables import throughput_table
 from p4mesh.methods.search_tables import search_tables
-from p4mesh.traffic.line_rate import rate_at_pct
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.2"
@@ -33,6 +34,7 @@ LATENCY = "latency"
 NETWORKS = "networks"
 """Modifier of RFC 2544 12 that gives every frame a random network."""
 RFC_RUNS = 20
+RFC_TRIAL_S, RFC_WARM_UP_S = 120, 60
 AUTO, BOTH = "auto", "both"
 THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
@@ -106,10 +108,10 @@ class Latency(TestMethod):
                     f"tagged_network={parameters.text('tagged_network')}: modifier={NETWORKS} chooses the networks",
                     hint="leave one of them out",
                 )
-            if shared.template_of(parameters).ip_version != 4:
+            if shared.template_of(parameters).ip_version is None:
                 raise ParameterError(
-                    f"tagged_network={parameters.text('tagged_network')}: only IPv4 frames can change their network",
-                    hint="add --set frame_format=ipv4",
+                    f"tagged_network={parameters.text('tagged_network')}: frames without IP have no network",
+                    hint="use frame_format=ipv4 or ipv6",
                 )
 
     def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
@@ -132,7 +134,18 @@ class Latency(TestMethod):
         found = confirmed_throughput(mesh, size, parameters, session)
         limit = None if found["result_pct"] is None else Fraction(found["result_pct"])
         loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
-        possible = {at: load for at, load in loads.items() if limit is not None and load < limit}
+        possible = {at: load for at, load in loads.items() if limit is not None and load <= limit}
+        not_applicable = [
+            {
+                "frame_size_bytes": size,
+                "at": at,
+                "load_pct": float(load),
+                "state": _NOT_APPLICABLE,
+                **latency.latency_cells(None, _NOT_APPLICABLE),
+            }
+            for at, load in loads.items()
+            if at not in possible
+        ]
         if limit is not None:
             possible[THROUGHPUT_ONLY] = limit
         networks, runs = _networks(parameters), _runs(parameters)
@@ -145,6 +158,8 @@ class Latency(TestMethod):
         }
         session.announce([trial.spec for trial in trials.values() for _ in range(runs)])
         for at, load in possible.items():
+            if at == THROUGHPUT_ONLY:
+                rows += not_applicable
             for network in networks:
                 trial, results = trials[at, network], []
                 for _ in range(runs):
@@ -159,10 +174,8 @@ class Latency(TestMethod):
                     "lost_frames": sum(result.lost_frames for result in results if result.status is Status.VALID),
                 }
                 rows += latency_rows(where, bed, results, trial.samples, parameters)
-        for at, load in loads.items():
-            if at not in possible:
-                place = {"frame_size_bytes": size, "at": at, "load_pct": float(load), "state": _NOT_APPLICABLE}
-                rows.append(place | latency.latency_cells(None, _NOT_APPLICABLE))
+        if limit is None:
+            rows += not_applicable
         return {"frame_size_bytes": size, "throughput": found, "latency": rows}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
@@ -172,11 +185,12 @@ class Latency(TestMethod):
         states = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID") if name in states), tables.overall_state(found, ()))
         mesh = latency_mesh(self.name, bed, parameters)
-        noted = deviations(parameters, [unit.frame_size_bytes for unit in results], mesh.line_rate_bps)
+        sizes = [unit.frame_size_bytes for unit in results]
+        noted = deviations(parameters, sizes, mesh.line_rate_bps)
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (*_tables(bed, parameters, rows), tables.throughput_table(found), *search_tables(found)),
+            (*_tables(bed, parameters, rows), throughput_table(found), *search_tables(found)),
             (_figure(rows, definition_text(bed, parameters)),),
             (
                 *tables.findings({"throughput": found}),
@@ -184,7 +198,7 @@ class Latency(TestMethod):
                 *latency.overflows(rows),
                 *_lost_tags(mesh, parameters, rows),
             ),
-            (*noted, *_deviations(bed, parameters)),
+            (*noted, *_deviations(bed, parameters, sizes)),
         )
 
 
@@ -218,15 +232,14 @@ def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) 
     extra = [_LINK] if bed.mixed_rates else []
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
-    columns = (*where, _RATE, _RESULT, *latency.LATENCY_COLUMNS, *_PORT_COLUMNS, *_RUN_COLUMNS)
+    measured = _latency_columns(parameters)
+    columns = (*where, _RATE, _RESULT, *measured, *_PORT_COLUMNS, *_RUN_COLUMNS)
     shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
-    note = (
-        f"{latency.latency_note(bed)} Percentiles are those of the slowest port pair and run. "
-        f"{_NOT_APPLICABLE}: load above the throughput."
-    )
+    every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
+    note = f"{latency.latency_note(bed)} {every}{_NOT_APPLICABLE}: load above the throughput."
     found = [
         Table("latency", "Latency", columns, shown, note, keys=(*keys, "calibrated")),
-        _pair_table(where, keys, rows, note),
+        _pair_table(where, keys, measured, rows, note),
     ]
     raw = [row for row in rows if row.get("variation")]
     if parameters.text("mode") == ALL_FRAMES:
@@ -241,8 +254,21 @@ def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) 
     return found
 
 
-def _pair_table(where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[UnitResult], note: str) -> Table:
-    columns = (*where, Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *latency.LATENCY_COLUMNS)
+def _latency_columns(parameters: ParameterSet) -> tuple[Column, ...]:
+    """Return the columns of latency; a tagged frame of a flow has no percentiles and no jitter."""
+    if parameters.text("mode") != RFC:
+        return latency.LATENCY_COLUMNS
+    return tuple(column for column in latency.LATENCY_COLUMNS if column.key not in latency.OF_MANY_FRAMES)
+
+
+def _pair_table(
+    where: Sequence[Column],
+    keys: tuple[str, ...],
+    measured: Sequence[Column],
+    rows: Sequence[UnitResult],
+    note: str,
+) -> Table:
+    columns = (*where, Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *measured)
     every = [{**row, **pair} for row in rows for pair in row.get("pairs", ())]
     shown = tuple({column.key: row.get(column.key) for column in columns} for row in every)
     keys = (*keys, "tx_port", "rx_port", "calibrated")
@@ -286,11 +312,15 @@ def _architecture(bed: TestBed, rows: Sequence[UnitResult]) -> str:
     return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
 
 
-def _deviations(bed: TestBed, parameters: ParameterSet) -> tuple[str, ...]:
+def _deviations(bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
     runs, mode = _runs(parameters), parameters.text("mode")
     factor, warm_up = parameters.integer("latency_factor"), parameters.number("warm_up_pct")
-    lengths = f"Latency trials are {factor} search trials long; samples begin after {float(warm_up):g} % of them"
-    texts = [f"{lengths} (RFC: 60 s of 120 s)."]
+    rate_bps = bed.slowest_rate_bps
+    shortest = min(factor * shared.duration_ns_of(parameters, size, rate_bps) for size in sizes)
+    texts = []
+    if shortest < RFC_TRIAL_S * NS_PER_S or shortest * warm_up < 100 * RFC_WARM_UP_S * NS_PER_S:
+        lengths = f"Latency trials are {factor} search trials long; samples begin after {float(warm_up):g} % of them"
+        texts.append(f"{lengths} (RFC: {RFC_WARM_UP_S} s of {RFC_TRIAL_S} s).")
     if mode == ALL_FRAMES:
         texts.append("All frames after the warm-up are samples, not one tagged frame.")
     if runs < RFC_RUNS:

@@ -20,8 +20,11 @@ from p4mesh.trial.spec import HistogramPer, TrialSpec
 
 ALL_FRAMES, RFC = "all_frames", "rfc"
 SAME, NEW = "same", "new"
-_NEW_NETWORK = 1 << 16
-"""From 198.18.P.0/24 to 198.19.P.0/24: another network behind the same port (RFC 2544 C.2.2)."""
+_NEW_NETWORKS = {
+    4: FieldModifier(ModifiedField.IPV4_DST, ValueList((1 << 16,))),
+    6: FieldModifier(ModifiedField.IPV6_DST, ValueList((1 << 8,))),
+}
+"""From 198.18.P.2 to 198.19.P.2 (RFC 2544 C.2.2), from 2001:2:0:P::2 to 2001:2:0:P::102, a network of 120 bits."""
 _HISTOGRAMS = 256
 """Flows that can have a histogram of their own."""
 
@@ -78,4 +81,5 @@ def latency_trial(mesh: Mesh, size: int, load: Fraction, parameters: ParameterSe
 
 
 def _to_new_network(stream: Stream) -> Stream:
-    return replace(stream, modifiers=(FieldModifier(ModifiedField.IPV4_DST, ValueList((_NEW_NETWORK,))),))
+    assert stream.template.ip_version is not None
+    return replace(stream, modifiers=(_NEW_NETWORKS[stream.template.ip_version],))

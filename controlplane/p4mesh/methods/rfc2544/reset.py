@@ -9,7 +9,6 @@ from math import ceil
 from typing import ClassVar
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.methods import rate_tables as tables
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
@@ -18,13 +17,16 @@ from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer, text
 from p4mesh.methods.repetition import spread_of
 from p4mesh.methods.resets import hook_of
-from p4mesh.methods.rfc2544.ports import PARAMETERS, mesh_of
+from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.rfc2544.protocols import NO_MIX, protocol_text
+from p4mesh.methods.rfc2544.throughput_tables import throughput_table
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, l2_rate_bps, rate_at_pct
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import Interruption, TrialSpec
 
 SECTION = "RFC 6201 4"
+POWER_SECTION = "RFC 6201 4.3.1"
 RESET = "reset"
 POWER = "power"
 TYPES = ("rp_hardware", "rp_switchover", "line_card", "os_software", "process", POWER)
@@ -32,6 +34,8 @@ THROUGHPUT, AUTO = "throughput", "auto"
 FRAME_LOSS, TIME_STAMPS = "frame loss", "time stamps"
 RFC_BEFORE_S = 15
 NOT_RECOVERED = "not forwarding again"
+NO_LOSS = "no loss"
+"""All that RFC 6201 3 wants to be reported when nothing was lost."""
 _AFTER_HOOK_NS = 60 * NS_PER_S
 _RESOLUTION_NS = 100_000_000
 """Time for a router to find its neighbours anew."""
@@ -79,7 +83,7 @@ class Reset(TestMethod):
         ),
         text("reset_cmd", SECTION, "command that triggers the reset; empty: the simulated device is reset"),
         text("reset_device", SECTION, "simulated device that is reset; empty: the only one with 'reset'"),
-        decimal("power_off_s", "15", "s", "RFC 6201 4.5", "time without power; RFC at least 15 s", ("0", "3600")),
+        decimal("power_off_s", "15", "s", POWER_SECTION, "time without power; RFC at least 15 s", ("0", "3600")),
         integer("resets", 3, "trials", SECTION, "trials, averaged", (1, 1000)),
         decimal(
             "load_pct",
@@ -154,7 +158,7 @@ class Reset(TestMethod):
         return row | {"throughput": found}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        """Return what RFC 6201 section 6 asks to report."""
+        """Return what RFC 6201 1.4 asks to report."""
         rows = tuple(results.values())
         kinds = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in kinds), State.DONE)
@@ -176,7 +180,7 @@ class Reset(TestMethod):
                 Table(
                     "reset_trials", "Reset, each trial", _TRIAL_COLUMNS, trials, "", True, ("frame_size_bytes", "trial")
                 ),
-                *((tables.throughput_table(searched), *search_tables(searched)) if searched else ()),
+                *((throughput_table(searched), *search_tables(searched)) if searched else ()),
             ),
             (),
             tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
@@ -325,7 +329,7 @@ def _measured_row(
         each.append(
             {
                 "trial": number,
-                "state": "no loss" if result.lost_frames == 0 else state,
+                "state": NO_LOSS if result.lost_frames == 0 else state,
                 "lost_frames": result.lost_frames,
                 "loss_ms": float(_without(time.loss_ns, off_ns) / _MS),
                 "stamps_ms": stamps_ms,
@@ -333,6 +337,8 @@ def _measured_row(
             }
         )
     row |= {"each": each, "lost_frames_avg": float(spread_of([result.lost_frames for result in results]).mean)}
+    if all(result.lost_frames == 0 for result in results):
+        row |= {"state": NO_LOSS}
     if not all(time.recovered for time in times):
         return row | {"state": NOT_RECOVERED, "reason": "frames were lost until the end of the trial: raise after_ms"}
     chosen = [
@@ -357,9 +363,12 @@ def _without(value_ns: Fraction, off_ns: int) -> Fraction:
 
 
 def _note(bed: TestBed, parameters: ParameterSet) -> str:
-    protocol, speed = parameters.text("frame_format"), bed.common_rate_bps(Reset.name)
+    template, speed_mbps = shared.template_of(parameters), bed.common_rate_bps(Reset.name) / 1_000_000
+    protocol = protocol_text(template, str(parameters.values.get("ip_mix", NO_MIX)))
+    tagged = f" VLAN {template.vlan_ids[0]}" if template.vlan_ids else ""
     return (
-        f"Protocol {protocol}, ports of {speed / 1_000_000:g} Mbit/s. By frame loss: lost frames / rate of the flow "
+        f"Protocol {protocol}, media Ethernet, port speed {speed_mbps:g} Mbit/s, encapsulation Ethernet{tagged}, "
+        f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "
         "that lost most, within one resolution. By time stamps: departure of the first frame that arrived after it "
         "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "
         "frame loss, or time stamps where frames were lost elsewhere, too. Rates are sums over the transmitting ports."
@@ -369,12 +378,16 @@ def _note(bed: TestBed, parameters: ParameterSet) -> str:
 def _deviations(bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
     shortest = min(before_ns(parameters, size, bed.common_rate_bps(Reset.name)) for size in sizes)
     texts = []
+    rate_bps = bed.common_rate_bps(Reset.name)
+    duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+    if duration and parameters.is_word("load_pct"):
+        texts.append(duration)
     if shortest < RFC_BEFORE_S * NS_PER_S:
         texts.append(f"Forwarding for {shortest / _MS:.4g} ms before the reset instead of {RFC_BEFORE_S} s or more.")
     if _is_routed(parameters):
         texts.append(
-            "RFC 6201 4 asks for static neighbours; a router that has forgotten its own asks for them, is answered "
-            "within 20 ms, and that is part of its reset time."
+            "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, is "
+            "answered within 20 ms, and that is part of its reset time."
         )
     if parameters.text("reset_type") == POWER:
         off_s = float(parameters.number("power_off_s"))

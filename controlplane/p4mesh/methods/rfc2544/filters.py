@@ -1,0 +1,54 @@
+"""Filters of RFC 2544 11.4 and RFC 5180 6.2: which addresses a device must drop, and the list to configure."""
+
+from __future__ import annotations
+
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Cell, Column, Table
+from p4mesh.trial.stations import station
+
+FILTER_1, FILTER_25 = "filter_1", "filter_25"
+_FILTER_LINES = 25
+_PERMIT_POSITION = 13
+_FIRST_DENIED = 126
+"""Added to the host number of a station: 198.18.N.128 and following are denied."""
+FILTER_COLUMNS = (
+    Column("port", "Input port"),
+    Column("position", "Position"),
+    Column("action", "Action"),
+    Column("protocol", "Protocol"),
+    Column("source", "Source"),
+    Column("destination", "Destination"),
+)
+
+
+def denied(kind: str) -> range:
+    """Return what is added to a station's address in the frames that filters drop."""
+    return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
+
+
+def filter_tables(bed: TestBed, kind: str, frame_format: str) -> tuple[Table, ...]:
+    """Return the filters that the device must have, per input port."""
+    if kind not in (FILTER_1, FILTER_25):
+        return ()
+    rows: list[dict[str, Cell]] = []
+    protocol = "any" if frame_format == "ethernet" else "udp"
+    for port in bed.port_numbers:
+        lines = [("deny", number) for number in denied(FILTER_25)] if kind == FILTER_25 else []
+        lines.insert(_PERMIT_POSITION - 1, ("permit", 0))
+        for position, (action, added) in enumerate(lines, start=1):
+            source = _source(port, added, frame_format)
+            row: dict[str, Cell] = {"port": port, "position": position, "action": action, "protocol": protocol}
+            rows.append(row | {"source": source, "destination": "any"})
+    note = (
+        "Sources of the test frames are permitted, all others denied; a single filter denies what it does not permit."
+        + (" Behind all of them: deny ipv6 any any (RFC 5180 6.2.2)." if frame_format == "ipv6" else "")
+    )
+    return (Table("filters", "Filters of the device", FILTER_COLUMNS, tuple(rows), note, True, ("port", "position")),)
+
+
+def _source(port: int, added: int, frame_format: str) -> str:
+    owner = station(port)
+    if frame_format == "ethernet":
+        mac = (int.from_bytes(owner.mac, "big") + added).to_bytes(6, "big")
+        return ":".join(f"{byte:02x}" for byte in mac)
+    return str(owner.ipv6 + added if frame_format == "ipv6" else owner.ipv4 + added)

@@ -1,0 +1,119 @@
+"""What RFC 5180 adds to a test: IPv6 extension headers, IPv4 and IPv6 frames side by side, columns that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.methods.bed import TestBed
+from p4mesh.methods.outcome import Cell, Column, Table
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, FRAME_FORMATS
+from p4mesh.traffic.stream import FrameTemplate, Stream
+
+NO_MIX = "none"
+IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fraction(9, 10)}
+"""Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
+UNREAD = ("ah", "esp")
+"""Headers behind which the tester's parser finds no signature."""
+PREFIX_BITS = 64
+"""Of every network of the tester's stations (RFC 5180 5.2.1)."""
+PARAMETERS: tuple[Parameter, ...] = (
+    choice(
+        "extension_headers",
+        "none",
+        "RFC 5180 5.3",
+        "of IPv6 frames, within the frame size; chain = routing, destination options, fragment",
+        (*EXTENSION_HEADERS, *UNREAD),
+    ),
+    choice(
+        "ip_mix",
+        NO_MIX,
+        "RFC 5180 7",
+        "IPv4 frames : IPv6 frames in percent, with frame_format=ipv6; none = all of frame_format",
+        (NO_MIX, *IPV6_SHARES),
+    ),
+)
+COLUMNS = (
+    Column("extension_headers", "Extension headers"),
+    Column("ip_mix", "IPv4 : IPv6"),
+    Column("prefix_bits", "Prefix", "bits"),
+)
+
+
+def check(test: str, bed: TestBed, parameters: ParameterSet) -> None:
+    """Refuse extension headers and mixes without IPv6 frames, and headers that the tester cannot read behind."""
+    headers, mix = parameters.text("extension_headers"), parameters.text("ip_mix")
+    frame_format = parameters.text("frame_format")
+    if headers in UNREAD:
+        raise UnsupportedError(
+            f"{test}: extension_headers={headers} is not supported on {bed.target}: the tester's parser does not read "
+            "behind this header and would not know its own frames",
+            hint=f"use one of {', '.join(EXTENSION_HEADERS)}",
+        )
+    for name, value in (("extension_headers", headers), ("ip_mix", mix)):
+        if value != "none" and frame_format != "ipv6":
+            raise ParameterError(
+                f"{test}: {name}={value} with frame_format={frame_format}", hint="add --set frame_format=ipv6"
+            )
+
+
+def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
+    """Return a stream of IPv6 frames as its IPv4 and its IPv6 part, each evenly spaced; alone without a mix.
+
+    Together they have rate and count of the stream. A stream of one frame stays IPv6.
+    """
+    if mix == NO_MIX:
+        return (stream,)
+    share = IPV6_SHARES[mix]
+    count = max(1, int(stream.frame_count * share))
+    if count == stream.frame_count:
+        return (stream,)
+    older = FRAME_FORMATS["ipv4"]
+    return (
+        replace(
+            stream,
+            name=f"{stream.name}-ipv4",
+            rate_fps=stream.rate_fps * (1 - share),
+            frame_count=stream.frame_count - count,
+            template=replace(older, vlan_ids=stream.template.vlan_ids),
+        ),
+        replace(stream, name=f"{stream.name}-ipv6", rate_fps=stream.rate_fps * share, frame_count=count),
+    )
+
+
+def protocol_text(template: FrameTemplate, mix: str = NO_MIX) -> str:
+    """Return what the test frames are, such as ``IPv6/UDP with routing header``."""
+    if template.ip_version is None:
+        return "Ethernet"
+    if mix != NO_MIX:
+        return f"IPv4/UDP : IPv6/UDP {mix}"
+    headers = f" with {_headers_text(template)} header" if template.ipv6_extensions else ""
+    return f"IPv{template.ip_version}/UDP{headers}"
+
+
+def with_columns(tables: Sequence[Table], template: FrameTemplate, mix: str) -> tuple[Table, ...]:
+    """Return the tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
+    if template.ip_version != 6:
+        return tuple(tables)
+    cells: dict[str, Cell] = {
+        "extension_headers": _headers_text(template) or "none",
+        "ip_mix": "0:100" if mix == NO_MIX else mix,
+        "prefix_bits": PREFIX_BITS,
+    }
+    return tuple(
+        replace(
+            table,
+            columns=(table.columns[0], *COLUMNS, *table.columns[1:]),
+            rows=tuple({**row, **cells} for row in table.rows),
+        )
+        if not table.detail and table.columns[0].key == "frame_size_bytes"
+        else table
+        for table in tables
+    )
+
+
+def _headers_text(template: FrameTemplate) -> str:
+    return " + ".join(template.ipv6_extensions)
