@@ -35,12 +35,10 @@ DIRECTION_COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("lost_frames", "Lost", "frames"),
 )
-_OF_FAILURES = ("tried_pct", "loss_pct")
 _NOTE = (
     "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "
-    "load tried that lost frames."
+    "load tried that lost frames. 'Last tried' and its loss stand where no throughput was found."
 )
-_FAILURE_NOTE = "'Last tried' and its loss stand where no throughput was found."
 
 
 def throughput_table(results: Sequence[UnitResult], advertised: str = "") -> Table:
@@ -66,11 +64,8 @@ def throughput_table(results: Sequence[UnitResult], advertised: str = "") -> Tab
                 "loss_pct": None if found else shown["loss_pct"],
             }
         )
-    failed = any(row["tried_pct"] is not None for row in rows)
-    columns = tuple(column for column in COLUMNS if failed or column.key not in _OF_FAILURES)
-    shown_rows = tuple({column.key: row[column.key] for column in columns} for row in rows)
-    note = " ".join(filter(None, (_NOTE, _FAILURE_NOTE if failed else "", advertised)))
-    return Table("throughput", "Throughput: highest load without loss", columns, shown_rows, note)
+    note = f"{_NOTE} {advertised}".rstrip()
+    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note)
 
 
 def advertised_value(results: Sequence[UnitResult], protocol: str) -> str:
