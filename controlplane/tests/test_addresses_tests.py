@@ -20,6 +20,8 @@ from p4mesh.methods.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
+from p4mesh.methods.rfc2889.address_test import MAX_RANDOM_ADDRESSES
+from p4mesh.target.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.stream import ValueList
 from p4mesh.trial.result import PortCounts, Status, TrialResult
@@ -372,6 +374,33 @@ def test_an_untrusted_iteration_is_no_verdict() -> None:
 def test_contradicting_roles_and_bounds_are_refused(settings: tuple[str, ...]) -> None:
     with pytest.raises(ParameterError):
         run(AddressCaching(), FakeMeasurer(), *settings)
+
+
+def test_the_counter_of_the_addresses_has_16_bits() -> None:
+    measurer = MemoryMeasurer(65_535)
+    settings = ("addresses_initial=65535", "addresses_max=65535", "learning_rate_fps=100000", "fast_stop=true")
+    (unit,), _ = run(AddressCaching(), measurer, *settings)
+    assert unit["searches"][0]["result"] == 65_535
+    last = measurer.specs[-1].streams[0]
+    assert last.destination_mac is not None
+    assert int.from_bytes(last.destination_mac[-2:], "big") + last.frame_count - 1 == 65_535
+
+
+@pytest.mark.parametrize(
+    ("test", "settings"),
+    [
+        (AddressCaching(), ("addresses_max=20000",)),
+        (AddressLearning(), ("capacity_max=20000",)),
+        (AddressLearning(), ("addresses=sweep", "addresses_end=20000", "capacity_max=65000")),
+    ],
+)
+def test_more_random_addresses_than_the_data_plane_keeps_are_refused(
+    test: TestMethod, settings: tuple[str, ...]
+) -> None:
+    assert load_contract()["MODIFIER_VALUES"] == MAX_RANDOM_ADDRESSES
+    with pytest.raises(ParameterError, match="20000 addresses are asked for, and at most 16384 can be random"):
+        run(test, FakeMeasurer(), "address_order=random", *settings)
+    test.check(BED, resolve(test.name, test.parameters, settings))
 
 
 def test_two_ports_leave_nobody_to_monitor() -> None:

@@ -49,6 +49,10 @@ class AddressCaching(AddressTest):
         """Return the search of the number of addresses."""
         return {CAPACITY: capacity_goal(parameters, "addresses")}
 
+    def largest_number(self, parameters: ParameterSet) -> int:
+        """Return the maximum of the search."""
+        return parameters.integer("addresses_max")
+
     def iterations_expected(self, parameters: ParameterSet) -> int:
         """Return the length of the one search."""
         return capacity_goal(parameters, "addresses").trials_expected

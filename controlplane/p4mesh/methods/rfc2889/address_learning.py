@@ -89,6 +89,12 @@ class AddressLearning(AddressTest):
         found = {} if mode == SWEEP else {CAPACITY: capacity_goal(parameters, "capacity")}
         return {**found, LEARNING_RATE: rates}
 
+    def largest_number(self, parameters: ParameterSet) -> int:
+        """Return the end of the sweep or the maximum of the search of the capacity, whichever is used and larger."""
+        mode = parameters.text("addresses")
+        end = 0 if mode == CAPACITY else parameters.integer("addresses_end")
+        return max(end, 0 if mode == SWEEP else parameters.integer("capacity_max"))
+
     def iterations_expected(self, parameters: ParameterSet) -> int:
         """Return the length of the search of the capacity and of those of the rate."""
         goals = self.goals(parameters)

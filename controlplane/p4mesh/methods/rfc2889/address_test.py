@@ -12,12 +12,15 @@ from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, integer
-from p4mesh.methods.rfc2889.address_trial import ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
+from p4mesh.methods.rfc2889.address_trial import RANDOM, ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search import Grid, SearchGoal, Verdict, bisect
 
 RFC_REPETITIONS = 3
 AT_LEAST = "PASS (at least)"
-MAX_ADDRESSES = 8192
+MAX_ADDRESSES = 65_535
+"""The counter of the addresses has 16 bits and starts at 1."""
+MAX_RANDOM_ADDRESSES = 16_384
+"""Random addresses are a list in the data plane, of MODIFIER_VALUES entries."""
 CAPACITY = "capacity"
 """What a search of the number of addresses is called in the results."""
 _TRIALS_PER_STEP = 2
@@ -72,6 +75,10 @@ class AddressTest(TestMethod):
         """Return the searches by subject; raise ParameterError when their bounds contradict."""
 
     @abstractmethod
+    def largest_number(self, parameters: ParameterSet) -> int:
+        """Return the largest number of addresses that any search may ask for."""
+
+    @abstractmethod
     def iterations_expected(self, parameters: ParameterSet) -> int:
         """Return the typical number of iterations with one address base, for progress only."""
 
@@ -92,6 +99,13 @@ class AddressTest(TestMethod):
         ports_of(self.name, bed, parameters)
         mac_base_of(parameters)
         self.goals(parameters)
+        largest = self.largest_number(parameters)
+        if parameters.text("address_order") == RANDOM and largest > MAX_RANDOM_ADDRESSES:
+            raise ParameterError(
+                f"address_order={RANDOM}: {largest} addresses are asked for, and at most {MAX_RANDOM_ADDRESSES} can be "
+                "random",
+                hint="fewer addresses, or address_order=incrementing",
+            )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per frame size and address base."""
