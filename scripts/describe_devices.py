@@ -24,8 +24,8 @@ it describes is absent. Random decisions follow `seed`: equal files give equal r
 _MODELS = {
     "ethernet_switch": "An Ethernet switch. Frames wait in a queue per output unless `input_queue` says otherwise.",
     "router": "An IPv4 and IPv6 router: store and forward, with ARP (RFC 826) and neighbour discovery (RFC 4861).",
-    "p4": "A P4 program of `p4src/dut`, executed by the engine; ingress and egress of a frame run after its last bit.",
-    "tap": "A tap in a cable between its ports 1 and 2; further ports are for monitors.",
+    "p4": "A P4 program of `p4src/dut` or of your own (v1model) in the engine; both pipelines run after the last bit.",
+    "tap": "A tap in a cable between its ports 1 and 2, gaps and clock as sent; further ports are for monitors.",
 }
 
 

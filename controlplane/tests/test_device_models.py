@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -195,6 +196,35 @@ def test_input_queues_block_other_outputs_and_virtual_output_queues_do_not() -> 
     assert blocked[0] > 100
 
 
+def test_inputs_that_wait_for_one_output_get_equal_shares() -> None:
+    stream = Stream(
+        "to-one", 64, max_rate_fps(64, GIGABIT), 3000, PatternKind.ROTATE, (1, 2, 3), (4,), FrameTemplate(None)
+    )
+    with switch("input_queue: {frames: 32}", queue=4) as it:
+        result = it.measure(stream)
+    # What leaves while they send, one queue of the output and three of the inputs.
+    assert result.rx_frames == pytest.approx(3000 + 4 + 3 * 32, abs=2)
+    assert [flow.rx_frames for flow in result.flows] == pytest.approx([3100 / 3] * 3, abs=2)
+
+
+@pytest.mark.parametrize("delay", ["latency_by_size: [{frame_bytes: 64, time_ns: 100000}]", "spike"])
+def test_frames_on_their_way_through_a_device_take_no_place_of_its_queues(delay: str) -> None:
+    # 148 frames are inside at a time; a frame in a queue of 2 waits for the line, not for the device.
+    always = "jitter: {spike: {delay_ns: 100000, chance_ppb: 1000000000}}"
+    shared = "shared_buffer: {bytes: 128}"
+    with switch(always if delay == "spike" else delay, shared, queue=2) as it:
+        result = it.measure(pairs(100, 64, 1000, (1, 2)))
+    assert result.lost_frames == 0
+    assert (latency_of(result).min_ns, latency_of(result).max_ns) == pytest.approx((100_512, 100_512), abs=2)
+
+
+def test_a_frame_that_is_held_back_leaves_later_though_nothing_overtakes_it() -> None:
+    with switch("impairments: {reorder_ppb: 1000000000, reorder_delay_ns: 50000}") as it:
+        result = it.measure(pairs(0.67, 64, 50, (1, 2)))
+    assert (latency_of(result).min_ns, latency_of(result).max_ns) == pytest.approx((50_512, 50_512), abs=2)
+    assert result.lost_frames == result.reordered_frames == 0
+
+
 PAUSED = """
 name: paused
 tester:
@@ -227,6 +257,27 @@ def test_pause_moves_the_queue_to_the_device_before_when_that_obeys(honours: str
         result = it.measure(pairs(30, 256, 1500, (1, 2)))
         assert it.node("slow")["counters"]["pause_sent"] > 0
     assert (result.lost_frames == 0) == (honours == "true")
+    if honours == "true":
+        # 1500 frames come in 1500 slots of 30 % and leave in slots of 100 Mbit/s: PAUSE ends when there is room.
+        in_ns, out_ns = 8 * 276 / 0.3, 8 * 276 * 10
+        assert latency_of(result).max_ns == pytest.approx(1500 * (out_ns - in_ns), rel=0.02)
+
+
+REVERSE = (
+    PAUSED.replace("nodes:", "    - {{numbers: 3, rate_bps: 1000000000}}\nnodes:")
+    .replace("\n    pause:", "\n      - {{numbers: 3, rate_bps: 1000000000}}\n    pause:")
+    .replace('"tester:2"}}', '"tester:2"}}\n  - {{from: "slow:3", to: "tester:3"}}')
+)
+
+
+def test_a_pause_frame_leaves_before_what_waits_in_the_other_direction() -> None:
+    # Ports 2 and 3 of the tester fill the queue towards port 1, in which a PAUSE frame would come too late.
+    with bench(REVERSE.format(honours="true")) as it:
+        reverse = replace(pairs(100, 256, 5000, (3, 1)), name="reverse")
+        other = Stream("other", 256, max_rate_fps(256, 10**8), 500, PatternKind.PAIRS, (2,), (1,), FrameTemplate(None))
+        result = it.measure(pairs(30, 256, 1500, (1, 2)), reverse, other)
+        assert it.node("slow")["counters"]["pause_sent"] > 0
+    assert [flow.lost_frames for flow in result.flows if flow.stream == "pairs"] == [0]
 
 
 def test_pause_frames_that_reach_the_tester_are_counted() -> None:
@@ -498,6 +549,19 @@ def test_a_tap_copies_each_direction_to_its_monitor_and_delays_by_no_more_than_i
     assert result.lost_frames == 0
     assert latency_of(result).max_ns == pytest.approx(30, abs=1.5)
     assert {port.port: port.flooded_frames for port in result.ports} == {1: 0, 2: 0, 3: count, 4: count}
+
+
+@pytest.mark.parametrize("port", ["ifg_bits: 40", "clock_offset_ppm: 100", "clock_offset_ppm: -50"])
+def test_a_tap_keeps_the_gaps_and_the_clock_of_the_sender(port: str) -> None:
+    overhead = 13 if "40" in port else 20
+    sender = TAPPED.replace("rate_bps: 1000000000}]", f"rate_bps: 1000000000, {port}}}]", 1)
+    fps = max_rate_fps(64, GIGABIT, overhead)
+    stream = Stream("pair", 64, fps, 20_000, PatternKind.PAIRS, (1,), (2,), FrameTemplate(None))
+    with bench(sender) as it:
+        result = it.measure(stream, learning=UNKNOWN)
+    assert result.lost_frames == 0
+    assert latency_of(result).max_ns == pytest.approx(30, abs=1.5)
+    assert {port.port: port.flooded_frames for port in result.ports}[3] == 20_000
 
 
 CHAIN = """

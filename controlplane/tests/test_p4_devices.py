@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
-from published import changed, shipped
+from published import TOPOLOGIES, changed, shipped
 
 from p4mesh.errors import TopologyError
-from p4mesh.topology import Topology
+from p4mesh.target.sim import build_network
+from p4mesh.topology import Topology, load_topology
+from p4mesh.topology.device_keys import COMPILED
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind, Stream
@@ -55,6 +58,23 @@ def test_a_switch_in_p4_floods_what_it_has_not_learned() -> None:
     assert result.status is Status.VALID, result.reason
     assert result.lost_frames == 0
     assert result.flooded_frames > 0, "until every station has sent its first frame"
+
+
+def test_a_program_of_ones_own_stands_beside_the_topology(tmp_path: Path) -> None:
+    text = (TOPOLOGIES / "p4-l2-4ports.yaml").read_text().replace("program: l2_switch", "program: my-dut.json")
+    place = tmp_path / "own.yaml"
+    place.write_text(text)
+    with pytest.raises(TopologyError, match=r"my-dut\.json: No such file"):
+        load_topology(place)
+    (tmp_path / "my-dut.json").write_text("no JSON")
+    with pytest.raises(TopologyError, match="is not JSON"):
+        load_topology(place)
+    (tmp_path / "my-dut.json").write_text('{"parsers": []}')
+    with pytest.raises(TopologyError, match="program: document: no parser"):
+        build_network(load_topology(place))
+    (tmp_path / "my-dut.json").write_text((COMPILED / "l2_switch.json").read_text())
+    result = mesh(load_topology(place), 64, Fraction(1), LEARNING)
+    assert (result.status, result.rx_frames, result.lost_frames) == (Status.VALID, 2400, 0)
 
 
 def test_an_unknown_program_and_a_key_of_another_device_are_refused() -> None:

@@ -70,7 +70,9 @@ def test_maximum_forwarding_rate(row: dict[str, int]) -> None:
     assert result["mfr_tx_frames"] == tx_frames(spec.duration_ns, max_rate_fps(size, GIGABIT))
     received = scaled_to_the_report(size, result["mfr_rx_frames"], spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
-    # Without the frames that left after the transmission, which were no part of the rate.
-    utilisation_pct = Fraction(100 * (received - QUEUE_FRAMES) * 8 * (size + 20), 30 * GIGABIT)
+    # Without the frames that left after the transmission, which were no part of the rate; a frame more or
+    # less of this trial is 0.003 %.
+    in_time = result["mfr_rx_frames"] - QUEUE_FRAMES
+    utilisation_pct = Fraction(100 * in_time * 8 * (size + 20) * 10**9, spec.duration_ns * GIGABIT)
     printed = WHITE_RABBIT["forward_pressure"][SIZES.index(size)]["rx_util_pct"]
-    assert float(utilisation_pct) == pytest.approx(printed, abs=0.001)
+    assert float(utilisation_pct) == pytest.approx(printed, abs=0.01)

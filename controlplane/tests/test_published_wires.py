@@ -45,3 +45,12 @@ def test_line_rate_to_one_frame_at_every_size(rate_bps: int) -> None:
             span_ns = result.last_tx_ns - result.first_tx_ns
             measured = (result.tx_frames - 1) * Fraction(duration_ns, span_ns)
             assert abs(float(measured) - published[size] * duration_ns / 10**9) <= 1, size
+            # A frame in 2000 is coarse: the receiver sees every distance, to the tick of 10 ps, and their sum.
+            slot_ns = 8 * (size + 20) * 10**9 / rate_bps
+            assert float(fps) == pytest.approx(published[size], abs=0.006)
+            assert result.ports[1].min_spacing_ns == pytest.approx(slot_ns, abs=0.015), size
+            (flow,) = result.flows
+            late_ns = 1 + result.pacing[0].departure_error_ns
+            assert flow.last_rx_ns - flow.first_rx_ns == pytest.approx((flow.rx_frames - 1) * slot_ns, abs=late_ns), (
+                size
+            )

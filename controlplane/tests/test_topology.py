@@ -128,6 +128,89 @@ def test_a_gap_is_given_in_bits_or_in_bytes(options: str, bits: int) -> None:
     assert document["tester"]["ports"][0]["inter_frame_gap_bits"] == bits
 
 
+REFUSED = {
+    "a number that is none": ("latency_ns: 30", "latency_ns: .nan", '".nan" is not valid'),
+    "a word for a number": ("latency_ns: 30", "latency_ns: !!int thirty", "invalid literal"),
+    "half a character": ("name: pair", 'name: "\\ud800"', "half a character"),
+    "two lines": ("name: pair", 'name: "a\\nb"', "is not valid"),
+    "an alias of itself": ("name: pair", "name: pair\ntests: &all {a: *all}", "an alias names itself"),
+    "aliases of aliases": (
+        "name: pair",
+        "\n".join(["name: pair", "a0: &a0 [1]", *(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, 9))]),
+        "more than 100000 values",
+    ),
+    "depth": ("name: pair", f"name: {'[' * 500}", "nested too deeply"),
+    "a key that is a list": ("name: pair", "name: pair\n? [a, b]\n: 1", "a key is a list or a mapping"),
+    "a number of thousands of digits": ("numbers: 1-2,", f"numbers: '{'9' * 5000}',", "is not a range of ports"),
+    "no length between": (
+        "latency_ns: 30",
+        "min_frame_bytes: 900\n    max_frame_bytes: 800",
+        "is above max_frame_bytes",
+    ),
+    "held back for no time": ("latency_ns: 30", "impairments: {reorder_ppb: 5}", "reorder_delay_ns is missing or 0"),
+    "two service times": (
+        "latency_ns: 30",
+        "broadcast: {service_base_ns: 1, service_by_size: [{frame_bytes: 64, time_ns: 2}]}",
+        "service_by_size is given as well",
+    ),
+    "overlapping outages": (
+        'to: "b:1"',
+        'to: "b:1", outages: [{at_s: 1, duration_s: 2}, {at_s: 2, duration_s: 9}]',
+        "begins before the outage in front of it is over",
+    ),
+    "a ring": ('{from: "a:2", to: "b:2"}', '{from: "a:2-3", to: "b:2-3"}', "close a ring of switches"),
+    "a tap between rates": (
+        "numbers: 2-3, rate_bps: 1000000000",
+        "numbers: 2-3, rate_bps: 100000000",
+        "different rates",
+    ),
+}
+RING = """
+name: pair
+tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+nodes:
+  - name: a
+    device: ethernet_switch
+    ports: [{numbers: 1, rate_bps: 1000000000}, {numbers: 2-4, rate_bps: 1000000000}]
+    latency_ns: 30
+  - name: b
+    device: ethernet_switch
+    ports: [{numbers: 1-4, rate_bps: 1000000000}]
+  - name: c
+    device: tap
+    ports: [{numbers: 1, rate_bps: 1000000000}, {numbers: 2-3, rate_bps: 1000000000}]
+links:
+  - {from: "tester:1", to: "a:1"}
+  - {from: "tester:2", to: "b:1"}
+  - {from: "a:2", to: "b:2"}
+"""
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_cannot_be_meant_is_refused_with_one_message(fault: str) -> None:
+    old, new, problem = REFUSED[fault]
+    assert old in RING
+    with pytest.raises(TopologyError) as caught:
+        parse_topology("pair.yaml", RING.replace(old, new, 1))
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value) and caught.value.hint
+
+
+def test_a_ring_through_vlans_or_a_monitor_is_no_ring() -> None:
+    vlans = "vlans: {ports: [{port: 3, mode: {access: 7}}]}"
+    ring = RING.replace('{from: "a:2", to: "b:2"}', '{from: "a:2-3", to: "b:2-3"}').replace("latency_ns: 30", vlans)
+    assert len(parse_topology("ring.yaml", ring).links) == 4
+    monitor = '{from: "a:2", to: "c:1"}\n  - {from: "c:2", to: "b:2"}\n  - {from: "c:3", to: "b:3"}'
+    assert len(parse_topology("tap.yaml", RING.replace('{from: "a:2", to: "b:2"}', monitor)).links) == 5
+
+
+@pytest.mark.parametrize("spelling", ["1.0e+9", "1000000000.0", "1_000_000_000"])
+def test_a_whole_number_may_be_written_in_every_way_of_yaml(spelling: str) -> None:
+    topology = parse_topology("pair.yaml", RING.replace("1000000000", spelling))
+    build_network(topology)
+    assert topology.tester_ports[0].rate_bps == 10**9
+
+
 def test_a_gap_in_bits_and_bytes_is_refused() -> None:
     with pytest.raises(
         TopologyError, match=r"gaps.yaml:3: tester.ports\[0\].ifg_bytes: the gap is given in bits as well"
@@ -143,7 +226,7 @@ nodes:
     device: ethernet_switch
     reset: {time_s: 0.3, links_down: true}
     ports: [{numbers: 1, rate_bps: 1000000000}]
-links: [{from: "tester:1", to: "dut:1", outages: [{at_s: 2.5}, {at_s: 7, duration_s: 0.25}]}]
+links: [{from: "tester:1", to: "dut:1", outages: [{at_s: 2.5, duration_s: 0.25}, {at_s: 7}]}]
 """
 
 
@@ -151,7 +234,7 @@ def test_resets_and_outages_reach_the_engine_in_picoseconds() -> None:
     document = engine_config(parse_topology("upsets.yaml", UPSETS), SPECIAL)
     assert document["devices"][0]["reset"] == {"time_ps": 300_000_000_000, "links_down": True}
     assert document["devices"][0]["model"] == {}
-    outages = [{"at_ps": 2_500_000_000_000}, {"at_ps": 7_000_000_000_000, "duration_ps": 250_000_000_000}]
+    outages = [{"at_ps": 2_500_000_000_000, "duration_ps": 250_000_000_000}, {"at_ps": 7_000_000_000_000}]
     assert document["links"][0]["outages"] == outages
 
 

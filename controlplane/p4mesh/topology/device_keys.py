@@ -15,6 +15,7 @@ from p4mesh.topology.yaml_source import YamlSource
 P4_DEVICE = "p4"
 ROUTER = "router"
 COMPILED = Path(__file__).resolve().parents[3] / "p4src" / "compiled"
+_JSON = ".json"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
 _COMMON = frozenset({"latency_ns", "reset"})
@@ -50,10 +51,31 @@ def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, mod
         valid = f"programs in p4src/compiled: {', '.join(programs()) or 'none'}"
         if "program" not in model:
             raise TopologyError(f"{source.where(path)}: a node of device {device} needs a program", hint=valid)
-        if model["program"] not in programs():
+        if not _is_file(model["program"]) and model["program"] not in programs():
             place = source.where((*path, "program"))
             raise TopologyError(f"{place}: no program '{model['program']}'", hint=valid)
         _check_numbers(source, (*path, "entries"), model.get("entries", []))
+
+
+def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model whose program, where that is a file, has its place beside the topology file."""
+    if not _is_file(model.get("program", "")):
+        return model
+    place = (Path(source.name).parent / model["program"]).resolve()
+    where = source.where((*path, "program"))
+    try:
+        loaded = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TopologyError(f"{where}: {place}: {error.strerror}", hint="compile it with p4c-bm2-ss") from None
+    except ValueError:
+        raise TopologyError(f"{where}: {place} is not JSON", hint="compile the program with p4c-bm2-ss") from None
+    if not isinstance(loaded, dict):
+        raise TopologyError(f"{where}: {place} is no P4 program", hint="compile the program with p4c-bm2-ss")
+    return {**model, "program": str(place)}
+
+
+def _is_file(program: str) -> bool:
+    return program.endswith(_JSON)
 
 
 def p4_number(text: str) -> str:
@@ -91,6 +113,7 @@ def programs() -> tuple[str, ...]:
 
 
 def program_json(name: str) -> dict[str, Any]:
-    """Return p4c's output for a program."""
-    loaded: dict[str, Any] = json.loads((COMPILED / f"{name}.json").read_text(encoding="utf-8"))
+    """Return p4c's output for a program, of p4src/compiled or in a file of its own."""
+    place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
+    loaded: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return loaded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from p4mesh.topology.model import TESTER, Device, PortRef, Topology
@@ -100,7 +101,7 @@ def _tester_lines(topology: Topology) -> tuple[str, ...]:
 
 def _device_lines(device: Device) -> tuple[str, ...]:
     ports = _by_rate([(port.number, port.rate_bps) for port in device.ports])
-    lines = [" ".join([device.device.replace("_", " "), device.model.get("program", "")]).strip()]
+    lines = [" ".join([device.device.replace("_", " "), Path(device.model.get("program", "")).stem]).strip()]
     lines += [f"{_span(numbers)}: {_rate(rate)}" for rate, numbers in ports]
     if "latency_ns" in device.model:
         lines.append(f"latency {device.model['latency_ns']:g} ns")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import TopologyError
-from p4mesh.topology.device_keys import check_keys
+from p4mesh.topology.consistency import Bridged, check_node, check_outages
+from p4mesh.topology.device_keys import check_keys, resolve_program
 from p4mesh.topology.model import (
     TESTER,
     Device,
@@ -153,7 +154,9 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
     )
     model = {key: value for key, value in node.items() if key not in _DEVICE_OWN_KEYS}
     check_keys(source, path, node["device"], model)
-    return Device(node["name"], node["device"], ports, model)
+    device = Device(node["name"], node["device"], ports, resolve_program(source, path, model))
+    check_node(source, path, device)
+    return device
 
 
 def _expand(
@@ -194,25 +197,27 @@ def _numbers(
     numbers: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
+        low, high = (int(number) if len(number) < 10 else -1 for number in (first, last or first))
         if not lowest <= low <= high <= highest:
             raise TopologyError(
-                f"{source.where(path)}: '{part}' is not a range of ports", hint=f"ports are {lowest} to {highest}"
+                f"{source.where(path)}: '{part[:20]}' is not a range of ports", hint=f"ports are {lowest} to {highest}"
             )
         numbers.extend(range(low, high + 1))
     return numbers
 
 
 def _links(
-    source: YamlSource, groups: list[dict[str, Any]], tester_ports: Iterable[TesterPort], devices: Iterable[Device]
+    source: YamlSource, groups: list[dict[str, Any]], tester_ports: Iterable[TesterPort], devices: tuple[Device, ...]
 ) -> tuple[Link, ...]:
     rates = {(TESTER, port.number): port.rate_bps for port in tester_ports}
     rates.update({(device.name, port.number): port.rate_bps for device in devices for port in device.ports})
     links: list[Link] = []
     used: set[PortRef] = set()
+    bridged = Bridged(devices)
     for index, group in enumerate(groups):
         path = ("links", index)
         near, far = (_ends(source, (*path, key), group[key], rates) for key in ("from", "to"))
+        check_outages(source, (*path, "outages"), group.get("outages", ()))
         if len(near) != len(far):
             raise TopologyError(
                 f"{source.where(path)}: {len(near)} ports are linked to {len(far)}",
@@ -231,6 +236,7 @@ def _links(
                     f"{source.where(path)}: {left} runs at {rate} bit/s, {right} at {other} bit/s",
                     hint="both ends of a link need the same rate_bps",
                 )
+            bridged.join(source, path, (left, right))
             latency_ns, bit_errors = float(group.get("latency_ns", 0)), group.get("bit_errors_per_1e15", 0)
             links.append(Link((left, right), latency_ns, bit_errors, tuple(group.get("outages", ()))))
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]

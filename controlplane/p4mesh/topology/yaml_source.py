@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import yaml
@@ -9,6 +10,11 @@ import yaml
 from p4mesh.errors import TopologyError
 
 Path = tuple[str | int, ...]
+_MOST_VALUES = 100_000
+"""Aliases of aliases grow without bound; 512 ports, each with routes and entries, need a tenth of this."""
+_DEEPEST = 30
+_PLAIN = "use plain numbers, strings, lists and mappings"
+_EXAMPLES = "see topologies/ for complete examples"
 
 
 class YamlSource:
@@ -18,17 +24,20 @@ class YamlSource:
         """Parse ``text``; raise TopologyError for bad syntax and for keys that are given twice."""
         self.name = name
         self._lines: dict[Path, int] = {}
+        self._values = 0
+        self._constructor = yaml.SafeLoader("")
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except RecursionError:
+            raise TopologyError(f"{name}: lists or mappings are nested too deeply", hint=_EXAMPLES) from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise TopologyError(
-                f"{name}:{line}: not YAML: {error.problem}", hint="see topologies/ for complete examples"
-            ) from None
+            raise TopologyError(f"{name}:{line}: not YAML: {error.problem}", hint=_EXAMPLES) from None
         except yaml.YAMLError as error:
-            raise TopologyError(f"{name}: not YAML: {error}", hint="see topologies/ for complete examples") from None
+            problem = " ".join(str(error).split())
+            raise TopologyError(f"{name}: not YAML: {problem}", hint=_EXAMPLES) from None
         if root is None:
-            raise TopologyError(f"{name}: empty file", hint="see topologies/ for complete examples")
+            raise TopologyError(f"{name}: empty file", hint=_EXAMPLES)
         self.data = self._value(root, ())
 
     def line(self, path: Path) -> int:
@@ -46,23 +55,40 @@ class YamlSource:
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._lines[path] = node.start_mark.line + 1
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise TopologyError(f"{self.name}: more than {_MOST_VALUES} values", hint="do not nest aliases")
+        if len(path) > _DEEPEST:
+            raise TopologyError(
+                f"{self.name}:{self._lines[path]}: lists or mappings are nested too deeply, or an alias names itself",
+                hint=_EXAMPLES,
+            )
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, (*path, index)) for index, item in enumerate(node.value)]
-        constructor = yaml.SafeLoader("")
         try:
-            return constructor.construct_object(node)
-        except yaml.YAMLError as error:
-            raise TopologyError(
-                f"{self.where(path)}: {error}", hint="use plain numbers, strings, lists and mappings"
-            ) from None
-        finally:
-            constructor.dispose()
+            return self._plain(path, self._constructor.construct_object(node))
+        except (yaml.YAMLError, ValueError, TypeError, KeyError) as error:
+            problem = " ".join(str(error).split())
+            raise TopologyError(f"{self.where(path)}: {problem}", hint=_PLAIN) from None
+
+    def _plain(self, path: Path, value: Any) -> Any:
+        """Return a scalar as the schema knows it: 1.0e+9 is an integer, and what is no number is a word."""
+        if isinstance(value, float):
+            if isnan(value):
+                return ".nan"
+            return int(value) if value.is_integer() else value
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise TopologyError(f"{self.where(path)}: half a character", hint="write the text in UTF-8")
+        return value
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                line = key_node.start_mark.line + 1
+                raise TopologyError(f"{self.name}:{line}: a key is a list or a mapping", hint="keys are words")
             key = str(key_node.value)
             place = (*path, key)
             duplicate = key in result

@@ -14,6 +14,7 @@ use crate::event::{EventQueue, Source, Ticket};
 use crate::line::{wire_bytes, Line, Slot};
 use crate::pause;
 use crate::rng::Rng;
+use crate::time::Span;
 
 /// When a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +62,8 @@ struct Flight {
     ticket: Ticket,
     /// The earliest start that the sender allows.
     from_ps: u64,
+    /// When the line was free before this frame took its slot.
+    free_before: Span,
     start_ps: u64,
     first_bit_ps: u64,
     last_bit_ps: u64,
@@ -103,6 +106,8 @@ pub struct Port {
     flights: VecDeque<Flight>,
     /// Start times of frames that wait, for ports without scheduling.
     waiting: VecDeque<u64>,
+    /// When the frame that was queued last is ready; those behind it wait at least until then.
+    ready_ps: u64,
     /// Bit errors of the cable in the direction in which the port sends.
     bit_errors: Option<BitErrors>,
     /// PAUSE frames that arrive stop the port from sending (IEEE 802.3 annex 31B).
@@ -184,6 +189,7 @@ impl Fabric {
             peer_latency_ps: 0,
             flights: VecDeque::new(),
             waiting: VecDeque::new(),
+            ready_ps: 0,
             bit_errors: None,
             honours_pause: false,
             bad_fcs_rules: Vec::new(),
@@ -249,13 +255,47 @@ impl Fabric {
 
     /// Like [`Fabric::send`]; `bad_fcs` sends an FCS that does not fit.
     #[inline]
-    pub fn send_marked(
+    pub fn send_marked(&mut self, port: usize, frame: Frame, from_ps: u64, bad_fcs: bool) -> Slot {
+        let line = &mut self.ports[port].line;
+        let free_before = line.free();
+        let slot = line.send(from_ps, wire_bytes(&frame));
+        self.fly(port, frame, from_ps, free_before, slot, bad_fcs);
+        slot
+    }
+
+    /// Sends what arrives, bit by bit as it arrives: with the gaps and the clock of its sender, past
+    /// the queue and the line of the port.
+    pub fn relay(&mut self, port: usize, arrival: Arrival) {
+        let Arrival {
+            frame,
+            first_bit_ps,
+            last_bit_ps,
+            bad_fcs,
+        } = arrival;
+        let line = &self.ports[port].line;
+        let (whole, awaited) = line.awaited_bytes(wire_bytes(&frame));
+        let body_ps = u128::from(last_bit_ps - first_bit_ps) * u128::from(awaited);
+        let slot = Slot {
+            start_ps: first_bit_ps.saturating_sub(line.preamble_ps()),
+            first_bit_ps,
+            last_bit_ps,
+            decision_ps: first_bit_ps + (body_ps / u128::from(whole)) as u64,
+        };
+        let free = line.free();
+        self.fly(port, frame, slot.start_ps, free, slot, bad_fcs);
+    }
+
+    /// Puts a frame that has its slot on its way.
+    #[inline]
+    fn fly(
         &mut self,
         port: usize,
         mut frame: Frame,
         from_ps: u64,
+        free_before: Span,
+        slot: Slot,
         mut bad_fcs: bool,
-    ) -> Slot {
+    ) {
         let Fabric {
             ports,
             events,
@@ -265,10 +305,8 @@ impl Fabric {
         } = self;
         let port_index = port as u32;
         let port = &mut ports[port];
-        let length = wire_bytes(&frame);
-        let slot = port.line.send(from_ps, length);
         port.counters.tx_frames += 1;
-        port.counters.tx_bytes += u64::from(length);
+        port.counters.tx_bytes += u64::from(wire_bytes(&frame));
         if port.peer.is_none() || !port.link_up {
             let cause = if port.peer.is_none() {
                 DropCause::Unconnected
@@ -276,8 +314,7 @@ impl Fabric {
                 DropCause::LinkDown
             };
             port.counters.drops.count(cause);
-            out.pool.give(frame);
-            return slot;
+            return out.pool.give(frame);
         }
         bad_fcs |= port.bad_fcs_rules.iter().any(|rule| rule.matches(&frame));
         port.counters.tx_bad_fcs_frames += u64::from(bad_fcs);
@@ -293,6 +330,7 @@ impl Fabric {
             act_ps,
             ticket,
             from_ps,
+            free_before,
             start_ps: slot.start_ps,
             first_bit_ps: slot.first_bit_ps + port.delay_ps,
             last_bit_ps: slot.last_bit_ps + port.delay_ps,
@@ -300,12 +338,11 @@ impl Fabric {
             frame,
         });
         *in_flight += 1;
-        slot
     }
 
     /// First in, first out with a bounded queue: sends a frame whose first bit may leave at
-    /// `ready_ps` at the earliest, or drops it when the queue of the port is full. The departure is
-    /// computed at once, so waiting costs no event. Returns the start of the preamble.
+    /// `ready_ps` at the earliest, or drops it when the queue of the port is full by then. The
+    /// departure is computed at once, so waiting costs no event. Returns the start of the preamble.
     #[inline]
     pub fn enqueue(
         &mut self,
@@ -315,11 +352,14 @@ impl Fabric {
         bad_fcs: bool,
     ) -> Option<u64> {
         let now_ps = self.now_ps;
-        if self.room_at_ps(port) > now_ps {
+        if self.room_at_ps(port, ready_ps) > now_ps {
             self.drop_frame(port, DropCause::QueueFull, frame);
             return None;
         }
-        let from_ps = ready_ps.saturating_sub(self.ports[port].line.preamble_ps());
+        let ready_ps = ready_ps.max(now_ps);
+        let entry = &mut self.ports[port];
+        entry.ready_ps = entry.ready_ps.max(ready_ps);
+        let from_ps = ready_ps.saturating_sub(entry.line.preamble_ps());
         let slot = self.send_marked(port, frame, from_ps, bad_fcs);
         if slot.start_ps > now_ps {
             self.ports[port].waiting.push_back(slot.start_ps);
@@ -327,10 +367,11 @@ impl Fabric {
         Some(slot.start_ps)
     }
 
-    /// When the queue of [`Fabric::enqueue`] has room for one more frame: now, or when the next
-    /// frame leaves it.
+    /// When the queue of [`Fabric::enqueue`] can take one more frame: now, or when the next frame
+    /// leaves it. A frame that is ready at `ready_ps` only, because it is still on its way through
+    /// the device, takes its place then; frames keep their order.
     #[inline]
-    pub fn room_at_ps(&mut self, port: usize) -> u64 {
+    pub fn room_at_ps(&mut self, port: usize, ready_ps: u64) -> u64 {
         let now_ps = self.now_ps;
         let entry = &mut self.ports[port];
         while entry
@@ -340,20 +381,44 @@ impl Fabric {
         {
             entry.waiting.pop_front();
         }
-        if entry.waiting.len() < entry.queue_frames || entry.line.free_ps() <= now_ps {
+        let at_ps = ready_ps.max(entry.ready_ps).max(now_ps);
+        if entry.waiting.len() < entry.queue_frames || entry.line.free_ps() <= at_ps {
             return now_ps;
         }
-        let free_ps = entry.line.free_ps();
-        entry.waiting.front().map_or(free_ps, |&start| start)
+        let gone = entry.waiting.partition_point(|&start_ps| start_ps <= at_ps);
+        if entry.waiting.len() - gone < entry.queue_frames {
+            return now_ps;
+        }
+        let last = entry.waiting.len() - entry.queue_frames;
+        let start_ps = entry.waiting.get(last).copied();
+        start_ps.unwrap_or(entry.line.free_ps())
+    }
+
+    /// Sends a frame before all others of the port that have not started.
+    pub(crate) fn send_first(&mut self, port: usize, frame: Frame) {
+        let now_ps = self.now_ps;
+        let moved = self.take_back(port);
+        self.send(port, frame, now_ps);
+        self.send_again(port, moved);
     }
 
     /// Lets a port start no frame before `until_ps` (a PAUSE of that length, or its end): frames
     /// that have not started are put off or brought forward.
     pub(crate) fn hold(&mut self, port: usize, until_ps: u64) {
+        let moved = self.take_back(port);
+        self.ports[port].line.hold(until_ps);
+        self.send_again(port, moved);
+        // Whoever waits for the line has to look again: it may be free earlier than it was.
+        let waits = Source::PortFree(port as u32);
+        if self.events.take(waits).is_some() {
+            self.events.schedule(self.now_ps, waits);
+        }
+    }
+
+    /// Takes the frames that have not started off the line.
+    fn take_back(&mut self, port: usize) -> VecDeque<Flight> {
         let now_ps = self.now_ps;
-        let Fabric { ports, events, .. } = self;
-        let index = port as u32;
-        let port = &mut ports[port];
+        let port = &mut self.ports[port];
         let started = port
             .flights
             .iter()
@@ -361,12 +426,23 @@ impl Fabric {
             .count();
         let moved = port.flights.split_off(started);
         if let Some(first) = moved.front() {
-            port.line.rewind(first.start_ps);
+            port.line.rewind(first.free_before);
         }
-        port.line.hold(until_ps);
         port.waiting.clear();
+        moved
+    }
+
+    /// Gives frames that were taken off the line new slots.
+    fn send_again(&mut self, port: usize, moved: VecDeque<Flight>) {
+        let now_ps = self.now_ps;
+        let Fabric { ports, events, .. } = self;
+        let index = port as u32;
+        let port = &mut ports[port];
         for mut flight in moved {
-            let slot = port.line.send(flight.from_ps, wire_bytes(&flight.frame));
+            flight.free_before = port.line.free();
+            // What has begun to wait cannot start in the past.
+            let from_ps = flight.from_ps.max(now_ps);
+            let slot = port.line.send(from_ps, wire_bytes(&flight.frame));
             flight.act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;
             flight.ticket = events.ticket();
             flight.start_ps = slot.start_ps;
@@ -400,13 +476,14 @@ impl Fabric {
         } = self;
         let port = &mut ports[port];
         port.waiting.clear();
+        port.ready_ps = 0;
         while port
             .flights
             .back()
             .is_some_and(|flight| flight.start_ps > now_ps)
         {
             let flight = port.flights.pop_back().expect("a flight is there");
-            port.line.rewind(flight.start_ps);
+            port.line.rewind(flight.free_before);
             port.counters.tx_frames -= 1;
             port.counters.tx_bytes -= u64::from(wire_bytes(&flight.frame));
             port.counters.drops.count(DropCause::Reset);

@@ -157,14 +157,20 @@ impl Line {
         }
     }
 
-    /// Forgets the frames that would have started at `at_ps` or later.
-    pub fn rewind(&mut self, at_ps: u64) {
-        self.free = self.free.min(Span::whole(at_ps));
+    /// Forgets the frames sent since the line was free at `free`.
+    pub(crate) fn rewind(&mut self, free: Span) {
+        self.free = self.free.min(free);
+    }
+
+    /// The bytes of a frame, and those that the receiver waits for.
+    pub(crate) fn awaited_bytes(&self, wire_bytes: u32) -> (u32, u32) {
+        let awaited = wire_bytes.min(self.lookahead_bytes.unwrap_or(wire_bytes));
+        (wire_bytes, awaited)
     }
 
     fn timing_of(&self, wire_bytes: u32) -> Timing {
         let bits = 8 * u64::from(wire_bytes);
-        let awaited = wire_bytes.min(self.lookahead_bytes.unwrap_or(wire_bytes));
+        let (_, awaited) = self.awaited_bytes(wire_bytes);
         Timing {
             wire_bytes,
             body: self.clock.periods(bits),

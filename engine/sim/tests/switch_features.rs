@@ -170,14 +170,13 @@ fn input_queues_block_the_head_of_the_line() {
         ..Default::default()
     };
     let (uncongested, congested, network) = congestion(config);
-    // The congested output takes its frames from both inputs in turn: source 1 gets half of it, as
-    // much as it offers, so that its own queue stays short only when the shares are equal. Its
-    // first frames find both queues empty; afterwards the input of source 2 overflows.
-    assert!(drops(&network, "input_queue_full") > 0);
+    // The congested output takes the oldest of the first frames, so that an input of 64 frames loses a
+    // third of what comes, more of the frames whose turn it is to find the queue full.
     assert!(drops(&network, "queue_full") == 0);
+    assert!(uncongested < 1_333 + 64, "{uncongested}");
     assert!(
-        uncongested <= 2_000 && congested <= 4_000 + 64 + 128,
-        "{uncongested} {congested}"
+        (4_000..=4_000 + 64 + 128).contains(&congested),
+        "{congested}"
     );
     let lost = drops(&network, "input_queue_full");
     assert_eq!(uncongested + congested + lost, 8_000);
@@ -291,7 +290,7 @@ fn frames_before_their_address_is_learned_are_flooded() {
         counters["flooded_unknown"].abs_diff(100) <= 2,
         "{counters:?}"
     );
-    assert!(counters["not_asked"] > 0, "the queue of requests was full");
+    assert_eq!(counters["not_asked"], 0, "each station asks once");
 }
 
 #[test]

@@ -20,8 +20,11 @@ use super::vlan::{Tag, Vlans};
 use super::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
-use crate::line::wire_bytes;
+use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
 use crate::rng::Rng;
+
+/// Shortest frame without FCS.
+const MIN_FRAME_BYTES: usize = (MIN_WIRE_BYTES - FCS_BYTES) as usize;
 
 #[derive(Default)]
 struct Counters {
@@ -86,6 +89,8 @@ struct Passage {
     /// Extra latency.
     delay_ps: u64,
     tag: Option<Tag>,
+    /// What it had without FCS when it came, up to the minimum of Ethernet.
+    least_bytes: usize,
     bad_fcs: bool,
     faults: Faults,
 }
@@ -209,14 +214,19 @@ impl EthernetSwitch {
         }
     }
 
-    /// How long a frame to many ports waits for the broadcast server; an error when it is dropped.
-    fn admit_to_many(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
-        let group = is_group(mac_at(frame, 0));
+    /// How long a flooded frame waits for the broadcast server; an error when it is dropped.
+    fn admit_to_all(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
         if let Some(limit) = &mut self.flood_limit {
             if !limit.admit(now_ps) {
                 return Err(DropCause::FloodLimit);
             }
         }
+        self.serve(frame, now_ps)
+    }
+
+    /// How long a frame waits for the server that replicates frames, if it needs it.
+    fn serve(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
+        let group = is_group(mac_at(frame, 0));
         let Some(server) = self
             .broadcast
             .as_mut()
@@ -264,6 +274,10 @@ impl EthernetSwitch {
     fn pass(&mut self, mut frame: Frame, output: usize, passage: Passage, ports: &mut DevicePorts) {
         if let (Some(vlans), Some(tag)) = (&self.vlans, passage.tag) {
             vlans.dress(output, tag, &mut frame);
+            // A frame that has lost its tag is padded, as IEEE 802.3 knows none below its minimum.
+            if frame.len() < passage.least_bytes {
+                frame.resize(passage.least_bytes, 0);
+            }
         }
         let mut ready_ps = self.ready_ps(passage, output, ports) + passage.delay_ps;
         if let Some(jitter) = &self.config.jitter {
@@ -317,21 +331,21 @@ impl EthernetSwitch {
 
     #[inline]
     fn enqueue(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
-        let now_ps = ports.now_ps();
+        // A frame on its way through the device does not wait before it is ready.
+        let ready_ps = ready.ready_ps.max(ports.now_ps());
         let bytes = match &self.config.shared_buffer {
             Some(shared) => {
                 let bytes = shared.occupied_bytes(ready.wire_bytes);
-                let waits = !ports.idle(ready.output);
-                if waits && self.buffer.used(now_ps) + bytes > shared.bytes {
+                let waits = !ports.idle_at(ready.output, ready_ps);
+                if waits && self.buffer.used(ready_ps) + bytes > shared.bytes {
                     return ports.drop(ready.output, DropCause::BufferFull, ready.frame);
                 }
                 bytes
             }
             None => 0,
         };
-        let start_ps =
-            ports.enqueue_marked(ready.output, ready.frame, ready.ready_ps, ready.bad_fcs);
-        let Some(start_ps) = start_ps.filter(|&start_ps| start_ps > now_ps) else {
+        let start_ps = ports.enqueue_marked(ready.output, ready.frame, ready_ps, ready.bad_fcs);
+        let Some(start_ps) = start_ps.filter(|&start_ps| start_ps > ready_ps) else {
             return;
         };
         if bytes > 0 {
@@ -384,6 +398,7 @@ impl Device for EthernetSwitch {
         if let Some(cause) = self.refuse(&arrival, port, now_ps) {
             return ports.drop(port, cause, arrival.frame);
         }
+        let least_bytes = arrival.frame.len().min(MIN_FRAME_BYTES);
         let mut tag = None;
         if let Some(vlans) = &self.vlans {
             tag = vlans.admit(port, &mut arrival.frame);
@@ -406,6 +421,7 @@ impl Device for EthernetSwitch {
             last_bit_ps: arrival.last_bit_ps,
             delay_ps: self.config.latency_by_size.at(wire_bytes(&arrival.frame)),
             tag,
+            least_bytes,
             bad_fcs: arrival.bad_fcs,
             faults: faults.unwrap_or_default(),
         };
@@ -415,7 +431,7 @@ impl Device for EthernetSwitch {
                 self.counters.unicast += 1;
                 self.pass(arrival.frame, output, passage, ports);
             }
-            Decision::Flood => match self.admit_to_many(&arrival.frame, now_ps) {
+            Decision::Flood => match self.admit_to_all(&arrival.frame, now_ps) {
                 Ok(wait_ps) => {
                     passage.delay_ps += wait_ps;
                     *(if is_group(mac_at(&arrival.frame, 0)) {
@@ -428,10 +444,14 @@ impl Device for EthernetSwitch {
                 }
                 Err(cause) => ports.drop(port, cause, arrival.frame),
             },
-            Decision::Members(members) => {
-                self.counters.to_members += members.len() as u64;
-                self.replicate(arrival.frame, members.into_iter(), passage, ports);
-            }
+            Decision::Members(members) => match self.serve(&arrival.frame, now_ps) {
+                Ok(wait_ps) => {
+                    passage.delay_ps += wait_ps;
+                    self.counters.to_members += members.len() as u64;
+                    self.replicate(arrival.frame, members.into_iter(), passage, ports);
+                }
+                Err(cause) => ports.drop(port, cause, arrival.frame),
+            },
         }
     }
 
@@ -440,12 +460,12 @@ impl Device for EthernetSwitch {
         {
             self.send_to_output(input, ready, ports);
         }
-        while let Some(ready) = self
+        while let Some((input, ready)) = self
             .input_queues
             .as_mut()
             .and_then(|it| it.next(port, ports))
         {
-            self.enqueue(port, ready, ports);
+            self.enqueue(input, ready, ports);
         }
         if let Some(pause) = &mut self.pause {
             pause.timer(port, ports);

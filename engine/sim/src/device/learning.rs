@@ -1,7 +1,7 @@
 //! Learning in software: an address is learned some time after its frame, and only so many per
 //! second. Frames that come before are flooded.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
 
@@ -55,6 +55,8 @@ pub struct LearningPath {
     busy_until_ps: u64,
     /// In the order in which they are carried out.
     requests: VecDeque<Request>,
+    /// The addresses and ports of `requests`: further frames of a station ask for nothing new.
+    asked: BTreeSet<(u64, usize)>,
 }
 
 impl LearningPath {
@@ -65,6 +67,7 @@ impl LearningPath {
             limit: config.queue_frames,
             busy_until_ps: 0,
             requests: VecDeque::new(),
+            asked: BTreeSet::new(),
         }
     }
 
@@ -72,15 +75,20 @@ impl LearningPath {
     pub fn carry_out(&mut self, now_ps: u64, macs: &mut MacTable, mut done: impl FnMut(Learned)) {
         while let Some(request) = self.requests.front().filter(|it| it.at_ps <= now_ps) {
             done(macs.learn(request.mac, request.port, request.at_ps));
+            self.asked.remove(&(request.mac, request.port));
             self.requests.pop_front();
         }
     }
 
     /// Asks for an address to be learned. False when the request was lost.
     pub fn ask(&mut self, mac: u64, port: usize, now_ps: u64) -> bool {
+        if self.asked.contains(&(mac, port)) {
+            return true;
+        }
         if self.requests.len() >= self.limit {
             return false;
         }
+        self.asked.insert((mac, port));
         self.busy_until_ps = self.busy_until_ps.max(now_ps) + self.service_ps;
         let at_ps = self.busy_until_ps + self.delay_ps;
         self.requests.push_back(Request { at_ps, mac, port });
@@ -90,10 +98,12 @@ impl LearningPath {
     /// Drops the requests of a port.
     pub fn forget_port(&mut self, port: usize) {
         self.requests.retain(|request| request.port != port);
+        self.asked.retain(|&(_, asked_at)| asked_at != port);
     }
 
     pub fn reset(&mut self) {
         self.requests.clear();
+        self.asked.clear();
         self.busy_until_ps = 0;
     }
 }
@@ -114,6 +124,7 @@ mod tests {
         let mut macs = MacTable::new(&MacTableConfig::default());
         let accepted = (0..20).filter(|&mac| path.ask(mac, 1, 0)).count();
         assert_eq!(accepted, 8, "the queue holds eight");
+        assert!(path.ask(0, 1, 0), "a station that waits already");
         // One every 10 ms, the first one 5 ms after its turn.
         for (at_ms, known) in [(14u64, 0), (15, 1), (24, 1), (25, 2), (85, 8)] {
             path.carry_out(at_ms * 1_000_000_000, &mut macs, |_| {});

@@ -156,16 +156,17 @@ impl DevicePorts<'_> {
             .enqueue(self.base + port, frame, ready_ps, bad_fcs)
     }
 
-    /// When the queue of a port has room for one more frame: now, or later.
+    /// When the queue of a port has room for one more frame that is ready at `ready_ps`: now, or
+    /// later.
     #[inline]
-    pub fn room_at_ps(&mut self, port: usize) -> u64 {
-        self.fabric.room_at_ps(self.base + port)
+    pub fn room_at_ps(&mut self, port: usize, ready_ps: u64) -> u64 {
+        self.fabric.room_at_ps(self.base + port, ready_ps)
     }
 
-    /// True when a frame to this port would not have to wait.
+    /// True when a frame to this port that is ready at `at_ps` would not have to wait.
     #[inline]
-    pub fn idle(&self, port: usize) -> bool {
-        self.fabric.port(self.base + port).line.free_ps() <= self.fabric.now_ps
+    pub fn idle_at(&self, port: usize, at_ps: u64) -> bool {
+        self.fabric.port(self.base + port).line.free_ps() <= at_ps
     }
 
     /// Says that the device keeps a frame outside of the queues of its ports.
@@ -182,6 +183,17 @@ impl DevicePorts<'_> {
     pub fn send_now(&mut self, port: usize, frame: Frame) {
         let now_ps = self.fabric.now_ps;
         self.fabric.send(self.base + port, frame, now_ps);
+    }
+
+    /// Sends a frame before all others that have not started, as a MAC does with a PAUSE frame.
+    pub fn send_first(&mut self, port: usize, frame: Frame) {
+        self.fabric.send_first(self.base + port, frame);
+    }
+
+    /// Sends what arrives, with the bits of its sender at their times.
+    #[inline]
+    pub fn relay(&mut self, port: usize, arrival: Arrival) {
+        self.fabric.relay(self.base + port, arrival);
     }
 
     /// Counts a drop at a port.

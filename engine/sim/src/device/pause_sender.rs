@@ -1,6 +1,6 @@
 //! PAUSE frames that a device sends when the frames of one input fill its queues.
 //!
-//! The frame goes out behind what the port of that input has queued in the other direction.
+//! The frame goes out before what the port of that input has queued in the other direction.
 
 use serde::Deserialize;
 
@@ -113,7 +113,7 @@ impl PauseSender {
 
     fn send(&mut self, input: usize, quanta: u16, ports: &mut DevicePorts) {
         let frame = ports.copy(&pause::frame(quanta));
-        ports.send_now(input, frame);
+        ports.send_first(input, frame);
         self.sent += 1;
     }
 

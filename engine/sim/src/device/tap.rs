@@ -49,7 +49,8 @@ impl TapConfig {
     }
 }
 
-/// The model. It adds nothing to a frame but its delay: what is behind it sees the same gaps.
+/// The model. It adds nothing to a frame but its delay: what is behind it sees the bits of the
+/// sender, with its gaps and its clock. Only a monitor of both directions has to queue frames.
 pub struct Tap {
     latency_ps: u64,
     monitors: [Option<usize>; 2],
@@ -76,12 +77,21 @@ impl Device for Tap {
         let Some(monitor) = self.monitors.get(port) else {
             return ports.drop(port, DropCause::NotRouted, arrival.frame);
         };
-        let (now_ps, bad_fcs) = (ports.now_ps(), arrival.bad_fcs);
+        let passed = Arrival {
+            first_bit_ps: arrival.first_bit_ps + self.latency_ps,
+            last_bit_ps: arrival.last_bit_ps + self.latency_ps,
+            ..arrival
+        };
         if let &Some(monitor) = monitor {
-            let copy = ports.copy(&arrival.frame);
-            ports.enqueue_marked(monitor, copy, now_ps, bad_fcs);
+            let frame = ports.copy(&passed.frame);
+            if self.monitors[0] == self.monitors[1] {
+                let now_ps = ports.now_ps();
+                ports.enqueue_marked(monitor, frame, now_ps, passed.bad_fcs);
+            } else {
+                ports.relay(monitor, Arrival { frame, ..passed });
+            }
         }
-        ports.enqueue_marked(1 - port, arrival.frame, now_ps, bad_fcs);
+        ports.relay(1 - port, passed);
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

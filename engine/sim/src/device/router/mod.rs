@@ -362,6 +362,10 @@ impl Router {
                 ports.keeps_frame();
                 self.ask(next, ports);
             }
+            Held::AskOnly(frame) => {
+                ports.drop(next.0, DropCause::NoNeighbour, frame);
+                self.ask(next, ports);
+            }
             Held::Waits => ports.keeps_frame(),
             Held::Full(frame) => ports.drop(next.0, DropCause::NoNeighbour, frame),
         }

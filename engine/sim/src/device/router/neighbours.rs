@@ -71,6 +71,8 @@ pub enum Held {
     Waits,
     /// Too many wait.
     Full(Frame),
+    /// It cannot wait, but the neighbour must be asked now.
+    AskOnly(Frame),
 }
 
 /// The table.
@@ -117,16 +119,18 @@ impl Neighbours {
             waiting.packets.push(packet);
             return Held::Waits;
         }
-        if self.config.waiting_packets == 0 {
-            return Held::Full(packet);
-        }
+        let (packets, held) = if self.config.waiting_packets == 0 {
+            (Vec::new(), Held::AskOnly(packet))
+        } else {
+            (vec![packet], Held::Ask)
+        };
         let waiting = Waiting {
-            packets: vec![packet],
+            packets,
             asked: 1,
             ask_again_ps: now_ps + self.config.retry_ps,
         };
         self.waiting.insert(key, waiting);
-        Held::Ask
+        held
     }
 
     /// Neighbours to ask again now, and packets to give up, with their neighbours.
@@ -196,6 +200,21 @@ mod tests {
         assert!(matches!(neighbours.hold(key(), vec![4], 300), Held::Ask));
         assert_eq!(neighbours.learn(key(), MAC, true, 310), vec![vec![4]]);
         assert_eq!(neighbours.mac(key(), 320), Some(MAC));
+    }
+
+    #[test]
+    fn without_room_for_packets_neighbours_are_asked_all_the_same() {
+        let mut neighbours = Neighbours::new(NeighboursConfig {
+            waiting_packets: 0,
+            ..Default::default()
+        });
+        assert!(matches!(
+            neighbours.hold(key(), vec![1], 0),
+            Held::AskOnly(_)
+        ));
+        assert!(matches!(neighbours.hold(key(), vec![2], 0), Held::Full(_)));
+        assert!(neighbours.learn(key(), MAC, true, 10).is_empty());
+        assert_eq!(neighbours.mac(key(), 20), Some(MAC));
     }
 
     #[test]
