@@ -130,9 +130,9 @@ def test_steps_end_at_the_maximum() -> None:
     assert steps_to_maximum(Fraction(100), Fraction(10)) == ()
 
 
-def maximum_rate(measurer: FakeMeasurer) -> UnitResult:
+def maximum_rate(measurer: FakeMeasurer, *settings: str) -> UnitResult:
     test = MaximumForwardingRate()
-    parameters = resolve(test.name, test.parameters, ())
+    parameters = resolve(test.name, test.parameters, settings)
     (unit,) = test.units(parameters, (64,))
     result = test.run_unit(unit, bed(), parameters, measurer)
     test.assemble(bed(), parameters, {unit: result})
@@ -156,3 +156,27 @@ def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -
     assert result["mfr_load_pct"] == pytest.approx(80, abs=0.1)
     assert result["mfr_fps"] == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
     assert result["frmol_fps"] == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+
+
+def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> None:
+    """A device that collapses above 50 % forwards most at its throughput (methodology 3.6.2: mfr = max from there)."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        return sent if spec.streams[0].rate_fps <= max_rate_fps(64, GIGABIT) / 2 else sent // 1000
+
+    result = maximum_rate(FakeMeasurer(carry))
+    assert (
+        result["mfr_fps"] == result["throughput_fps"] == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
+    )
+    assert result["mfr_load_pct"] == pytest.approx(50, abs=0.1)
+    assert result["rows"][0]["load_pct"] == result["mfr_load_pct"], "the throughput is the first load"
+    assert [row["load_pct"] for row in result["rows"]][-1] == 100
+
+
+def test_a_throughput_at_a_lowered_maximum_is_the_maximum() -> None:
+    """If the throughput is the maximum offered load, no further load is tried (RFC 2889 5.6.3)."""
+    measurer = FlowMeasurer(lossless)
+    result = maximum_rate(measurer, "ppm_below=100")
+    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
+    assert result["mfr_load_pct"] == pytest.approx(99.99)
+    assert len(measurer.specs) == 1

@@ -290,8 +290,9 @@ def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
     assert result["actual_fps"] == result["throughput_fps"]
 
 
-def test_back_to_back_does_not_apply_at_line_rate() -> None:
-    result, outcome = run(BackToBack(), FakeMeasurer(wire), 64)
+@pytest.mark.parametrize("ppm_below", [0, 100])
+def test_back_to_back_does_not_apply_at_line_rate(ppm_below: int) -> None:
+    result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
     assert (result["state"], result["burst_frames_avg"]) == ("not applicable", None)
     assert outcome.state is State.DONE
 

@@ -114,8 +114,9 @@ def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
     assert outcome.state is State.FAIL
 
 
-def test_line_rate_cannot_be_exceeded_by_one_port() -> None:
-    result, outcome = run(FakeMeasurer(wire), 64)
+@pytest.mark.parametrize("ppm_below", [0, 100])
+def test_line_rate_cannot_be_exceeded_by_one_port(ppm_below: int) -> None:
+    result, outcome = run(FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
     assert (result["state"], result["recovery_us_avg"], result["runs"]) == ("not applicable", None, None)
     assert outcome.state is State.DONE
 

@@ -59,6 +59,14 @@ def search_throughput(
     }
 
 
+def result_load_pct(found: UnitResult) -> Fraction:
+    """Return the load of the result, as exact as its decimals: one at the highest load equals that load.
+
+    Stored as a binary number, 99.99 is a little less than it says.
+    """
+    return Fraction(str(found["result_pct"]))
+
+
 def verdict_of(found: UnitResult) -> str:
     """Return the verdict on the device: a search that passes below the threshold is a FAIL (methodology 2.1)."""
     below = found["result_pct"] is not None and found["result_pct"] < found["goal"]["threshold_pct"]

@@ -20,6 +20,7 @@ from p4mesh.methods.repetition import spread_of
 from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
 from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
 from p4mesh.methods.search_tables import search_tables
+from p4mesh.methods.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.spec import TrialSpec
@@ -137,7 +138,7 @@ class BackToBack(TestMethod):
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
             return _row(size, rate_bps, found, found["state"], (), parameters)
-        if found["result_pct"] >= shared.maximum_load_pct(parameters):
+        if result_load_pct(found) >= shared.maximum_load_pct(parameters):
             return _row(size, rate_bps, found, NOT_APPLICABLE, (), parameters)
         if found["upper_pct"] is None:
             return _row(size, rate_bps, found, NO_LIMIT_FOUND, (), parameters)

@@ -17,6 +17,7 @@ from p4mesh.methods.repetition import spread_of
 from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
 from p4mesh.methods.rfc2544.throughput_tables import throughput_table
 from p4mesh.methods.search_tables import search_tables
+from p4mesh.methods.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -98,7 +99,7 @@ class SystemRecovery(TestMethod):
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
             return _row(size, mesh, found, found["state"])
-        throughput_pct = Fraction(found["result_pct"])
+        throughput_pct = result_load_pct(found)
         overload_pct = min(
             throughput_pct * parameters.number("overload_pct") / 100, shared.maximum_load_pct(parameters)
         )

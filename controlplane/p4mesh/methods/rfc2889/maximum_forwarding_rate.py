@@ -15,6 +15,7 @@ from p4mesh.methods.parameters import Parameter, ParameterSet, percent
 from p4mesh.methods.search import Verdict
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.sweeps import swept
+from p4mesh.methods.throughput import result_load_pct
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
 
@@ -66,7 +67,7 @@ class MaximumForwardingRate(TestMethod):
         first, second = bed.port_numbers[:MIN_PORTS]
         mesh = Mesh((Leg(PatternKind.PAIRS, (first,), (second,)),), bed.common_rate_bps(self.name))
         found = measure_throughput(mesh, size, parameters, session)
-        start = Fraction(found["result_pct"]) if found["result_pct"] is not None else Fraction(0)
+        start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []
         maximum = shared.maximum_load_pct(parameters)
         loads = steps_to_maximum(start, parameters.number("step_pct"), maximum)
