@@ -10,6 +10,8 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +34,7 @@ from p4mesh.trial.spec import TrialSpec
 TOPOLOGIES = Path(__file__).parents[2] / "topologies"
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 LOG, SCENE, OUT = "P4MESH_TEST_LOG", "P4MESH_TEST_SCENE", "P4MESH_TEST_OUT"
-PATIENCE_S = 60
+PATIENCE_S = 600
 CLEAN_PCT = 75
 """Loads up to this lose nothing: the sweep of 26.3 is 100, 90, 80, 70, 60 %."""
 
@@ -114,6 +116,12 @@ def breaks_after_one_was_kept(load: str) -> None:
         until(lambda: kept_lines() > 0)
         note("broken")
         raise TargetError("the machine breaks", hint="resume")
+
+
+def held(load: str) -> None:
+    """80 % takes for ever, until the log says that the run goes on again."""
+    if load == "80":
+        until(lambda: seen("resumed"))
 
 
 class Actor(FakeMeasurer):
@@ -229,6 +237,57 @@ def test_a_run_that_broke_does_not_repeat_what_was_measured_ahead(stage: Stage) 
     assert stage("cut", 1, breaks_after_one_was_kept) == whole
     begun = [words[2] for words in lines() if words[1] == "begin"]
     assert begun.count("100") == 2 and begun.count("90") == 1
+
+
+COMMAND = """
+import sys
+from p4mesh.cli import main, preparation
+preparation.OPENERS["sim"] = "test_parallel_sweeps:open_actor"
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("whom", ["group", "parent"])
+def test_an_interrupted_sweep_leaves_no_process_and_resumes_to_the_same_bytes(
+    whom: str, stage: Stage, tmp_path: Path
+) -> None:
+    """The keyboard interrupts the whole group; a parent that is killed takes its workers with it, in their trials."""
+    whole = stage("whole", 1)
+    log = tmp_path / "cut.log"
+    log.touch()
+    command = [sys.executable, "-c", COMMAND, "run", "rfc2544.frame_loss", "--topology", WRS]
+    command += ["--sizes", "64", "--jobs", "2", "--out", str(tmp_path / "cut")]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, LOG: str(log), SCENE: "held", "PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    until(lambda: "begin 80" in log.read_text() and (tmp_path / "cut" / "trials.jsonl").exists())
+    if whom == "group":
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.kill()
+    errors = process.communicate(timeout=PATIENCE_S)[1].decode()
+    assert process.returncode == (130 if whom == "group" else -signal.SIGKILL)
+    assert "Traceback" not in errors
+    assert ("interrupted; the same command with --out DIR resumes a run" in errors) == (whom == "group")
+    until(lambda: not members(process.pid))
+    assert stage("cut", 2) == whole
+
+
+def members(group: int) -> list[str]:
+    """Return the running processes of a process group."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdecimal() else []
+        except OSError:
+            continue
+        if fields and int(fields[2]) == group and fields[0] != "Z":
+            found.append(entry.name)
+    return found
 
 
 def test_no_more_processes_measure_than_asked_for_and_none_without_need(stage: Stage) -> None:

@@ -30,6 +30,7 @@ from p4mesh.store.run_directory import KeptTrial, RunDirectory
 from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0
+_AHEAD_PER_WORKER = 4
 
 
 def run_parallel(
@@ -77,6 +78,8 @@ class _Run:
         self.directory = directory
         self.changed = threading.Condition()
         self.closed = False
+        self.farthest = _AHEAD_PER_WORKER * workers
+        """How many trials ahead of its unit none is measured any more."""
         self._units = units
         self._observer = observer
         self._workers = [_Worker(job, context) for _ in range(workers)]
@@ -211,6 +214,8 @@ class _UnitBench:
                 while trial.answer is None and not run.closed:
                     run.changed.wait()
                 run.check_open()
+            else:
+                run.assign()
         if here:
             return self.worker.measure(_Task(trial.spec, self.unit.iteration))
         if isinstance(trial.answer, Exception):
@@ -218,9 +223,13 @@ class _UnitBench:
         return cast(Measured, trial.answer)
 
     def distance(self) -> int | None:
-        """Return how many trials the unit asks for before its next one that nobody has begun; None without one."""
-        numbers = (place for place, trial in enumerate(self._trials.values()) if not trial.started)
-        return next(numbers, None)
+        """Return how many trials the unit asks for before its next one that nobody has begun.
+
+        None without one, and where it is so far ahead that answers would pile up behind a slow trial.
+        """
+        places = (place for place, trial in enumerate(self._trials.values()) if not trial.started)
+        distance = next(places, self._run.farthest)
+        return distance if distance < self._run.farthest else None
 
     def take_next(self) -> _Ahead:
         """Begin the next trial that nobody has begun; the lock is held."""

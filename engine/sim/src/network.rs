@@ -532,6 +532,7 @@ impl Network {
 
     /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the
     /// ones of the beginning; what number draws what does not depend on what was drawn before.
+    /// What stands for chance in a device, such as the spacing of frames that pass under overload, too.
     pub fn reseed(&mut self, number: u64) {
         let seed = match number {
             0 => self.seed,

@@ -482,6 +482,9 @@ impl Device for EthernetSwitch {
         if let Some(impairments) = &mut self.impairments {
             impairments.reseed(part("impairments"));
         }
+        if let Some(lookup) = &mut self.lookup {
+            lookup.restart_spacing();
+        }
     }
 
     /// A port without a link keeps no address and no membership.

@@ -87,6 +87,11 @@ impl Lookup {
         true
     }
 
+    /// Begins the spacing of the frames that pass under overload anew.
+    pub fn restart_spacing(&mut self) {
+        self.credit_ppm = 0;
+    }
+
     pub fn reset(&mut self) {
         self.busy_until = Span::default();
         self.overloaded = false;
@@ -133,6 +138,24 @@ mod tests {
             (500..700).contains(&passed_frames),
             "{passed_frames} of {offered}"
         );
+    }
+
+    #[test]
+    fn the_spacing_under_overload_does_not_depend_on_an_earlier_overload() {
+        let config = LookupConfig {
+            rate_fps: 1_000_000,
+            overload_pass_ppm: 250_000,
+            burst_frames: 4,
+        };
+        let mut lookup = Lookup::new(&config);
+        // Four frames fit; of those beyond, the fourth, the eighth and so on pass.
+        let mut first_beyond = |now_ps: u64, frames: usize| {
+            let admitted: Vec<bool> = (0..frames).map(|_| lookup.admit(now_ps)).collect();
+            lookup.restart_spacing();
+            admitted[4..].iter().position(|&passed| passed)
+        };
+        assert_eq!(first_beyond(0, 10), Some(3));
+        assert_eq!(first_beyond(1_000_000_000, 10), Some(3));
     }
 
     #[test]

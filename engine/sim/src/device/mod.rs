@@ -76,7 +76,8 @@ pub trait Device: Send {
     /// The link of a port has gone down or come up.
     fn link_changed(&mut self, _port: usize, _up: bool, _ports: &mut DevicePorts) {}
 
-    /// Starts the random numbers of the device called `name` anew.
+    /// Starts the random numbers of the device called `name` anew, and what stands for chance in a model:
+    /// afterwards no decision depends on frames of an earlier trial but by what the device has learned.
     fn reseed(&mut self, _seed: u64, _name: &str) {}
 
     /// Back to the state after power-on; the queues have been flushed.

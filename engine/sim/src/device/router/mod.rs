@@ -439,6 +439,12 @@ impl Device for Router {
         }
     }
 
+    fn reseed(&mut self, _seed: u64, _name: &str) {
+        if let Some(lookup) = &mut self.lookup {
+            lookup.restart_spacing();
+        }
+    }
+
     fn reset(&mut self, ports: &mut DevicePorts) {
         let gone = self.neighbours.forget(|_| true);
         Router::give_up(gone, DropCause::Reset, ports);
