@@ -93,6 +93,7 @@ def table_cases(s: Schema) -> dict[str, Case]:
         "table_priority_superfluous": (insert, edited(forward(s), lambda e: setattr(e.table_entry, "priority", 3))),
         "table_priority_negative": (insert, edited(acl(s), lambda e: setattr(e.table_entry, "priority", -1))),
         "table_is_const": (insert, edited(forward(s), lambda e: setattr(e.table_entry, "is_const", True))),
+        "table_is_const_deleted": ("DELETE", edited(forward(s), lambda e: setattr(e.table_entry, "is_const", True))),
         "table_time_since_last_hit": (
             insert,
             edited(forward(s), lambda e: e.table_entry.time_since_last_hit.SetInParent()),

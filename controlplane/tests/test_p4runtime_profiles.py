@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from p4runtime_support import Switch, ethernet, ipv4
+from p4runtime_support import JSON, P4INFO, Switch, ethernet, ipv4
 
-from p4mesh.p4runtime import Client, WriteError
+from p4mesh.p4runtime import Client, WriteError, load_p4info
 from p4mesh.p4runtime.stubs import Entity, p4r
 
 
@@ -167,3 +167,45 @@ def test_a_failed_one_shot_leaves_nothing(client: Client) -> None:
     assert codes(caught) == ["ALREADY_EXISTS"]
     client.delete([one_shot])
     client.insert([s.member("next_hops", 1, "forward_to", {"port": 1})])
+
+
+def test_an_action_set_may_say_what_its_selector_does_anyway(client: Client) -> None:
+    """Section 9.2.3: the combination that the default stands for is supported, others need not be."""
+    s = client.schema
+    entry = s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, action_set=[("forward_to", {"port": 3}, 1)])
+    choice = entry.table_entry.action.action_profile_action_set
+    for mode, size in (("RANDOM", "SUM_OF_WEIGHTS"), ("HASH", "SUM_OF_MEMBERS")):
+        choice.action_selection_mode = choice.ActionSelectionMode.Value(mode)
+        choice.size_semantics = choice.SizeSemantics.Value(size)
+        with pytest.raises(WriteError) as caught:
+            client.insert([entry])
+        assert codes(caught) == ["UNIMPLEMENTED"]
+    choice.action_selection_mode, choice.size_semantics = choice.HASH, choice.SUM_OF_WEIGHTS
+    client.insert([entry])
+    assert list(client.read(s.table("ecmp"))) == [entry]
+
+
+def test_members_without_weights(switch: Switch, client: Client) -> None:
+    """Section 9.2.2: where P4Info disallows weights, 0 is the only one, and every member counts alike."""
+    info = load_p4info(P4INFO)
+    for profile in info.action_profiles:
+        profile.weights_disallowed = profile.with_selector
+    client.set_pipeline_config(info, JSON.read_bytes())
+    s = client.schema
+    client.insert([s.member("next_hops", i, "forward_to", {"port": i}) for i in (1, 2)])
+    with pytest.raises(WriteError) as caught:
+        client.insert([s.group("next_hops", 9, {1: 1, 2: 0}, max_size=8)])
+    assert codes(caught) == ["INVALID_ARGUMENT"]
+    group = s.group("next_hops", 9, {1: 0, 2: 0}, max_size=8)
+    client.insert([group, s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, group=9)])
+    assert all_groups(client) == [group]
+    for number in range(100):
+        switch.send(0, ipv4("10.1.2.3", identification=number * 7919 % 65536))
+    switch.run(1000)
+    ports = Counter(port for port, _ in switch.received())
+    assert set(ports) == {1, 2} and min(ports.values()) > 25
+    client.delete([s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, group=9), group])
+    client.delete([s.member("next_hops", i) for i in (1, 2)])
+    entry = s.table_entry("ecmp", {"destination": "10.0.0.0/8"}, action_set=[("forward_to", {"port": 3}, 0)])
+    client.insert([entry])
+    assert list(client.read(s.table("ecmp"))) == [entry]

@@ -208,3 +208,21 @@ def test_write_errors_survive_a_process_boundary() -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error) == "cannot write table t [a=1]: no such entry (NOT_FOUND)"
     assert copy.failures == error.failures
+
+
+def test_an_election_id_of_zero_is_not_an_unset_one(switch: Switch) -> None:
+    """Section 16.2.1: {0, 0} makes a primary; a request without election id is nobody's."""
+    one = Controller(switch.address)
+    message = arbitration(election_id=0)
+    assert message.arbitration.HasField("election_id")
+    assert one.say(message).status.code == OK
+    request = p4r.WriteRequest(device_id=DEVICE_ID)
+    with pytest.raises(grpc.RpcError) as caught:
+        one.service.Write(request.SerializeToString())
+    assert caught.value.code() == grpc.StatusCode.PERMISSION_DENIED
+    request.election_id.low = 0
+    # Primary, but there is no pipeline.
+    with pytest.raises(grpc.RpcError) as caught:
+        one.service.Write(request.SerializeToString())
+    assert caught.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+    one.end()

@@ -39,6 +39,8 @@ def test_a_command_line_for_simple_switch_grpc_is_understood() -> None:
 
 def test_defaults_are_those_of_simple_switch_grpc() -> None:
     options = parse(["--no-p4"])
+    assert parse(["--no-p4", "x.json"]).program is None
+    assert parse(["--no-p4", "x.json"]).without_effect == ["x.json, beside --no-p4,"]
     assert (options.address, options.device_id, options.cpu_port) == ("0.0.0.0:9559", 0, None)
     assert options.program is None and options.use_files_s is None
 
@@ -47,7 +49,6 @@ def test_defaults_are_those_of_simple_switch_grpc() -> None:
     ("words", "message", "hint"),
     [
         ("", "no program is given", "give FILE.json, or --no-p4 to wait for one by P4Runtime"),
-        ("--no-p4 x.json", "--no-p4 excludes a program, got x.json", "leave one of them out"),
         ("--no-p4 -i 0", "-i 0 is not PORT@IFACE", "for example: -i 0@veth0"),
         ("--no-p4 -i a@b", "-i a@b is not PORT@IFACE", "for example: -i 0@veth0"),
         ("--no-p4 -i 512@b", "-i 512@b: port 512 does not exist", "valid: 0 to 511"),

@@ -136,7 +136,9 @@ def parse(words: Sequence[str]) -> SwitchOptions:
     if program is None and not parsed.no_p4:
         raise UsageError("no program is given", hint="give FILE.json, or --no-p4 to wait for one by P4Runtime")
     if program is not None and parsed.no_p4:
-        raise UsageError(f"--no-p4 excludes a program, got {program}", hint="leave one of them out")
+        # As simple_switch_grpc, which warns.
+        without_effect.append(f"{program}, beside --no-p4,")
+        program = None
     if parsed.use_files is not None and parsed.use_files < 0:
         raise UsageError(f"--use-files is {parsed.use_files:g}", hint="valid: 0 or more seconds")
     if parsed.device_id < 0:

@@ -175,11 +175,13 @@ impl Arbiter {
                 "there is no primary controller; send an arbitration update first",
             ));
         }
-        if primary_id != Some(election_id.unwrap_or_default()) {
+        // An election id that is not set is lower than any, 0 included (section 16.2.1).
+        if primary_id != election_id {
+            let text = |id: Option<u128>| id.map_or("none".to_string(), |id| id.to_string());
             return Err(Status::permission_denied(format!(
                 "not primary: the request has election_id {}, the primary has {}",
-                election_id.unwrap_or_default(),
-                primary_id.unwrap_or_default()
+                text(election_id),
+                text(primary_id)
             )));
         }
         Ok(())

@@ -6,7 +6,8 @@ use p4mesh_pipeline::{ProfileGroup, ProfileMember, Switch};
 
 use crate::actions;
 use crate::proto::entity::{
-    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, WatchKind,
+    Action, ActionProfileActionSet, ActionProfileGroup, ActionProfileMember, ActionSelectionMode,
+    SizeSemantics, WatchKind,
 };
 use crate::proto::info::SelectorSizeSemantics;
 use crate::proto::service::UpdateType;
@@ -263,12 +264,7 @@ impl Writer<'_> {
             ))
         })?;
         let profile = &schema.profiles[index];
-        if set.action_selection_mode != 0 || set.size_semantics != 0 {
-            return Err(Refusal::unimplemented(format!(
-                "table '{}': action_selection_mode and size_semantics of an action set are not supported",
-                table.name
-            )));
-        }
+        check_overrides(table, profile, set)?;
         self.refuse_mixed_style(index, profile, true)?;
         let first = self.state.next_hidden_id;
         let count = set.actions_count();
@@ -300,7 +296,7 @@ impl Writer<'_> {
                 member: *id,
                 action: call,
             };
-            let copies = usize::try_from(*weight).unwrap_or(1);
+            let copies = places(*weight) as usize;
             let inserted = self
                 .switch
                 .member_insert_copies(&profile.name, &member, copies);
@@ -415,10 +411,44 @@ impl State {
     }
 }
 
-/// Members with their weights, which were checked.
+/// Places that a member has in its group: one where weights are disallowed.
+fn places(weight: i32) -> u32 {
+    weight.max(1) as u32
+}
+
+/// Members with their places; the weights were checked.
 fn unsigned(members: &[(u32, i32)]) -> Vec<(u32, u32)> {
     let weights = members.iter();
-    weights.map(|(id, weight)| (*id, *weight as u32)).collect()
+    weights
+        .map(|(id, weight)| (*id, places(*weight)))
+        .collect()
+}
+
+/// An action set may say what its selector does anyway, and nothing else (section 9.2.3).
+fn check_overrides(
+    table: &TableSchema,
+    profile: &ProfileSchema,
+    set: &ActionProfileActionSet,
+) -> Outcome<()> {
+    let own = match profile.semantics {
+        Some(SelectorSizeSemantics::SumOfMembers(_)) => SizeSemantics::SumOfMembers,
+        _ => SizeSemantics::SumOfWeights,
+    };
+    let mode = [
+        ActionSelectionMode::DeterminedByActionSelector,
+        ActionSelectionMode::Hash,
+    ];
+    let size = [SizeSemantics::DeterminedByActionSelector, own];
+    if mode.iter().all(|mode| *mode as i32 != set.action_selection_mode)
+        || size.iter().all(|size| *size as i32 != set.size_semantics)
+    {
+        return Err(Refusal::unimplemented(format!(
+            "table '{}': an action_selection_mode or size_semantics of an action set other than that of its \
+             selector is not supported",
+            table.name
+        )));
+    }
+    Ok(())
 }
 
 /// The watch port of a member; `None` when it watches none.
@@ -463,7 +493,13 @@ fn check_weights(
     let owner = owner(profile);
     let mut seen = BTreeSet::new();
     for (member, weight) in members {
-        if *weight <= 0 {
+        if profile.weights_disallowed {
+            if *weight != 0 {
+                return Err(Refusal::invalid(format!(
+                    "{owner}: weight {weight} is given, but P4Info disallows weights"
+                )));
+            }
+        } else if *weight <= 0 {
             return Err(Refusal::invalid(format!(
                 "{owner}: weight {weight} is not valid; the least is 1"
             )));
@@ -478,7 +514,10 @@ fn check_weights(
         (0, limit) => limit,
         (max_size, _) => max_size,
     };
-    let weights: i64 = members.iter().map(|(_, weight)| i64::from(*weight)).sum();
+    let weights: i64 = members
+        .iter()
+        .map(|(_, weight)| i64::from(places(*weight)))
+        .sum();
     if weights > MAX_WEIGHTS {
         return Err(Refusal::exhausted(format!(
             "{owner}: a group with weights of {weights} in sum is above the limit of {MAX_WEIGHTS}"

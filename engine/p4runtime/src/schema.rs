@@ -82,6 +82,8 @@ pub struct ProfileSchema {
     /// 0 = no limit of its own.
     pub max_group_size: i32,
     pub semantics: Option<SelectorSizeSemantics>,
+    /// Members have no weights: 0 is the only valid one, and all are alike.
+    pub weights_disallowed: bool,
     /// Positions in [`Schema::tables`].
     pub tables: Vec<usize>,
 }

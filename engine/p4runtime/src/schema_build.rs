@@ -341,6 +341,7 @@ impl Builder<'_> {
                 with_selector: item.with_selector,
                 max_group_size: item.max_group_size,
                 semantics: item.selector_size_semantics.clone(),
+                weights_disallowed: item.weights_disallowed,
                 tables: Vec::new(),
             });
         }

@@ -26,9 +26,6 @@ pub fn entry_key(table: &TableSchema, entry: &TableEntry) -> Outcome<Vec<KeyMatc
 /// Fields that no write may carry, and direct resources that the table does not have.
 fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
     let bad = |problem: &str| Err(Refusal::invalid(format!("{}: {problem}", owner(table))));
-    if entry.is_const {
-        return bad("is_const cannot be written");
-    }
     if entry.time_since_last_hit.is_some() {
         return bad("time_since_last_hit cannot be written");
     }
@@ -66,6 +63,12 @@ impl Writer<'_> {
     pub fn write_table_entry(&mut self, kind: UpdateType, entry: &TableEntry) -> Outcome<()> {
         let schema = self.state.schema.clone();
         let (index, table) = schema.table(entry.table_id)?;
+        if entry.is_const {
+            return Err(Refusal::invalid(format!(
+                "{}: is_const cannot be written",
+                owner(table)
+            )));
+        }
         if kind == UpdateType::Delete {
             return match entry.is_default_action {
                 true => Err(default_kind(table)),

@@ -195,6 +195,8 @@ pub struct ActionProfile {
     pub max_group_size: i32,
     #[prost(oneof = "SelectorSizeSemantics", tags = "6, 7")]
     pub selector_size_semantics: Option<SelectorSizeSemantics>,
+    #[prost(bool, tag = "8")]
+    pub weights_disallowed: bool,
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]

@@ -336,11 +336,12 @@ impl<'n> Pipeline<'_, 'n> {
             .collect()
     }
 
-    /// The action of a table that has no key and a constant default entry.
+    /// The action of a table that has no key, a constant default entry and no direct resources of it.
     fn fixed_action(&self, index: usize, node: &Node) -> Load<Option<Fixed>> {
         let plan = &self.control.tables[index];
         let constant = self.control.table_infos[index].const_default_action;
-        if !plan.key.is_empty() || !constant || plan.profile.is_some() || node.opt("entries").is_some() {
+        let stateful = plan.counted || plan.meter.is_some();
+        if !plan.key.is_empty() || !constant || stateful || plan.profile.is_some() || node.opt("entries").is_some() {
             return Ok(None);
         }
         Ok(self.control.defaults[index].clone().map(|(action, data)| Fixed { action, data }))
