@@ -14,7 +14,7 @@ from p4runtime_support import PROGRAMS
 from p4mesh.p4runtime import load_p4info
 from p4mesh.p4runtime.stubs import p4i
 
-NAMES = ("everything", "initial_entries", "large", "translated")
+NAMES = ("enums", "everything", "initial_entries", "large", "translated")
 HASHES = PROGRAMS / "sources.sha256"
 """Lines of sha256sum: the sources that the committed outputs were compiled from."""
 

@@ -49,11 +49,22 @@ fn build(
             .ok_or_else(|| "the type has more fields than the program".to_string())
     };
     let kind = match spec.type_spec.as_ref() {
+        Some(TypeSpec::Bitstring(P4BitstringLikeTypeSpec {
+            type_spec: Some(BitstringTypeSpec::Int(int)),
+        })) => P4DataKind::Bitstring(signed_canonical(int.bitwidth.max(1) as u32, &next()?)),
         Some(TypeSpec::Bitstring(_)) => P4DataKind::Bitstring(value::canonical_bytes(&next()?)),
         Some(TypeSpec::Bool(_)) => P4DataKind::Bool(!value::is_zero(&next()?)),
         Some(TypeSpec::SerializableEnum(_)) => {
             P4DataKind::EnumValue(value::canonical_bytes(&next()?))
         }
+        Some(TypeSpec::Enum(named)) => {
+            let symbols = schema
+                .enums
+                .get(&named.name)
+                .ok_or_else(|| format!("the program has no enum '{}'", named.name))?;
+            P4DataKind::Enum(symbols.text(&next()?))
+        }
+        Some(TypeSpec::Error(_)) => P4DataKind::Error(schema.errors.text(&next()?)),
         Some(TypeSpec::Struct(named)) => {
             let spec = schema
                 .types
@@ -132,6 +143,8 @@ pub fn scalar(kind: &ScalarKind, width_bits: u32, bytes: &[u8]) -> P4Data {
         ScalarKind::Int => P4DataKind::Bitstring(signed_canonical(width_bits, bytes)),
         ScalarKind::Bool => P4DataKind::Bool(!value::is_zero(bytes)),
         ScalarKind::EnumValue => P4DataKind::EnumValue(value::canonical_bytes(bytes)),
+        ScalarKind::Enum(symbols) => P4DataKind::Enum(symbols.text(bytes)),
+        ScalarKind::Error(symbols) => P4DataKind::Error(symbols.text(bytes)),
     })
 }
 
@@ -172,13 +185,25 @@ pub fn to_scalar(
             signed_value(width_bits, bytes, what)
         }
         (ScalarKind::Bool, Some(P4DataKind::Bool(on))) => Ok(vec![u8::from(*on)]),
+        (ScalarKind::Enum(symbols), Some(P4DataKind::Enum(name)))
+        | (ScalarKind::Error(symbols), Some(P4DataKind::Error(name))) => {
+            symbols.number(name).ok_or_else(|| {
+                Refusal::invalid(format!(
+                    "{}: no member '{name}'; valid: {}",
+                    what(),
+                    symbols.names()
+                ))
+            })
+        }
         _ => Err(Refusal::invalid(format!(
-            "{}: data must be a {}",
+            "{}: data must be {}",
             what(),
             match kind {
-                ScalarKind::Bits | ScalarKind::Text(_) | ScalarKind::Int => "bitstring",
-                ScalarKind::Bool => "bool",
-                ScalarKind::EnumValue => "enum_value",
+                ScalarKind::Bits | ScalarKind::Text(_) | ScalarKind::Int => "a bitstring",
+                ScalarKind::Bool => "a bool",
+                ScalarKind::EnumValue => "an enum_value",
+                ScalarKind::Enum(_) => "an enum",
+                ScalarKind::Error(_) => "an error",
             }
         ))),
     }

@@ -29,6 +29,7 @@ mod schema_build;
 mod server;
 mod service;
 mod state;
+mod symbols;
 mod tables;
 mod target;
 mod value;

@@ -419,9 +419,7 @@ fn places(weight: i32) -> u32 {
 /// Members with their places; the weights were checked.
 fn unsigned(members: &[(u32, i32)]) -> Vec<(u32, u32)> {
     let weights = members.iter();
-    weights
-        .map(|(id, weight)| (*id, places(*weight)))
-        .collect()
+    weights.map(|(id, weight)| (*id, places(*weight))).collect()
 }
 
 /// An action set may say what its selector does anyway, and nothing else (section 9.2.3).
@@ -439,7 +437,9 @@ fn check_overrides(
         ActionSelectionMode::Hash,
     ];
     let size = [SizeSemantics::DeterminedByActionSelector, own];
-    if mode.iter().all(|mode| *mode as i32 != set.action_selection_mode)
+    if mode
+        .iter()
+        .all(|mode| *mode as i32 != set.action_selection_mode)
         || size.iter().all(|size| *size as i32 != set.size_semantics)
     {
         return Err(Refusal::unimplemented(format!(

@@ -12,6 +12,7 @@ use crate::proto::info::{
     CounterUnit, MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics,
 };
 use crate::refusal::{Outcome, Refusal};
+use crate::symbols::Symbols;
 
 /// A component of a table key or of a value set member.
 #[derive(Clone, Debug)]
@@ -124,7 +125,11 @@ pub enum ScalarKind {
     /// Two's complement of this width.
     Int,
     Bool,
+    /// An enum with an underlying type.
     EnumValue,
+    /// An enum without one.
+    Enum(Arc<Symbols>),
+    Error(Arc<Symbols>),
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +163,9 @@ pub struct Schema {
     pub types: P4TypeInfo,
     /// Of each type that is translated to strings.
     pub names: HashMap<String, Arc<Names>>,
+    /// Of each enum without an underlying type.
+    pub enums: HashMap<String, Arc<Symbols>>,
+    pub errors: Arc<Symbols>,
     pub packet_in: Option<PacketHeader>,
     pub packet_out: Option<PacketHeader>,
     pub(crate) ids: HashMap<u32, ObjectRef>,

@@ -12,6 +12,7 @@ use crate::names::Names;
 use crate::proto::info::{self, *};
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::*;
+use crate::symbols::Symbols;
 
 /// Multicast groups that the replication engine has.
 const MULTICAST_GROUPS: i32 = 32_767;
@@ -23,6 +24,10 @@ pub fn build(info: &P4Info, program: &Program) -> Outcome<Schema> {
         program,
         schema: Schema {
             types: info.type_info.clone().unwrap_or_default(),
+            enums: (program.enums().iter())
+                .map(|item| (item.name.clone(), Arc::new(Symbols::from(item))))
+                .collect(),
+            errors: Arc::new(Symbols::from(program.errors())),
             ..Schema::default()
         },
         ids: HashMap::new(),

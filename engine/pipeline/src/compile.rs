@@ -127,6 +127,7 @@ pub(crate) fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
     let field_lists = load_field_lists(&root, &declarations.layout)?;
     let (digest_infos, digests) = load_digests(&root, &declarations.layout)?;
     let errors = load_errors(&root)?;
+    let (enums, error_members) = load_enums(&root)?;
     let layout = declarations.layout;
     let code = Code {
         ops,
@@ -166,6 +167,8 @@ pub(crate) fn compile(text: &str, unused: UnusedParams) -> Load<Program> {
         action_profiles: control.profile_infos,
         value_sets,
         digests: digest_infos,
+        enums,
+        error_members,
         header_types: layout.header_type_infos(),
         headers: layout.header_infos(),
         names: Default::default(),
@@ -454,6 +457,21 @@ fn load_errors(root: &Node) -> Load<Errors> {
         header_too_short: code("HeaderTooShort"),
         parser_invalid_argument: code("ParserInvalidArgument"),
     })
+}
+
+/// The enums and the errors by name.
+fn load_enums(root: &Node) -> Load<(Vec<EnumInfo>, EnumInfo)> {
+    let members = |list: Vec<Node>| -> Load<Vec<(String, u64)>> {
+        list.iter().map(|node| Ok((node.index(0)?.str()?.to_string(), node.index(1)?.u64()?))).collect()
+    };
+    let mut enums = Vec::new();
+    for node in root.list("enums")? {
+        enums.push(EnumInfo {
+            name: node.text("name")?.to_string(),
+            members: members(node.list("entries")?)?,
+        });
+    }
+    Ok((enums, EnumInfo { name: "error".to_string(), members: members(root.list("errors")?)? }))
 }
 
 /// Packet state at the start of a pass: all zero, metadata valid.

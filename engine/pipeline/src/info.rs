@@ -43,6 +43,14 @@ pub struct HeaderTypeInfo {
     pub fields: Vec<FieldInfo>,
 }
 
+/// An enum without values of its own, or the errors: names and the numbers that the program has for
+/// them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EnumInfo {
+    pub name: String,
+    pub members: Vec<(String, u64)>,
+}
+
 /// A header or metadata instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderInfo {

@@ -206,6 +206,8 @@ pub struct Program {
     pub(crate) action_profiles: Vec<ActionProfileInfo>,
     pub(crate) value_sets: Vec<ValueSetInfo>,
     pub(crate) digests: Vec<DigestInfo>,
+    pub(crate) enums: Vec<EnumInfo>,
+    pub(crate) error_members: EnumInfo,
     pub(crate) header_types: Vec<HeaderTypeInfo>,
     pub(crate) headers: Vec<HeaderInfo>,
     pub(crate) names: NameIndex,
@@ -313,6 +315,16 @@ impl Program {
 
     pub fn digests(&self) -> &[DigestInfo] {
         &self.digests
+    }
+
+    /// Enums to which the compiler gave numbers.
+    pub fn enums(&self) -> &[EnumInfo] {
+        &self.enums
+    }
+
+    /// The errors with their numbers.
+    pub fn errors(&self) -> &EnumInfo {
+        &self.error_members
     }
 
     pub fn header_types(&self) -> &[HeaderTypeInfo] {

@@ -90,6 +90,11 @@ impl Builder<'_> {
             },
             TypeSpec::Bool(_) => Some(ScalarKind::Bool),
             TypeSpec::SerializableEnum(_) => Some(ScalarKind::EnumValue),
+            TypeSpec::Enum(named) => {
+                let symbols = self.schema.enums.get(&named.name)?;
+                Some(ScalarKind::Enum(symbols.clone()))
+            }
+            TypeSpec::Error(_) => Some(ScalarKind::Error(self.schema.errors.clone())),
             TypeSpec::NewType(named) => {
                 let spec = self.schema.types.new_types.get(&named.name)?;
                 match spec.representation.as_ref()? {

@@ -341,7 +341,12 @@ impl<'n> Pipeline<'_, 'n> {
         let plan = &self.control.tables[index];
         let constant = self.control.table_infos[index].const_default_action;
         let stateful = plan.counted || plan.meter.is_some();
-        if !plan.key.is_empty() || !constant || stateful || plan.profile.is_some() || node.opt("entries").is_some() {
+        if !plan.key.is_empty()
+            || !constant
+            || stateful
+            || plan.profile.is_some()
+            || node.opt("entries").is_some()
+        {
             return Ok(None);
         }
         Ok(self.control.defaults[index].clone().map(|(action, data)| Fixed { action, data }))
