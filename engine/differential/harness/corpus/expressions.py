@@ -30,8 +30,20 @@ def _wide(generator: Generator) -> None:
     generator.frames(110, "256@numbers 256@numbers 512 8{0-2,63-65,128,129,192,254,255} *0-2", numbers=numbers)
 
 
+def _switch_values(generator: Generator) -> None:
+    keys = [0, 1, 2, 3, 101, 201, 0xFF, *generator.values(6, 8)]
+    for count in (40, 40, 30):
+        generator.fill("first", 6, keys={"a": keys}, params={"value": keys})
+        generator.fill("second", 6, keys={"b": keys}, params={"value": keys})
+        generator.fill("inner", 5, keys={"a": keys}, params={"value": keys})
+        generator.frames(count, "8@keys 8@keys 16 *0-4", keys=keys)
+        generator.churn(6, {"value": keys})
+        generator.set_default("second", {"value": keys})
+
+
 RECIPES = {
     "control_flow": Recipe(_control_flow),
+    "switch_values": Recipe(_switch_values),
     "expr_arithmetic": frames_only("8 8 32 32 64 64 128 128 *0-2"),
     "expr_bits": frames_only("32 32 128 8{0,1,7,8,31,32,33,63,64,65,127,128,129,255} *0-2"),
     "expr_invalid_header": Recipe(_invalid_header),

@@ -48,6 +48,11 @@ def _stack_operations(generator: Generator) -> None:
         generator.frames(1, "8{0-8} 8{0-2} " + "".join(labels) + "*0-8", cut=6)
 
 
+def _subparser(generator: Generator) -> None:
+    generator.frames(60, "8{1-6,9,20,21} 8{0,5,9,10,101,255} 8{0,3,9} 8{0,7,8} 8{0,3,9} 8{0,7,8} *0-4", cut=4)
+    generator.frames(50, "8{4,5} 8{0,101} 8{9} 8{0,7,8} 8{0,3,9} 8{0,7,8} *0-4", cut=5)
+
+
 RECIPES = {
     "deparser": frames_only("8{0-7} 4 12 24 8 *0-20", cut=5),
     "header_union": frames_only("8{0-3} 8{0-5} 8 *0-8", cut=6),
@@ -57,6 +62,7 @@ RECIPES = {
     "parse_skip": frames_only("8{0-9} 8{0-7,0x83,0x85,255} 8 8 8 8 *0-16", cut=4),
     "parse_short": frames_only("8{0-4} 16 4{0-2} 12 32 64 *0-6", cut=2),
     "parse_stack": Recipe(_stack),
+    "parse_subparser": Recipe(_subparser),
     "parse_state": frames_only("8{0-9,255} 8 *0-12", cut=6),
     "parse_value_set": frames_only("16{0,1,0x0800,0xffff} 8 *0-6", cut=6),
     "parse_varbit": Recipe(_varbit),

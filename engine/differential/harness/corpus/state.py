@@ -98,12 +98,25 @@ def _checksum_payload(generator: Generator) -> None:
             generator.scenario.steps[-1] = Frame(last.port, kind + udp + total + last.data[9:])
 
 
+def _checksum_options(generator: Generator) -> None:
+    for _ in range(110):
+        words = generator.rng.choice([5, 5, 6, 7, 10, 15, generator.rng.randrange(16)])
+        layout = "8{0,1} 16 16 3{0,2} 13{0,5} 8{0,1,64} 8{6,17} 16 32 32"
+        generator.frames(1, f"4{{4}} 4{{{words}}} {layout} *{(max(words, 5) - 5) * 4}-60", cut=8)
+        last = generator.scenario.steps[-1]
+        size = 4 * words
+        if isinstance(last, Frame) and words >= 5 and len(last.data) >= size and generator.rng.random() < 0.7:
+            generator.scenario.steps[-1] = Frame(last.port, with_checksum(last.data, 0, size, 10))
+
+
 RECIPES = {
     "checksum": Recipe(_checksum),
+    "checksum_options": Recipe(_checksum_options),
     "checksum_payload": Recipe(_checksum_payload),
     "counters": Recipe(_counters),
     "digest": Recipe(_digests, digest_counter="requested"),
     "hash": frames_only("32 16 8 5 11 *0-4"),
+    "hash_ranges": frames_only("3 13 65 7 32 32{0,1,2,3,1000,0x10000,0x7fffffff,0xffffffff} *0-4"),
     "meters": Recipe(_meters),
     "random_range": frames_only("16 16{0,1,2,7,0xffff} *0-4"),
     "index_range": Recipe(_index_range, beyond_arrays=True),
