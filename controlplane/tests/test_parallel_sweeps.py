@@ -240,8 +240,9 @@ def test_a_run_that_broke_does_not_repeat_what_was_measured_ahead(stage: Stage) 
 
 
 COMMAND = """
-import sys
+import signal, sys
 from p4mesh.cli import main, preparation
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background of a shell ignores it.
 preparation.OPENERS["sim"] = "test_parallel_sweeps:open_actor"
 sys.exit(main.main(sys.argv[1:]))
 """
