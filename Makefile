@@ -87,7 +87,7 @@ p4: setup ## compile the P4 programs (needs p4c)
 	$(BIN)/python scripts/compile_p4.py
 
 p4-tofino: setup ## compile the tester for Tofino 1 and 2 (needs p4c-barefoot; P4C_TOFINO= names it)
-	$(BIN)/python scripts/compile_tofino.py
+	$(BIN)/python scripts/compile_tofino.py $(ARGS)
 
 clean: ## remove what was built; runs/ stays
 	rm -rf $(VENV) engine/target .pytest_cache .ruff_cache .mypy_cache

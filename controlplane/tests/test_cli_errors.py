@@ -197,6 +197,8 @@ SWITCHES: dict[str, dict[str, str]] = {
     "device_port_twice": {**_BUILT, "ports": 'device_ports: "4,4", '},
     "device_port_out_of_range": {**_BUILT, "ports": 'device_ports: "4,512", '},
     "pipe_absent": {**_BUILT, "ports": 'device_ports: "0,256", '},
+    "front_loop_carries_frames": {**_BUILT, "more": ", front_loops: [{device_port: 128, rate_bps: 100000000000}]"},
+    "front_loop_in_another_pipe": {**_BUILT, "more": ", front_loops: [{device_port: 132, rate_bps: 100000000000}]"},
     "address_without_port": {**_BUILT, "more": ", address: wedge"},
 }
 """What is wrong with the switch of target tofino. Names of golden files begin with ``tofino_``."""

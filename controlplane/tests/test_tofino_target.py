@@ -17,7 +17,7 @@ import pytest
 from fake_tofino import CPU, LOOP, Device, FakeTofino
 
 from p4mesh.cli.main import main
-from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.errors import ParameterError, TargetError, UnsupportedError
 from p4mesh.target.tofino import switch_of
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
@@ -142,6 +142,52 @@ def test_the_shortest_distance_of_frames_is_that_of_the_ports_own_pipe(program: 
 def test_frames_of_the_controller_leave_by_device_ports(program: Path, fake: FakeTofino) -> None:
     measured(program, fake, mesh(learning=Learning(wait_ns=MS, verify=False, frames_per_address=1)))
     assert sorted(fake.sent_frames) == sorted(DEVICE_PORTS.values())
+
+
+def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: Path, fake: FakeTofino) -> None:
+    """Goal: two streams of 60 % of the recirculation port; each has one loop, with replica 0 and its seeds there."""
+    fast = Fraction(60_000_000_000, 8 * 1538)
+    streams = tuple(Stream(f"s{n}", 1518, fast, 40, PatternKind.PAIRS, (n,), (n + 2,)) for n in (1, 2))
+    spec = replace(mesh(), streams=streams, duration_ns=10_000)
+    with pytest.raises(
+        UnsupportedError, match=r"^not supported on tofino: the streams need 120\.0 % of the recirculation"
+    ):
+        measured(program, fake, spec)
+
+    loops = ", front_loops: [{device_port: 8, rate_bps: 100000000000}]"
+    (result,) = measured(program, fake, spec, tofino=loops)
+    assert fake.loop_ports == [8]
+    assert (result.status, result.tx_frames, result.lost_frames) == (Status.VALID, 80, 0)
+    assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
+
+
+def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None:
+    with (
+        FakeTofino(switch(), value_sets=False) as chip,
+        pytest.raises(TargetError, match=r"the switch refuses the front ports in loopback: .*value set") as caught,
+    ):
+        measured(program, chip, tofino=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
+    assert caught.value.hint.startswith("leave tester.tofino.front_loops out")
+
+
+def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: Path, fake: FakeTofino) -> None:
+    streams = tuple(
+        Stream(name, 128, Fraction(500_000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=name == "bad")
+        for name in ("good", "bad")
+    )
+    spec = replace(mesh(), streams=streams, duration_ns=20_000)
+    with pytest.raises(UnsupportedError, match="not supported on tofino: stream 'bad' asks for frames with a bad FCS"):
+        measured(program, fake, spec)
+
+    seen: list[int] = []
+    with (
+        FakeTofino(lambda *_: []) as chip,
+        open_on_tofino(wedge(program, chip.address, tofino=", bad_fcs: true")) as it,
+    ):
+        result = it.measure(spec)
+        seen = [entry["modified"] for entry in chip.tables["transmitter"].values()]
+    assert sorted(seen) == [0, 4]
+    assert {port.bad_fcs_frames for port in result.ports} == {None}, "its MACs do not tell the controller"
 
 
 def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fake: FakeTofino) -> None:

@@ -58,9 +58,6 @@ struct flow_cells_t {
 struct local_t {
     // Kind of the loop, or PASS_...
     bit<8>  pass;
-    // Port that the frame came from, and when its first bit arrived.
-    bit<9>  port;
-    bit<48> arrival_time;
     // Cell of this pass: flow of the signature, or cell that is read.
     bit<32> cell;
     // Classification: signature damaged, another run, port owns the destination, controller asks.
@@ -76,6 +73,11 @@ struct local_t {
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;
+    // For histograms: latency and size of IPDV in ticks; whether the frame has IPDV, and whether it is negative.
+    bit<32> latency;
+    bit<32> ipdv_size;
+    bit<1>  has_ipdv;
+    bit<1>  decrease;
     // Stream of a seed: whether it has an entry, a departure is due, its slot and the fraction.
     bit<8>  known;
     bit<8>  due;
@@ -86,6 +88,7 @@ struct local_t {
     bit<3>  queue;
 }
 typedef headers_t ingress_headers_t;
+typedef headers_t egress_headers_t;
 typedef local_t ingress_t;
 
 #endif

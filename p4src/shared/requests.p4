@@ -4,7 +4,8 @@
 
 // A packet-out: into the loop, or out of a port. Frames of the loop go to the recirculation port of
 // pipe 0, or to `port` when it is not 0.
-control Requests(inout ingress_headers_t hdr, inout ingress_t local, VERDICT) {
+control Requests(inout ingress_headers_t hdr, inout ingress_t local, inout verdict_t verdict,
+                 inout manager_t manager) {
     @hidden action enter_loop() {
         hdr.loop.setValid();
         hdr.loop.kind = hdr.packet_out.kind;
@@ -17,18 +18,18 @@ control Requests(inout ingress_headers_t hdr, inout ingress_t local, VERDICT) {
     }
     @hidden action enter_first_loop() {
         enter_loop();
-        TO_PORT(PORT_LOOP)
+        manager.ucast_egress_port = PORT_LOOP;
     }
     @hidden action enter_loop_of_port() {
         enter_loop();
-        TO_PORT(hdr.packet_out.port[8:0])
+        manager.ucast_egress_port = hdr.packet_out.port[8:0];
     }
     @hidden action send() {
         UNTOUCHED_BY_EGRESS
-        TO_PORT(hdr.packet_out.port[8:0])
+        manager.ucast_egress_port = hdr.packet_out.port[8:0];
     }
     @hidden action refuse() {
-        TO_NOWHERE
+        verdict.drop_ctl = 1;
         local.reason = REASON_BAD_REQUEST;
     }
     @hidden table request {

@@ -91,12 +91,13 @@ control Streams(inout ingress_headers_t hdr, inout ingress_t local) {
 }
 
 // Where a seed or a starting frame goes.
-control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> port, VERDICT) {
+control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> port, inout verdict_t verdict,
+               inout manager_t manager) {
     @hidden action end(bit<REASON_BITS> reason) {
         local.reason = reason;
-        TO_NOWHERE
+        verdict.drop_ctl = 1;
     }
-    @hidden action again() { TO_PORT(port) }
+    @hidden action again() { manager.ucast_egress_port = port; }
     // The first starting pass turns the delay into a time, which is the same for all streams; each
     // further one starts a stream and goes on to the next.
     @hidden action set_time() {
@@ -119,7 +120,8 @@ control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> por
     }
     @hidden action depart(bit<8> carry) {
         close_gap(carry);
-        TO_GROUP(local.group, local.queue)
+        manager.mcast_grp_a = local.group;
+        manager.qid = (QueueId_t)local.queue;
     }
 
     @hidden table route {

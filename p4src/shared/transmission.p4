@@ -5,12 +5,13 @@
 #include "modifiers.p4"
 
 // A copy of a seed comes with the reason UNKNOWN_TRANSMITTER and leaves with what became of it; all
-// others have REASON_NONE. `index` is the transmitter of a copy and the cell of a reading pass.
+// others have REASON_NONE. `index` is the transmitter of a copy and the cell of a reading pass. A copy with
+// `bad_fcs` is to leave with a frame check sequence that does not fit, where the target can do that.
 //
 // Nothing waits for what it does not need: the registers of the transmitter only for its table, and all
 // arithmetic that does not depend on the position in the destination list is done before it is known.
 control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> transmitter_id, in bit<48> now,
-                     in cell_t index, inout bit<REASON_BITS> reason) {
+                     in cell_t index, inout bit<REASON_BITS> reason, inout bit<1> bad_fcs) {
     Circulation() circulation;
     DepartureCount(TRANSMITTERS) departures;
     FirstDeparture(TRANSMITTERS) first_departure;
@@ -48,9 +49,10 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     cell_t  offset = 0;
     bit<32> place = 0;
 
-    // The parts of a transmitter that do not depend on the frame format.
+    // The parts of a transmitter that do not depend on the frame format. Bits of `modified`: the first field,
+    // the second field, the frame check sequence.
     action set_pattern(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified) {
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<3> modified) {
         straight_place = (cell_t)first;
         last_position = (cell_t)last;
         list_length = (cell_t)length_entries;
@@ -58,7 +60,8 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
         flow_cell = (cell_t)flow;
         skip = skipped;
         end = end_departure;
-        modifiers = modified;
+        modifiers = modified[1:0];
+        bad_fcs = modified[2:2];
         op = OP_UPDATE;
         reason = REASON_OUTSIDE_START_STOP;
     }
@@ -66,7 +69,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     @id(ID_ACTION_SOURCE_ETHERNET)
     @brief("Source of plain Ethernet frames")
     action source_ethernet(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                           bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
+                           bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<3> modified,
                            bit<48> mac) {
         set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;
@@ -75,7 +78,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     @id(ID_ACTION_SOURCE_IPV4)
     @brief("Source of IPv4 frames")
     action source_ipv4(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<3> modified,
                        bit<48> mac, bit<32> address) {
         set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;
@@ -85,7 +88,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     @id(ID_ACTION_SOURCE_IPV6)
     @brief("Source of IPv6 frames")
     action source_ipv6(bit<32> first, bit<32> last, bit<32> length_entries, bit<32> base_entry,
-                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<2> modified,
+                       bit<32> flow, bit<32> skipped, bit<64> end_departure, bit<3> modified,
                        bit<48> mac, bit<96> prefix, bit<32> low) {
         set_pattern(first, last, length_entries, base_entry, flow, skipped, end_departure, modified);
         hdr.ethernet.src = mac;

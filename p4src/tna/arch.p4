@@ -34,12 +34,27 @@ const bit<16> GROUP_READ = 1;
 #define BIN_COUNTER(SIZE, NAME) Counter<bit<32>, bit<32>>(SIZE, CounterType_t.PACKETS) NAME
 #define COUNT(NAME, INDEX) NAME.count(INDEX)
 
-// What ingress asks of the traffic manager for a frame.
-#define VERDICT inout ingress_intrinsic_metadata_for_deparser_t deparser, \
-                inout ingress_intrinsic_metadata_for_tm_t manager
-#define TO_PORT(PORT) manager.ucast_egress_port = PORT;
-#define TO_GROUP(GROUP, QUEUE) manager.mcast_grp_a = GROUP; manager.qid = (QueueId_t)QUEUE;
-#define TO_NOWHERE deparser.drop_ctl = 1;
+// Where and when a frame arrived, whether it ends here, and what ingress asks of the traffic manager.
+typedef ingress_intrinsic_metadata_t arrival_t;
+typedef ingress_intrinsic_metadata_for_deparser_t verdict_t;
+typedef ingress_intrinsic_metadata_for_tm_t manager_t;
+
+// What a register does in a pass.
+typedef bit<8> op_t;
+// A transmitter, a flow, or a place in the destination lists.
+typedef bit<16> cell_t;
+// What a register returns to a reading pass.
+typedef bit<32> word_t;
+// What a modifier adds; wider fields are counted in their low 32 bits.
+typedef bit<32> addend_t;
+// Where a departure lies: `early` before the port's start; `laps_left` of 2^32 departures and `behind` of
+// the last lap until its stop. Registers whose tables have these as keys need not wait for a verdict.
+struct window_t {
+    bit<1>  early;
+    bit<32> laps_left;
+    bit<32> behind;
+}
+
 // The frame leaves egress as it is.
 #define UNTOUCHED_BY_EGRESS hdr.bridge.setValid(); hdr.bridge.kind = KIND_FOREIGN;
 

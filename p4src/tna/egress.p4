@@ -91,6 +91,13 @@ control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
     FRAME_COUNTER(REASON_CELLS, transmit_reason);
 
     Transmission() transmission;
+    // Profile FORCE_TX_ERROR: the MAC damages the FCS. The compiler's tna.p4 must have the field.
+#ifdef FORCE_TX_ERROR
+#define BAD_FCS output.force_tx_error
+#else
+    bit<1> not_damaged = 0;
+#define BAD_FCS not_damaged
+#endif
 #ifdef TRANSMIT_STAMP_MAC
     MacStamp() mac_stamp;
 #endif
@@ -102,7 +109,7 @@ control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
         }
 #endif
         transmission.apply(hdr, standard.egress_port, standard.egress_rid, parsed.global_tstamp,
-                           meta.cell, meta.reason);
+                           meta.cell, meta.reason, BAD_FCS);
         if (meta.reason != REASON_NONE) {
             COUNT(transmit_reason, 18w0 ++ standard.egress_port ++ meta.reason);
             if (meta.reason != REASON_TRANSMITTED) {

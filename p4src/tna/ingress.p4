@@ -91,7 +91,7 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
             streams.apply(hdr, meta);
             pacing.apply(hdr, meta, standard.ingress_port, deparser, manager);
         } else {
-            reporting.apply(hdr, meta, standard.ingress_port, standard.ingress_mac_tstamp, deparser, manager);
+            reporting.apply(hdr, meta, standard, deparser, manager);
         }
         if (meta.reason != REASON_NONE) {
             COUNT(receive_reason, 18w0 ++ standard.ingress_port ++ meta.reason);

@@ -72,6 +72,9 @@ parser TesterIngressParser(packet_in packet, out ingress_headers_t hdr, out ingr
                            out ingress_intrinsic_metadata_t standard) {
     Checksum() signature_check;
 
+    // Front ports in loopback, in the loop beside the recirculation port of each pipe.
+    value_set<bit<9>>(LOOP_PORTS) loop_ports;
+
     state start {
         packet.extract(standard);
         meta.run_difference = 0;
@@ -91,6 +94,7 @@ parser TesterIngressParser(packet_in packet, out ingress_headers_t hdr, out ingr
         transition select(standard.ingress_port) {
             PORT_LOOP &&& PORT_IN_PIPE_MASK : parse_loop;
             PORT_CPU : parse_packet_out;
+            loop_ports : parse_loop;
             default : parse_ethernet;
         }
     }

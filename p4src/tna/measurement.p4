@@ -30,15 +30,14 @@
         size = 4; \
     }
 // A duplicate is counted and is no sample of anything else (methodology, latency rule 7).
-#define OF_SAMPLE(CELLS, STAGE) CELL_TABLE(CELLS, STAGE, meta.flow_op, meta.duplicate : ternary;, 0, _)
+#define OF_SAMPLE(CELLS, STAGE) CELL_TABLE(CELLS, STAGE, local.flow_op, local.duplicate : ternary;, 0, _)
 // A sample of jitter has a predecessor.
 #define PAIR_00 0, 0
 #define PAIR_ANY _, _
-#define OF_SECOND(CELLS, STAGE) CELL_TABLE(CELLS, STAGE, meta.flow_op, meta.duplicate : ternary; meta.first : ternary;, PAIR_00, PAIR_ANY)
+#define OF_SECOND(CELLS, STAGE) CELL_TABLE(CELLS, STAGE, local.flow_op, local.duplicate : ternary; local.first : ternary;, PAIR_00, PAIR_ANY)
 
 // Latency histogram: 64 bins for every power of two.
-control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
-                         in ingress_intrinsic_metadata_t standard) {
+control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     @id(ID_COUNTER_LATENCY)
     @brief("Frames per latency bin; cell = histogram x 2048 + bin")
     BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
@@ -58,7 +57,7 @@ control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
     @brief("Histogram of a range of flows on a port; frames without an entry are in none")
     table histogram {
         key = {
-            standard.ingress_port : exact @name("port");
+            arrival.ingress_port : exact @name("port");
             hdr.signature.flow : ternary @name("flow");
         }
         actions = { use_histogram; @defaultonly NoAction; }
@@ -67,7 +66,7 @@ control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
     }
 
     // Bin = 64 x (octave - 6) + the seven leading bits, of which the first is 1 from 64 on.
-#define OCTAVE(N, LOW) @hidden action octave_##N() { bin = meta.latency >> LOW; base = base + (LOW << 6); }
+#define OCTAVE(N, LOW) @hidden action octave_##N() { bin = local.latency >> LOW; base = base + (LOW << 6); }
     OCTAVE(6, 0)   OCTAVE(7, 1)   OCTAVE(8, 2)   OCTAVE(9, 3)   OCTAVE(10, 4)  OCTAVE(11, 5)
     OCTAVE(12, 6)  OCTAVE(13, 7)  OCTAVE(14, 8)  OCTAVE(15, 9)  OCTAVE(16, 10) OCTAVE(17, 11)
     OCTAVE(18, 12) OCTAVE(19, 13) OCTAVE(20, 14) OCTAVE(21, 15) OCTAVE(22, 16) OCTAVE(23, 17)
@@ -77,7 +76,7 @@ control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
 
     // The leading bit of the latency selects the octave.
     @hidden table octave {
-        key = { meta.latency : ternary; }
+        key = { local.latency : ternary; }
         actions = {
             octave_6;  octave_7;  octave_8;  octave_9;  octave_10; octave_11; octave_12;
             octave_13; octave_14; octave_15; octave_16; octave_17; octave_18; octave_19;
@@ -120,7 +119,7 @@ control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
 
     @hidden action count() { COUNT(latency_histogram, bin); }
     @hidden table counted {
-        key = { meta.flow_op : exact; meta.duplicate : exact; selected : exact; }
+        key = { local.flow_op : exact; local.duplicate : exact; selected : exact; }
         actions = { count; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = { (OP_UPDATE, 0, 1) : count(); }
@@ -136,24 +135,23 @@ control Histograms(in ingress_headers_t hdr, inout ingress_t meta,
 }
 
 // The cells of a bank of flows.
-control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
-                  in ingress_intrinsic_metadata_t standard) {
+control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival_t arrival) {
     // Remembers the last frame in each place of a flow's window; the tag is unique for a frame of a run.
     WORDS(window, WINDOW_CELLS);
     RegisterAction<bit<32>, bit<32>, bit<8>>(window_cells) window_remember = {
         void apply(inout bit<32> cell, out bit<8> same) {
             same = 0;
-            if (cell == meta.tag) { same = 1; }
-            cell = meta.tag;
+            if (cell == local.tag) { same = 1; }
+            cell = local.tag;
         }
     };
     RegisterAction<bit<32>, bit<32>, bit<8>>(window_cells) window_forget = {
         void apply(inout bit<32> cell, out bit<8> same) { same = 0; cell = 0; }
     };
-    @hidden action window_update() { meta.duplicate = window_remember.execute(WINDOW_CELL); }
-    @hidden action window_clear() { meta.duplicate = window_forget.execute(WINDOW_CELL); }
+    @hidden action window_update() { local.duplicate = window_remember.execute(WINDOW_CELL); }
+    @hidden action window_clear() { local.duplicate = window_forget.execute(WINDOW_CELL); }
     @hidden AT_STAGE(2) table window {
-        key = { meta.flow_op : exact; }
+        key = { local.flow_op : exact; }
         actions = { window_update; window_clear; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = { OP_UPDATE : window_update(); OP_CLEAR : window_clear(); }
@@ -164,7 +162,7 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     COUNT_32(duplicates)
     READ_WORD(duplicates, FLOW_CELL, hdr.half.duplicates)
     @hidden action duplicates_update() { duplicates_count.execute(FLOW_CELL); }
-    CELL_TABLE(duplicates, 9, meta.flow_op, meta.duplicate : ternary;, 1, _)
+    CELL_TABLE(duplicates, 9, local.flow_op, local.duplicate : ternary;, 1, _)
 
     // Next sequence number that a flow is expected to bring. A stateful ALU compares, it does not look
     // at the sign of a difference: near 0 numbers are compared as signed, near 2^31 as unsigned ones,
@@ -173,20 +171,20 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) advance_near_half = {
         void apply(inout bit<32> cell, out bit<8> order) {
             order = this.predicate(hdr.signature.sequence >= cell, hdr.signature.sequence == cell);
-            if (hdr.signature.sequence >= cell) { cell = meta.following; }
+            if (hdr.signature.sequence >= cell) { cell = local.following; }
         }
     };
     RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) advance_near_zero = {
         void apply(inout bit<32> cell, out bit<8> order) {
             order = this.predicate((int<32>)hdr.signature.sequence >= (int<32>)cell, hdr.signature.sequence == cell);
-            if ((int<32>)hdr.signature.sequence >= (int<32>)cell) { cell = meta.following; }
+            if ((int<32>)hdr.signature.sequence >= (int<32>)cell) { cell = local.following; }
         }
     };
     READ_WORD(sequence, FLOW_CELL, hdr.half.next_sequence)
-    @hidden action sequence_near_half() { meta.order = advance_near_half.execute(FLOW_CELL); }
-    @hidden action sequence_near_zero() { meta.order = advance_near_zero.execute(FLOW_CELL); }
+    @hidden action sequence_near_half() { local.order = advance_near_half.execute(FLOW_CELL); }
+    @hidden action sequence_near_zero() { local.order = advance_near_zero.execute(FLOW_CELL); }
     @hidden AT_STAGE(4) table sequence {
-        key = { meta.flow_op : exact; meta.duplicate : ternary; hdr.signature.sequence : ternary; }
+        key = { local.flow_op : exact; local.duplicate : ternary; hdr.signature.sequence : ternary; }
         actions = { sequence_near_half; sequence_near_zero; sequence_low; sequence_clear; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
@@ -204,13 +202,13 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     COUNT_32(reordered)
     READ_WORD(reordered, FLOW_CELL, hdr.half.reordered)
     @hidden action reordered_update() { reordered_count.execute(FLOW_CELL); }
-    CELL_TABLE(reordered, 9, meta.flow_op, meta.order : ternary;, ORDER_LATE, _)
+    CELL_TABLE(reordered, 9, local.flow_op, local.order : ternary;, ORDER_LATE, _)
 
     PAIRS(last_gap, BANK_FLOWS);
     STORE_TIME(last_gap, hdr.signature.transmit_time[31:0], (bit<32>)hdr.signature.transmit_time[47:32])
     READ_PAIR(last_gap, FLOW_CELL, hdr.half.last_gap_time)
     @hidden action last_gap_update() { last_gap_store.execute(FLOW_CELL); }
-    CELL_TABLE(last_gap, 15, meta.flow_op, meta.order : ternary;, ORDER_GAP, _)
+    CELL_TABLE(last_gap, 15, local.flow_op, local.order : ternary;, ORDER_GAP, _)
 
     PAIRS(frames, BANK_FLOWS);
     PAIR_ACTION(frames_count, frames) = {
@@ -224,23 +222,23 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     OF_SAMPLE(frames, 10)
 
     PAIRS(latency_extremes, BANK_FLOWS);
-    KEEP_EXTREMES(latency_extremes, meta.latency, meta.latency_inverted)
+    KEEP_EXTREMES(latency_extremes, local.latency, local.latency_inverted)
     READ_PAIR(latency_extremes, FLOW_CELL, hdr.half.latency_extremes)
     @hidden action latency_extremes_update() { latency_extremes_keep.execute(FLOW_CELL); }
     OF_SAMPLE(latency_extremes, 11)
 
     PAIRS(latency_sum, BANK_FLOWS);
-    ADD_64(latency_sum, meta.latency, meta.latency_inverted)
+    ADD_64(latency_sum, local.latency, local.latency_inverted)
     READ_PAIR(latency_sum, FLOW_CELL, hdr.half.latency_sum)
     @hidden action latency_sum_update() { latency_sum_add.execute(FLOW_CELL); }
     OF_SAMPLE(latency_sum, 12)
 
     WORDS(latency_last, BANK_FLOWS);
     WORD_ACTION(latency_last_swap, latency_last) = {
-        void apply(inout bit<32> cell, out bit<32> previous) { previous = cell; cell = meta.latency; }
+        void apply(inout bit<32> cell, out bit<32> previous) { previous = cell; cell = local.latency; }
     };
     READ_WORD(latency_last, FLOW_CELL, hdr.half.latency_last)
-    @hidden action latency_last_update() { meta.previous_latency = latency_last_swap.execute(FLOW_CELL); }
+    @hidden action latency_last_update() { local.previous_latency = latency_last_swap.execute(FLOW_CELL); }
     OF_SAMPLE(latency_last, 4)
 
     WORDS(latency_overflows, BANK_FLOWS);
@@ -248,7 +246,7 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     READ_WORD(latency_overflows, FLOW_CELL, hdr.half.latency_overflows)
     @hidden action latency_overflows_update() { latency_overflows_count.execute(FLOW_CELL); }
     @hidden AT_STAGE(14) table latency_overflows {
-        key = { meta.flow_op : exact; meta.duplicate : ternary; meta.overflow : ternary; }
+        key = { local.flow_op : exact; local.duplicate : ternary; local.overflow : ternary; }
         actions = { latency_overflows_update; latency_overflows_low; latency_overflows_clear; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
@@ -267,41 +265,41 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
             first = 0;
             if (cell.low == 0 && cell.high == 0) {
                 first = 1;
-                cell.low = standard.ingress_mac_tstamp[31:0];
-                cell.high = (bit<32>)standard.ingress_mac_tstamp[47:32];
+                cell.low = arrival.ingress_mac_tstamp[31:0];
+                cell.high = (bit<32>)arrival.ingress_mac_tstamp[47:32];
             }
         }
     };
     READ_PAIR(first_arrival, FLOW_CELL, hdr.half.first_arrival)
-    @hidden action first_arrival_update() { meta.first = first_arrival_store.execute(FLOW_CELL); }
+    @hidden action first_arrival_update() { local.first = first_arrival_store.execute(FLOW_CELL); }
     OF_SAMPLE(first_arrival, 6)
 
     PAIRS(last_arrival, BANK_FLOWS);
-    STORE_TIME(last_arrival, standard.ingress_mac_tstamp[31:0], (bit<32>)standard.ingress_mac_tstamp[47:32])
+    STORE_TIME(last_arrival, arrival.ingress_mac_tstamp[31:0], (bit<32>)arrival.ingress_mac_tstamp[47:32])
     READ_PAIR(last_arrival, FLOW_CELL, hdr.half.last_arrival)
     @hidden action last_arrival_update() { last_arrival_store.execute(FLOW_CELL); }
     OF_SAMPLE(last_arrival, 13)
 
     // RFC 4689 jitter: difference of consecutive latencies; the first frame has none.
     @hidden action compare_latencies() {
-        meta.longer = meta.latency |-| meta.previous_latency;
-        meta.shorter = meta.previous_latency |-| meta.latency;
+        local.longer = local.latency |-| local.previous_latency;
+        local.shorter = local.previous_latency |-| local.latency;
     }
     @hidden table compare { actions = { compare_latencies; } const default_action = compare_latencies(); size = 1; }
     @hidden action join_differences() {
-        meta.jitter = meta.longer | meta.shorter;
-        meta.jitter_inverted = ~(meta.longer | meta.shorter);
+        local.jitter = local.longer | local.shorter;
+        local.jitter_inverted = ~(local.longer | local.shorter);
     }
     @hidden table join { actions = { join_differences; } const default_action = join_differences(); size = 1; }
 
     PAIRS(jitter_extremes, BANK_FLOWS);
-    KEEP_EXTREMES(jitter_extremes, meta.jitter, meta.jitter_inverted)
+    KEEP_EXTREMES(jitter_extremes, local.jitter, local.jitter_inverted)
     READ_PAIR(jitter_extremes, FLOW_CELL, hdr.half.jitter_extremes)
     @hidden action jitter_extremes_update() { jitter_extremes_keep.execute(FLOW_CELL); }
     OF_SECOND(jitter_extremes, 7)
 
     PAIRS(jitter_sum, BANK_FLOWS);
-    ADD_64(jitter_sum, meta.jitter, meta.jitter_inverted)
+    ADD_64(jitter_sum, local.jitter, local.jitter_inverted)
     READ_PAIR(jitter_sum, FLOW_CELL, hdr.half.jitter_sum)
     @hidden action jitter_sum_update() { jitter_sum_add.execute(FLOW_CELL); }
     OF_SECOND(jitter_sum, 8)
@@ -326,8 +324,7 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t meta,
     }
 }
 
-control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t meta,
-                        in ingress_intrinsic_metadata_t standard) {
+control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in arrival_t arrival) {
     FlowCells() cells;
 #if FLOWS > BANK_FLOWS
     FlowCells() upper_cells;
@@ -336,32 +333,31 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t meta,
 
     apply {
 #if FLOWS > BANK_FLOWS
-        if (meta.cell[BANK_BITS:BANK_BITS] == 1) {
-            upper_cells.apply(hdr, meta, standard);
+        if (local.cell[BANK_BITS:BANK_BITS] == 1) {
+            upper_cells.apply(hdr, local, arrival);
         } else
 #endif
         {
-            cells.apply(hdr, meta, standard);
+            cells.apply(hdr, local, arrival);
         }
-        histograms.apply(hdr, meta, standard);
+        histograms.apply(hdr, local, arrival);
     }
 }
 
 // Shortest distance between the starts of two frames on a port, whatever the frames are.
-control ArrivalSpacing(inout ingress_headers_t hdr, inout ingress_t meta,
-                       in ingress_intrinsic_metadata_t standard) {
+control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     bit<32> previous = 0;
     bit<32> distance_inverted = 0;
 
     WORDS(last_start, PORTS);
     WORD_ACTION(last_start_swap, last_start) = {
-        void apply(inout bit<32> cell, out bit<32> before) { before = cell; cell = standard.ingress_mac_tstamp[31:0]; }
+        void apply(inout bit<32> cell, out bit<32> before) { before = cell; cell = arrival.ingress_mac_tstamp[31:0]; }
     };
     WORD_ACTION(last_start_forget, last_start) = { void apply(inout bit<32> cell) { cell = 0; } };
-    @hidden action last_start_update() { previous = last_start_swap.execute((bit<32>)meta.port_cell); }
-    @hidden action last_start_clear() { last_start_forget.execute((bit<32>)meta.port_cell); }
+    @hidden action last_start_update() { previous = last_start_swap.execute((bit<32>)local.port_cell); }
+    @hidden action last_start_clear() { last_start_forget.execute((bit<32>)local.port_cell); }
     @hidden table last_start {
-        key = { meta.port_op : exact; }
+        key = { local.port_op : exact; }
         actions = { last_start_update; last_start_clear; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = { OP_UPDATE : last_start_update(); OP_CLEAR : last_start_clear(); }
@@ -369,7 +365,7 @@ control ArrivalSpacing(inout ingress_headers_t hdr, inout ingress_t meta,
     }
 
     // ~(start - previous) = previous - start - 1.
-    @hidden action subtract() { distance_inverted = previous - standard.ingress_mac_tstamp[31:0]; }
+    @hidden action subtract() { distance_inverted = previous - arrival.ingress_mac_tstamp[31:0]; }
     @hidden table difference { actions = { subtract; } const default_action = subtract(); size = 1; }
     @hidden action subtract_one() { distance_inverted = distance_inverted - 1; }
     @hidden table complement { actions = { subtract_one; } const default_action = subtract_one(); size = 1; }
@@ -380,11 +376,11 @@ control ArrivalSpacing(inout ingress_headers_t hdr, inout ingress_t meta,
             if (distance_inverted > cell) { cell = distance_inverted; }
         }
     };
-    READ_WORD(spacing, (bit<32>)meta.port_cell, hdr.half.spacing_min_inverted)
-    @hidden action spacing_update() { spacing_keep.execute((bit<32>)meta.port_cell); }
+    READ_WORD(spacing, (bit<32>)local.port_cell, hdr.half.spacing_min_inverted)
+    @hidden action spacing_update() { spacing_keep.execute((bit<32>)local.port_cell); }
     // A port that has not received since the clear has no distance yet.
     @hidden table spacing {
-        key = { meta.port_op : exact; previous : ternary; }
+        key = { local.port_op : exact; previous : ternary; }
         actions = { spacing_update; spacing_low; spacing_clear; NoAction; }
         const default_action = NoAction();
         const entries = {

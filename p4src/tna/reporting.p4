@@ -15,23 +15,23 @@
             (KIND_READ_HIGH, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
 
 // Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
-control Reporting(inout ingress_headers_t hdr, in ingress_t local, in bit<9> port, in bit<48> arrival_time,
-                  VERDICT) {
-    @hidden action drop() { TO_NOWHERE }
+control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival, inout verdict_t verdict,
+                  inout manager_t manager) {
+    @hidden action drop() { verdict.drop_ctl = 1; }
     @hidden action read() {
-        TO_PORT(port)
+        manager.ucast_egress_port = arrival.ingress_port;
         hdr.half.setValid();
     }
-    @hidden action report() { TO_GROUP(GROUP_READ, 0) }
-    @hidden action report_last() { TO_PORT(PORT_CPU) }
+    @hidden action report() { manager.mcast_grp_a = GROUP_READ; manager.qid = 0; }
+    @hidden action report_last() { manager.ucast_egress_port = PORT_CPU; }
     @hidden action hand_over() {
-        TO_PORT(PORT_CPU)
+        manager.ucast_egress_port = PORT_CPU;
         UNTOUCHED_BY_EGRESS
         hdr.packet_in.setValid();
         hdr.packet_in.kind = KIND_SEND;
         hdr.packet_in.flags = 0;
-        hdr.packet_in.port = (bit<16>)port;
-        hdr.packet_in.time = arrival_time;
+        hdr.packet_in.port = (bit<16>)arrival.ingress_port;
+        hdr.packet_in.time = arrival.ingress_mac_tstamp;
     }
     @hidden table deliver {
         key = {

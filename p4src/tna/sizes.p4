@@ -5,6 +5,9 @@
 // Ports that P4 can name: 9 bits on v1model and Tofino 1.
 #define PORTS 512
 
+// Front ports in loopback.
+#define LOOP_PORTS 8
+
 // Streams that run at the same time. A trial of the standard suites needs one to eight; 64 leave
 // room for one stream per priority and frame size of a mixed-traffic campaign.
 #define STREAMS 64
@@ -49,8 +52,8 @@
 #endif
 #define BANK_FLOWS (1 << BANK_BITS)
 #define WINDOW_CELLS (1 << WINDOW_CELL_BITS)
-#define WINDOW_CELL ((bit<32>)meta.place[WINDOW_CELL_BITS - 1 : 0])
-#define FLOW_CELL ((bit<32>)meta.cell[BANK_BITS - 1 : 0])
+#define WINDOW_CELL ((bit<32>)local.place[WINDOW_CELL_BITS - 1 : 0])
+#define FLOW_CELL ((bit<32>)local.cell[BANK_BITS - 1 : 0])
 
 // Latency histograms, and the bins of each: 64 bins per power of two give a relative bin width of
 // at most 1/64, so that the middle of a bin is within 0.79 % of every latency in it.

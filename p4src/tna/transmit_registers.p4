@@ -6,12 +6,6 @@
 #include "arch.p4"
 #include "registers.p4"
 
-typedef bit<8> op_t;
-// A transmitter, a flow, or a place in the destination lists.
-typedef bit<16> cell_t;
-// What a modifier adds; wider fields are counted in their low 32 bits.
-typedef bit<32> addend_t;
-
 // Where a reading pass puts what it finds.
 #define TRANSMIT_RECORD(FIELD) hdr.half.FIELD
 
@@ -45,13 +39,6 @@ typedef bit<32> addend_t;
 #define COPY_UNIT(NAME) Hash<bit<32>>(HashAlgorithm_t.IDENTITY) NAME;
 #define COPY(NAME, RESULT, VALUE) RESULT = NAME.get({ VALUE })
 
-// Where a departure lies: `early` before the port's start; `laps_left` of 2^32 departures and `behind` of
-// the last lap until its stop. Registers whose tables have these as keys need not wait for a verdict.
-struct window_t {
-    bit<1>  early;
-    bit<32> laps_left;
-    bit<32> behind;
-}
 #define START_STOP(NAME) window_t NAME = { 0, 0, 0 };
 #define START_STOP_KEYS \
     window.early : ternary; \
@@ -83,10 +70,10 @@ struct window_t {
 // or a later one before `end`. The number has 64 bits, in two registers: what a stateful ALU returns to a
 // frame is one word, and it compares with two.
 control DepartureCount(in op_t op, in cell_t index, in bit<32> first, in bit<64> end,
-                       inout window_t window, inout bit<1> inside, inout bit<32> value)(bit<32> cells) {
-    WORDS(skipped, cells);
-    WORDS(low, cells);
-    PAIRS(high, cells);
+                       inout window_t window, inout bit<1> inside, inout word_t value)(bit<32> capacity) {
+    WORDS(skipped, capacity);
+    WORDS(low, capacity);
+    PAIRS(high, capacity);
     bit<32> count = 0;
 
     // Counts to `first` and stays there.
@@ -198,9 +185,9 @@ control DepartureCount(in op_t op, in cell_t index, in bit<32> first, in bit<64>
 
 // Adds 1 to a number of 64 bits; returns the old lower word of a frame in `sequence`, of a reading pass in
 // `value`.
-control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout bit<32> value)(bit<32> cells) {
+control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout word_t value)(bit<32> capacity) {
     // Two registers: 65,536 pairs of words do not fit what one register of Tofino 2 can have.
-    WORDS(low, cells);
+    WORDS(low, capacity);
     WORD_ACTION(count, low) = {
         void apply(inout bit<32> next, out bit<32> old) {
             old = next;
@@ -224,7 +211,7 @@ control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout 
         size = 4;
     }
 
-    WORDS(high, cells);
+    WORDS(high, capacity);
     WORD_ACTION(carry, high) = { void apply(inout bit<32> next) { next = next + 1; } };
     WORD_ACTION(read_high, high) = { void apply(inout bit<32> next, out bit<32> old) { old = next; } };
     WORD_ACTION(clear_high, high) = { void apply(inout bit<32> next, out bit<32> old) { old = next; next = 0; } };
@@ -250,8 +237,8 @@ control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout 
 
 // Stores the last time stamp.
 control LastDeparture(in op_t op, in window_t window, in cell_t index, in bit<48> now,
-                      inout bit<32> value)(bit<32> cells) {
-    PAIRS(last, cells);
+                      inout word_t value)(bit<32> capacity) {
+    PAIRS(last, capacity);
     STORE_TIME(last, now[31:0], (bit<32>)now[47:32])
     @hidden action last_update() { last_store.execute((bit<32>)index); }
     READ_PAIR(last, (bit<32>)index, value)
@@ -261,8 +248,8 @@ control LastDeparture(in op_t op, in window_t window, in cell_t index, in bit<48
 
 // Stores the first time stamp after a clear.
 control FirstDeparture(in op_t op, in window_t window, in cell_t index, in bit<48> now,
-                       inout bit<32> value)(bit<32> cells) {
-    PAIRS(first, cells);
+                       inout word_t value)(bit<32> capacity) {
+    PAIRS(first, capacity);
     PAIR_ACTION(store, first) = {
         void apply(inout pair_t time) {
             if (time.low == 0 && time.high == 0) {
@@ -292,8 +279,8 @@ control FirstDeparture(in op_t op, in window_t window, in cell_t index, in bit<4
 
 // Counts 0, 1, ... `last`, 0, 1, ... and returns the value before the step.
 control ListPosition(in op_t op, in window_t window, in cell_t index, in bit<16> last,
-              inout bit<16> value)(bit<32> cells) {
-    Register<bit<16>, bit<32>>(cells) positions;
+              inout bit<16> value)(bit<32> capacity) {
+    Register<bit<16>, bit<32>>(capacity) positions;
     RegisterAction<bit<16>, bit<32>, bit<16>>(positions) step = {
         void apply(inout bit<16> position, out bit<16> old) {
             old = position;
@@ -321,8 +308,8 @@ struct progression_t {
 // Counts 0 ... `last` as ListPosition does and adds `step` each time; both start again at 0 together. Returns
 // the sum before the step.
 control Progression(in op_t op, in window_t window, in cell_t index, in bit<32> last, in bit<32> step,
-                    inout bit<32> value)(bit<32> cells) {
-    Register<progression_t, bit<32>>(cells) progressions;
+                    inout bit<32> value)(bit<32> capacity) {
+    Register<progression_t, bit<32>>(capacity) progressions;
     RegisterAction<progression_t, bit<32>, bit<32>>(progressions) advance = {
         void apply(inout progression_t progression, out bit<32> old) {
             old = progression.sum;

@@ -26,19 +26,36 @@ const bit<16> GROUP_READ = 1;
 // Saturating subtraction tells which of two variables is larger: zero when a <= b.
 #define EXCESS(A, B) ((A) |-| (B))
 
-// What ingress asks of the traffic manager for a frame.
-struct verdict_t {
-    bit<1>  drop;
-    // Unicast port, or a multicast group when not 0.
-    bit<9>  port;
-    bit<16> group;
-    // Queue of the transmit ports, larger is more urgent.
-    bit<3>  queue;
+// Where and when a frame arrived, whether it ends here, and what ingress asks of the traffic manager.
+// Fields have the names of TNA.
+typedef bit<3> QueueId_t;
+struct arrival_t {
+    bit<9>    ingress_port;
+    // First bit.
+    bit<48>   ingress_mac_tstamp;
 }
-#define VERDICT inout verdict_t verdict
-#define TO_PORT(PORT) verdict.port = PORT;
-#define TO_GROUP(GROUP, QUEUE) verdict.group = GROUP; verdict.queue = QUEUE;
-#define TO_NOWHERE verdict.drop = 1;
+struct verdict_t {
+    bit<1>    drop_ctl;
+}
+struct manager_t {
+    // Unicast port, or a multicast group when not 0.
+    bit<9>    ucast_egress_port;
+    bit<16>   mcast_grp_a;
+    // Queue of the transmit ports, larger is more urgent.
+    QueueId_t qid;
+}
+
+// What a register does in a pass.
+typedef bit<2> op_t;
+// A transmitter, a flow, or a place in the destination lists.
+typedef bit<16> cell_t;
+// What a register returns to a reading pass.
+typedef bit<64> word_t;
+// What a modifier adds.
+typedef bit<48> addend_t;
+// Whether a departure lies between start and stop of its port.
+typedef bit<1> window_t;
+
 // Egress knows a frame that it has nothing to do with by itself.
 #define UNTOUCHED_BY_EGRESS
 

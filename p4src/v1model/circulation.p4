@@ -24,13 +24,13 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
 }
 
 // Puts what the controller needs to know in front of a frame for it.
-control ToController(inout egress_headers_t hdr, in local_t local) {
+control ToController(inout egress_headers_t hdr, in arrival_t arrival) {
     apply {
         hdr.packet_in.setValid();
         hdr.packet_in.kind = KIND_SEND;
         hdr.packet_in.flags = 0;
-        hdr.packet_in.port = (bit<16>)local.port;
-        hdr.packet_in.time = local.arrival_time;
+        hdr.packet_in.port = (bit<16>)arrival.ingress_port;
+        hdr.packet_in.time = arrival.ingress_mac_tstamp;
         if (hdr.loop.isValid()) {
             // A frame that comes round the loop has no arrival time of its own.
             hdr.packet_in.kind = hdr.loop.kind;

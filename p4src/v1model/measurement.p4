@@ -65,8 +65,7 @@ control Bin(in bit<32> value, out bit<32> bin) {
 }
 
 // Histograms of latency and of IPDV. A target may leave out the second one.
-control Histograms(in headers_t hdr, in local_t local, in bit<32> latency,
-                   in bit<1> has_ipdv, in bit<32> ipdv_size, in bit<1> decrease) {
+control Histograms(in ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     @id(ID_COUNTER_LATENCY)
     @brief("Frames per latency bin; cell = histogram x 2048 + bin")
     BIN_COUNTER(HISTOGRAMS * HISTOGRAM_BINS, latency_histogram);
@@ -87,7 +86,7 @@ control Histograms(in headers_t hdr, in local_t local, in bit<32> latency,
     @brief("Histogram of a range of flows on a port; frames without an entry are in none")
     table histogram {
         key = {
-            local.port : exact @name("port");
+            arrival.ingress_port : exact @name("port");
             hdr.signature.flow : ternary @name("flow");
         }
         actions = { use_histogram; @defaultonly NoAction; }
@@ -98,12 +97,12 @@ control Histograms(in headers_t hdr, in local_t local, in bit<32> latency,
     apply {
         bit<32> bin = 0;
         if (histogram.apply().hit) {
-            latency_bin.apply(latency, bin);
+            latency_bin.apply(local.latency, bin);
             COUNT(latency_histogram, base + bin);
-            if (has_ipdv == 1) {
-                ipdv_bin.apply(ipdv_size, bin);
+            if (local.has_ipdv == 1) {
+                ipdv_bin.apply(local.ipdv_size, bin);
                 bin = bin + (base << 1);
-                if (decrease == 1) {
+                if (local.decrease == 1) {
                     bin = bin + HISTOGRAM_BINS;
                 }
                 COUNT(ipdv_histogram, bin);
@@ -113,7 +112,7 @@ control Histograms(in headers_t hdr, in local_t local, in bit<32> latency,
 }
 
 // Registers of the flow `local.cell`.
-control FlowMeasurement(inout headers_t hdr, inout local_t local) {
+control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in arrival_t arrival) {
     DuplicateWindow(WINDOW_CELLS) window;
     Count32(FLOWS) duplicates;
     SequenceTracker(FLOWS) sequence;
@@ -186,7 +185,7 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
             bytes.apply(op, cell, (bit<64>)local.frame_bytes, local.seen.bytes);
 
             // Differences modulo 2^48; more than 32 bits of ticks saturate and are counted.
-            bit<48> difference = local.arrival_time - hdr.signature.transmit_time;
+            bit<48> difference = arrival.ingress_mac_tstamp - hdr.signature.transmit_time;
             latency = difference[31:0];
             if (difference[47:32] != 0) {
                 latency = 0xFFFFFFFF;
@@ -245,10 +244,14 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
                 ipdv_extremes.apply(op, cell, ipdv ^ 0x80000000, local.seen.ipdv_min_inverted, local.seen.ipdv_max);
                 ipdv_sum.apply(op, cell, ipdv, decrease, local.seen.ipdv_sum_high, local.seen.ipdv_sum_low);
             }
-            first_arrival.apply(op, cell, local.arrival_time, local.seen.first_arrival);
-            last_arrival.apply(op, cell, local.arrival_time, local.seen.last_arrival);
+            first_arrival.apply(op, cell, arrival.ingress_mac_tstamp, local.seen.first_arrival);
+            last_arrival.apply(op, cell, arrival.ingress_mac_tstamp, local.seen.last_arrival);
             if (op == OP_UPDATE) {
-                histograms.apply(hdr, local, latency, ipdv_op[0:0], ipdv_size, decrease);
+                local.latency = latency;
+                local.ipdv_size = ipdv_size;
+                local.has_ipdv = ipdv_op[0:0];
+                local.decrease = decrease;
+                histograms.apply(hdr, local, arrival);
             }
         }
         if (hdr.record.isValid()) {
@@ -281,7 +284,7 @@ control FlowMeasurement(inout headers_t hdr, inout local_t local) {
 }
 
 // Shortest distance between the starts of two frames on a port, whatever the frames are.
-control ArrivalSpacing(inout headers_t hdr, in local_t local) {
+control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     Swap48(PORTS) last_start;
     Extremes(PORTS) spacing;
 
@@ -291,12 +294,12 @@ control ArrivalSpacing(inout headers_t hdr, in local_t local) {
         bit<32> min_inverted = 0;
         bit<32> unused;
         if (local.port_op == OP_UPDATE) {
-            cell = (bit<32>)local.port;
+            cell = (bit<32>)arrival.ingress_port;
         }
-        last_start.apply(local.port_op, cell, local.arrival_time, previous);
+        last_start.apply(local.port_op, cell, arrival.ingress_mac_tstamp, previous);
         // A port that has not received since the clear has no distance yet.
         if (local.port_op != OP_UPDATE || previous != 0) {
-            bit<48> distance = local.arrival_time - previous[47:0];
+            bit<48> distance = arrival.ingress_mac_tstamp - previous[47:0];
             bit<32> kept = distance[31:0];
             if (distance[47:32] != 0) {
                 kept = 0xFFFFFFFF;

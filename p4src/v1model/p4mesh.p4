@@ -32,21 +32,22 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     ArrivalSpacing() arrival_spacing;
 
     apply {
-        verdict_t verdict = { 0, 0, 0, 0 };
-        meta.local.port = standard.ingress_port;
-        meta.local.arrival_time = standard.ingress_global_timestamp;
+        verdict_t verdict = { 0 };
+        manager_t manager = { 0, 0, 0 };
+        meta.arrival.ingress_port = standard.ingress_port;
+        meta.arrival.ingress_mac_tstamp = standard.ingress_global_timestamp;
         meta.local.frame_bytes = standard.packet_length + 4;
         meta.local.damaged = (bit<1>)standard.checksum_error;
 
         if (hdr.packet_out.isValid()) {
-            requests.apply(hdr, meta.local, verdict);
+            requests.apply(hdr, meta.local, verdict, manager);
         } else if (hdr.loop.isValid() && hdr.loop.kind != KIND_READ) {
-            meta.local.port = PORT_LOOP;
+            meta.arrival.ingress_port = PORT_LOOP;
             streams.apply(hdr, meta.local);
-            pacing.apply(hdr, meta.local, PORT_LOOP, verdict);
+            pacing.apply(hdr, meta.local, PORT_LOOP, verdict, manager);
         } else {
             if (hdr.loop.isValid()) {
-                meta.local.port = PORT_LOOP;
+                meta.arrival.ingress_port = PORT_LOOP;
                 meta.local.pass = KIND_READ;
                 meta.local.cell = hdr.loop.value;
                 meta.local.window = hdr.loop.carry[WINDOW_BITS - 1 : 0];
@@ -57,28 +58,28 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 } else if (!hdr.ethernet.isValid()) {
                     meta.local.pass = PASS_RUNT;
                 }
-                reception.apply(hdr, meta.local, meta.local.port);
+                reception.apply(hdr, meta.local, meta.arrival.ingress_port);
             }
             classification.apply(hdr, meta.local);
-            reporting.apply(hdr, meta.local, verdict);
+            reporting.apply(hdr, meta.local, meta.arrival, verdict, manager);
         }
 
         if (meta.local.flow_op != OP_NONE) {
-            flow_measurement.apply(hdr, meta.local);
+            flow_measurement.apply(hdr, meta.local, meta.arrival);
         }
         if (meta.local.port_op != OP_NONE) {
-            arrival_spacing.apply(hdr, meta.local);
+            arrival_spacing.apply(hdr, meta.local, meta.arrival);
         }
         if (meta.local.reason != REASON_NONE) {
-            COUNT(receive_reason, (bit<32>)(meta.local.port ++ meta.local.reason));
+            COUNT(receive_reason, (bit<32>)(meta.arrival.ingress_port ++ meta.local.reason));
         }
 
-        if (verdict.drop == 1) {
+        if (verdict.drop_ctl == 1) {
             mark_to_drop(standard);
         } else {
-            standard.egress_spec = verdict.port;
-            standard.mcast_grp = verdict.group;
-            standard.priority = verdict.queue;
+            standard.egress_spec = manager.ucast_egress_port;
+            standard.mcast_grp = manager.mcast_grp_a;
+            standard.priority = manager.qid;
         }
     }
 }
@@ -94,6 +95,8 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     apply {
         bit<REASON_BITS> reason = REASON_NONE;
         cell_t index = hdr.record.cell[15:0];
+        // simple_switch has no FCS: its MACs would have to damage it.
+        bit<1> bad_fcs = 0;
         bit<1> again = 0;
         if (hdr.loop.isValid()) {
             if (standard.egress_port != PORT_CPU) {
@@ -107,11 +110,11 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
             }
             if (hdr.record.isValid() || (again == 0 && standard.egress_rid < TRANSMITTERS)) {
                 transmission.apply(hdr, standard.egress_port, standard.egress_rid,
-                                   standard.egress_global_timestamp, index, reason);
+                                   standard.egress_global_timestamp, index, reason, bad_fcs);
             }
         }
         if (standard.egress_port == PORT_CPU) {
-            to_controller.apply(hdr, meta.local);
+            to_controller.apply(hdr, meta.arrival);
         }
         if (reason != REASON_NONE) {
             COUNT(transmit_reason, (bit<32>)(standard.egress_port ++ reason));

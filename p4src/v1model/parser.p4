@@ -6,6 +6,7 @@
 
 struct metadata_t {
     local_t   local;
+    arrival_t arrival;
     // Type of the next IPv6 header while extension headers are parsed.
     bit<8>    next_header;
     bit<1>    is_template;

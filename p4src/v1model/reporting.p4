@@ -14,24 +14,25 @@
 
 // Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
 // A reading pass reads the cell `loop.value` and goes on to the next.
-control Reporting(inout ingress_headers_t hdr, in ingress_t local, VERDICT) {
+control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival, inout verdict_t verdict,
+                  inout manager_t manager) {
     apply {
         if (hdr.loop.isValid()) {
             hdr.record.setValid();
             hdr.record.cell = hdr.loop.value;
             if (hdr.loop.count == 1) {
-                TO_PORT(PORT_CPU)
+                manager.ucast_egress_port = PORT_CPU;
             } else if (hdr.loop.flags & FLAG_SILENT != 0) {
-                TO_PORT(PORT_LOOP)
+                manager.ucast_egress_port = PORT_LOOP;
             } else {
-                TO_GROUP(GROUP_READ, 0)
+                manager.mcast_grp_a = GROUP_READ;
             }
             hdr.loop.value = hdr.loop.value + 1;
             hdr.loop.count = hdr.loop.count - 1;
         } else if (local.punted == 1) {
-            TO_PORT(PORT_CPU)
+            manager.ucast_egress_port = PORT_CPU;
         } else {
-            TO_NOWHERE
+            verdict.drop_ctl = 1;
         }
     }
 }

@@ -5,13 +5,6 @@
 
 #include "arch.p4"
 
-typedef headers_t egress_headers_t;
-typedef bit<2> op_t;
-// A transmitter, a flow, or a place in the destination lists.
-typedef bit<16> cell_t;
-// What a modifier adds.
-typedef bit<48> addend_t;
-
 // Where a reading pass puts what it finds.
 #define TRANSMIT_RECORD(FIELD) hdr.record.FIELD
 
@@ -34,14 +27,12 @@ typedef bit<48> addend_t;
 // A sum of steps is signed: a field of more than 32 bits can count down, too.
 #define COPY(NAME, RESULT, VALUE) RESULT = (addend_t)(int<48>)(int<32>)VALUE
 
-// Whether a departure lies between start and stop of its port.
-typedef bit<1> window_t;
 #define START_STOP(NAME) window_t NAME = 0;
 
 // Counts the departures of a transmitter. This one is inside of the window when it has the number `first`
 // or a later one before `end`.
 control DepartureCount(in op_t op, in cell_t index, in bit<32> first, in bit<64> end,
-                       inout window_t window, inout bit<1> inside, inout bit<64> value)(bit<32> capacity) {
+                       inout window_t window, inout bit<1> inside, inout word_t value)(bit<32> capacity) {
     register<bit<64>>(capacity) cells;
     apply {
         if (op != OP_NONE) {
@@ -64,7 +55,7 @@ control DepartureCount(in op_t op, in cell_t index, in bit<32> first, in bit<64>
 }
 
 // Adds 1 and returns the old value, of a frame in `sequence`, of a reading pass in `value`.
-control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout bit<64> value)(bit<32> capacity) {
+control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout word_t value)(bit<32> capacity) {
     register<bit<64>>(capacity) cells;
     apply {
         if (op != OP_NONE) {
@@ -85,7 +76,7 @@ control FlowSequence(in op_t op, in cell_t index, inout bit<32> sequence, inout 
 
 // Stores the last time stamp.
 control LastDeparture(in op_t op, in window_t window, in cell_t index, in bit<48> now,
-                      inout bit<64> value)(bit<32> capacity) {
+                      inout word_t value)(bit<32> capacity) {
     register<bit<64>>(capacity) cells;
     apply {
         if (op == OP_UPDATE) {
@@ -103,7 +94,7 @@ control LastDeparture(in op_t op, in window_t window, in cell_t index, in bit<48
 
 // Stores the first time stamp after a clear.
 control FirstDeparture(in op_t op, in window_t window, in cell_t index, in bit<48> now,
-                       inout bit<64> value)(bit<32> capacity) {
+                       inout word_t value)(bit<32> capacity) {
     register<bit<64>>(capacity) cells;
     apply {
         if (op != OP_NONE) {

@@ -267,7 +267,10 @@ class Schema:
         return Entity(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=entry))
 
     def value_set(self, name: str, members: Iterable[Mapping[str, MatchValue]] = ()) -> Entity:
-        """Return a parser value set with all its members; a match by field name, or "" for the only field."""
+        """Return a parser value set with all its members; a match by field name, or "" for the only field.
+
+        P4Info of the Tofino back end describes no fields: such a value set has one, exact, with number 1.
+        """
         from p4mesh.p4runtime.table_encoder import FieldEncoder
 
         value_set = lookup(self.info.value_sets, "value set", name)
@@ -275,6 +278,8 @@ class Schema:
         encoders = [FieldEncoder(f"value set {name!r}", field) for field in value_set.match]
         for member in members:
             added = entry.members.add()
+            if not encoders:
+                added.match.add(field_id=1).exact.value = encode(member[""], 32, f"value set {name!r}")  # type: ignore[arg-type]
             for encoder in encoders:
                 value = member.get(encoder.name, member.get("") if len(encoders) == 1 else None)
                 added.MergeFromString(encoder.value_set_element(value))

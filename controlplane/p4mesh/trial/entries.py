@@ -15,12 +15,15 @@ EntryKey = tuple[object, ...]
 """What an entry is for, beginning with a word such as ``stream``; equal keys mean the same match."""
 
 _MODIFIERS = ("a", "b")
+_BAD_FCS = 1 << len(_MODIFIERS)
+"""Bit of ``modified`` of a transmitter whose frames leave with an FCS that does not fit, where the target can."""
 
 
 class PlanEntries:
     """Builds entities; knows tables and actions, not what is installed."""
 
-    def __init__(self, schema: Schema, contract: Contract, port_of: Callable[[int], int]) -> None:
+    def __init__(self, schema: Schema, contract: Contract, port_of: Callable[[int], int] = int) -> None:
+        """Take what the program calls a tester port from ``port_of``: its own number unless told otherwise."""
         self._schema = schema
         self._contract = contract
         self._port_of = port_of
@@ -118,7 +121,7 @@ class PlanEntries:
             "flow": transmitter.flow_base,
             "skipped": transmitter.skipped,
             "end_departure": transmitter.skipped + transmitter.frames,
-            "modified": (1 << len(stream.modifiers)) - 1,
+            "modified": (1 << len(stream.modifiers)) - 1 | (_BAD_FCS if stream.bad_fcs else 0),
             "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
             **address,
         }

@@ -14,6 +14,7 @@ from p4mesh.trial.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.trial.dataplane import DataPlane, SwitchPorts
 from p4mesh.trial.loop_model import PORTS_PER_PIPE
 
+_LOOP_PORTS = "TesterIngressParser.loop_ports"
 _OF_PORTS = "spacing_min_inverted"
 """Field of a record that belongs to the port of its number, not to the flow or the transmitter."""
 
@@ -36,7 +37,7 @@ class TofinoDataPlane(DataPlane):
         if self._ports.front_loops:
             members = [{"": port} for port in self._ports.front_loops]
             try:
-                self._client.modify([self._client.schema.value_set("loop_ports", members)])
+                self._client.modify([self._client.schema.value_set(_LOOP_PORTS, members)])
             except P4RuntimeError as error:
                 raise TargetError(
                     f"the switch refuses the front ports in loopback: {error.message}",

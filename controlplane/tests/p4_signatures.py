@@ -1,0 +1,75 @@
+"""The declarations of controls and parsers in P4 sources, read without a compiler.
+
+Only what a signature test needs: names, parameters and constructor parameters. Preprocessor lines are left out,
+so a declaration inside of a macro, or a macro among parameters, is not understood; :func:`declarations` refuses
+the second, :func:`macro_declarations` finds the first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_DECLARATION = re.compile(r"\b(control|parser)\s+(\w+)\s*\(([^()]*)\)\s*(?:\(([^()]*)\)\s*)?\{")
+_PARAMETER = re.compile(r"(?:(in|out|inout)\s+)?(\w+(?:<\w+>)?)\s+(\w+)")
+_TYPE = re.compile(r"\b(?:struct|header)\s+(\w+)\s*\{|\btypedef\s+[^;]*?(\w+)\s*;")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter; the type as it is spelt."""
+
+    direction: str
+    type: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A control or a parser."""
+
+    kind: str
+    name: str
+    parameters: tuple[Parameter, ...]
+    constructor: tuple[Parameter, ...]
+
+
+def declarations(path: Path) -> list[Declaration]:
+    """Return what a file declares; AssertionError for a parameter that is no plain one."""
+    return [
+        Declaration(kind, name, _parameters(path, parameters), _parameters(path, constructor or ""))
+        for kind, name, parameters, constructor in _DECLARATION.findall(_plain(path))
+    ]
+
+
+def macro_declarations(path: Path) -> list[str]:
+    """Return the macros of a file that declare a control or a parser."""
+    directives = _DIRECTIVE.findall(_COMMENT.sub("", path.read_text()))
+    return [line.split("(")[0] for line in directives if re.search(r"\b(?:control|parser)\s+\w+\s*\(", line)]
+
+
+def declared_types(path: Path) -> set[str]:
+    """Return the names of the headers, structs and typedefs of a file."""
+    return {struct or alias for struct, alias in _TYPE.findall(_plain(path))}
+
+
+def package_arguments(path: Path, package: str) -> set[str]:
+    """Return the controls and parsers that a file hands to the architecture, which prescribes their parameters."""
+    calls = re.findall(rf"\b{package}\s*\((.*?)\)\s*\w+\s*;", _plain(path), re.S)
+    return {name for call in calls for name in re.findall(r"(\w+)\s*\(\)", call)}
+
+
+def _plain(path: Path) -> str:
+    return _DIRECTIVE.sub("", _COMMENT.sub("", path.read_text()))
+
+
+def _parameters(path: Path, text: str) -> tuple[Parameter, ...]:
+    found = []
+    for part in filter(None, (" ".join(part.split()) for part in text.split(","))):
+        matched = _PARAMETER.fullmatch(part)
+        assert matched, f"{path}: '{part}' is no plain parameter"
+        found.append(Parameter(matched[1] or "", matched[2], matched[3]))
+    return tuple(found)
