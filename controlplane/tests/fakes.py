@@ -88,6 +88,21 @@ class FakeMeasurer:
         )
 
 
+class TrialLog(FakeMeasurer):
+    """Passes trials on to another measurer, and keeps the verdicts that the trial log shows."""
+
+    def __init__(self, inner: FakeMeasurer) -> None:
+        super().__init__()
+        self.inner = inner
+        self.verdicts: list[str] = []
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        """Return what the other one measures."""
+        result = self.inner.measure(spec, note)
+        self.verdicts.append(note.judge(result).value if note and note.judge else "DONE")
+        return result
+
+
 FlowCarry = Callable[[TrialSpec, dict[tuple[str, int, int], int]], dict[tuple[str, int, int], int]]
 """(trial, frames sent per (stream, source, destination)) -> frames that arrive of each."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes import FlowMeasurer, lossless
+from fakes import FlowMeasurer, TrialLog, lossless
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import UnitResult
@@ -64,6 +64,24 @@ def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> No
     result, outcome, _ = run(lossless)
     assert outcome.state is State.FAIL
     assert (result["rows"][0]["undersize_verdict"], result["rows"][0]["oversize_verdict"]) == ("FAIL", "forwarded")
+
+
+def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() -> None:
+    """Trials without and with a bad FCS in turn; each device forwards one class beside valid frames."""
+
+    def all_but(name: str) -> FlowMeasurer:
+        return FlowMeasurer(lambda _, sent: {key: count * (key[0] in ("valid", name)) for key, count in sent.items()})
+
+    ports = bed(bad_fcs=True)
+    parameters = resolve(TEST.name, TEST.parameters, ("sweep_start_pct=50", "sweep_step_pct=50"))
+    for name, verdicts in (
+        ("oversize", ["PASS"] * 4),
+        ("undersize", ["FAIL", "PASS"] * 2),
+        ("bad_fcs", ["PASS", "FAIL"] * 2),
+    ):
+        log = TrialLog(all_but(name))
+        TEST.run_unit(TEST.units(parameters, (512,))[0], ports, parameters, log)
+        assert log.verdicts == verdicts, name
 
 
 def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:

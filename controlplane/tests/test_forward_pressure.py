@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from fakes import FakeMeasurer, FlowMeasurer, lossless
+from fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossless
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import TrialNote, UnitResult
@@ -137,6 +137,18 @@ def maximum_rate(measurer: FakeMeasurer, *settings: str) -> UnitResult:
     result = test.run_unit(unit, bed(), parameters, measurer)
     test.assemble(bed(), parameters, {unit: result})
     return result
+
+
+def test_the_steps_are_a_sweep_without_a_threshold() -> None:
+    """Half of the line gets through: above it frames are lost in the search, which fails, and in the steps."""
+    test, log = MaximumForwardingRate(), TrialLog(FakeMeasurer(capacity(max_rate_fps(64, GIGABIT) / 2)))
+    parameters = resolve(test.name, test.parameters, ("step_pct=25",))
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, log)
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    assert [(row["load_pct"], row["lost_frames"] > 0) for row in result["rows"]] == [(50, False), (75, True), (100, True)]
+    assert log.verdicts[-2:] == ["PASS", "PASS"]
+    assert (outcome.state, outcome.tables[0].rows[0]["state"]) == (State.PASS, "PASS")
 
 
 def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:

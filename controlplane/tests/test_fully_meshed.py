@@ -175,14 +175,17 @@ def test_bursts_are_asked_for_only_when_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "state"), [("none", State.DONE), ("0", State.FAIL), ("49", State.FAIL), ("51", State.PASS)]
+    ("limit", "state"), [("none", State.PASS), ("0", State.FAIL), ("49", State.FAIL), ("51", State.PASS)]
 )
-def test_a_sweep_has_a_verdict_where_its_loss_is_limited(limit: str, state: State) -> None:
-    """A device that carries half of the line loses 50 % at 100 % load."""
+def test_a_sweep_that_was_executed_passes_unless_a_threshold_is_missed(limit: str, state: State) -> None:
+    """Methodology 0.6: a device that carries half of the line loses 50 % at 100 % load, and 0 % up to half of it."""
     half = capacity(18 * max_rate_fps(64, GIGABIT) / 2)
-    outcome, _ = run(FakeMeasurer(half), (64,), "parts=forwarding", f"sweep_loss_limit_pct={limit}")
+    settings = ("parts=forwarding", "sweep_start_pct=50", "sweep_step_pct=50", f"sweep_loss_limit_pct={limit}")
+    outcome, results = run(FakeMeasurer(half), (64,), *settings)
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["state"]) == (state, state.value)
+    (found,) = results.values()
+    assert [row["verdict"] for row in found["rows"]] == ["PASS", state.value]
 
 
 def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_passes() -> None:

@@ -118,11 +118,27 @@ def test_frame_loss_starts_at_100_and_stops_after_two_lossless_loads() -> None:
     assert outcome.figures[0].x_max == outcome.figures[0].y_max == 100
 
 
-def test_an_untrusted_load_is_not_lossless_and_not_in_the_table() -> None:
+@pytest.mark.parametrize(
+    ("limit", "verdicts"),
+    [("none", ["PASS"] * 5), ("0", ["FAIL"] * 3 + ["PASS"] * 2), ("15", ["FAIL"] * 2 + ["PASS"] * 3)],
+)
+def test_a_frame_loss_sweep_passes_unless_a_load_misses_the_threshold(limit: str, verdicts: list[str]) -> None:
+    """A device that carries 75 % of line rate loses, at 100, 90 and 80 %, 25, 16.7 and 6.25 % of the frames."""
+    device = FakeMeasurer(capacity(3 * max_rate_fps(64, GIGABIT)))
+    result, outcome = run(FrameLoss(), device, 64, f"sweep_loss_limit_pct={limit}")
+    assert [row["loss_pct"] for row in result["rows"]] == pytest.approx([25, 100 / 6, 6.25, 0, 0], abs=0.01)
+    assert [row["state"] for row in outcome.tables[0].rows] == verdicts
+    assert outcome.state is (State.FAIL if "FAIL" in verdicts else State.PASS)
+
+
+def test_an_untrusted_load_is_not_lossless_and_shows_no_counts() -> None:
     measurer = FakeMeasurer(status=lambda spec: Status.INVALID if len(measurer.specs) == 1 else Status.VALID)
     result, outcome = run(FrameLoss(), measurer, 64)
     assert len(result["rows"]) == 3
-    assert len(outcome.tables[0].rows) == 2
+    first, *others = outcome.tables[0].rows
+    assert first == {"frame_size_bytes": 64, "load_pct": 100, "state": "INVALID"}
+    assert [row["state"] for row in others] == ["PASS", "PASS"]
+    assert [[x for x, _ in series.points] for series in outcome.figures[0].series] == [[90, 80]]
     assert outcome.state is State.INVALID
 
 

@@ -10,7 +10,7 @@ from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.metrics import judge_loss, rate_metrics, transmission_s
 from p4mesh.methods.parameters import ParameterSet
 from p4mesh.methods.shared_parameters import duration_ns_of, search_of, sweep_of, template_of, trial_of
-from p4mesh.methods.sweeps import swept
+from p4mesh.methods.sweeps import judge_of, swept
 from p4mesh.methods.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Burst, PatternKind, Stream
@@ -139,9 +139,14 @@ def measure_forwarding(
         spec = trial_spec(mesh, FORWARDING, size, load, parameters)
         return describe.asked(spec) if describe else spec
 
+    judge = judge_of(parameters)
     rows = [
-        {**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})}
-        for load, spec, result in swept(sweep_of(parameters), spec_at, session)
+        {
+            **forwarding_row(spec, result, mesh, load),
+            **(describe(result) if describe else {}),
+            "verdict": judge(result).value,
+        }
+        for load, spec, result in swept(sweep_of(parameters), spec_at, session, judge=judge)
     ]
     trusted = [row for row in rows if row["status"] == Status.VALID.value]
     best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from fractions import Fraction
 
 from p4mesh.methods.base import UnitResult
 from p4mesh.methods.outcome import Cell, Column, Figure, Series, State, Table
@@ -78,19 +79,23 @@ def throughput_table(results: Results) -> Table:
     )
 
 
-def forwarding_table(results: Results, loss_limit_pct: float | None) -> Table:
-    """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict where loss is limited."""
+def forwarding_table(results: Results, loss_limit_pct: Fraction | None) -> Table:
+    """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
     keys = [column.key for column in FORWARDING_COLUMNS if column.key != "state"]
-    rows = tuple(
-        {**{key: result[key] for key in keys}, "state": sweep_state(result, loss_limit_pct).value} for result in results
-    )
+    rows = tuple({**{key: result[key] for key in keys}, "state": sweep_state(result).value} for result in results)
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
         "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
     )
-    if loss_limit_pct is not None:
-        note += f" PASS: no load lost more than {loss_limit_pct:g} % of its frames."
+    note += f" {criterion_note(loss_limit_pct)}"
     return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
+
+
+def criterion_note(loss_limit_pct: Fraction | None) -> str:
+    """Return the sentence that says what PASS means for a sweep."""
+    if loss_limit_pct is None:
+        return "PASS: executed; no threshold of loss is set."
+    return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
 
 
 def sweep_tables(results: Results) -> tuple[Table, Table]:
@@ -169,21 +174,17 @@ def load_figures(forwarding: Results) -> tuple[Figure, ...]:
     )
 
 
-def sweep_state(result: UnitResult, loss_limit_pct: float | None) -> State:
-    """Return the verdict on one sweep: DONE where no loss limit is a criterion (methodology 0.6)."""
-    statuses = {row["status"] for row in result["rows"]}
-    untrusted = next((status for status in (Status.ABORT, Status.INVALID) if status.value in statuses), None)
-    if untrusted is not None:
-        return State(untrusted.value)
-    if loss_limit_pct is None:
-        return State.DONE
-    return State.FAIL if any(row["loss_pct"] > loss_limit_pct for row in result["rows"]) else State.PASS
+def sweep_state(result: UnitResult) -> State:
+    """Return the verdict on one sweep, the worst of its trials: without a threshold executed is PASS."""
+    return _worst({State(row["verdict"]) for row in result["rows"]})
 
 
-def overall_state(throughput: Results, forwarding: Results, loss_limit_pct: float | None = None) -> State:
-    """Return the verdict: untrusted trials first, then FAIL, then PASS; DONE where nothing has a criterion."""
-    states = {State(verdict_of(result)) for result in throughput}
-    states |= {sweep_state(result, loss_limit_pct) for result in forwarding}
+def overall_state(throughput: Results, sweeps: Results) -> State:
+    """Return the verdict on searches and sweeps, the worst of all; DONE where there are none."""
+    return _worst({State(verdict_of(result)) for result in throughput} | {sweep_state(result) for result in sweeps})
+
+
+def _worst(states: Set[State]) -> State:
     ranking = (State.ABORT, State.INVALID, State.FAIL, State.PASS)
     return next((state for state in ranking if state in states), State.DONE)
 

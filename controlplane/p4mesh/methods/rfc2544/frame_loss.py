@@ -11,10 +11,10 @@ from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
-from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
 from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.sweeps import frame_loss_loads, swept
+from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
 from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.3"
@@ -29,7 +29,9 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
+    Column("state", "Result"),
 )
+_KEYS = ("frame_size_bytes", "load_pct")
 
 
 class FrameLoss(TestMethod):
@@ -41,6 +43,7 @@ class FrameLoss(TestMethod):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
+        loss_limit(SECTION),
         *PARAMETERS,
         *shared.trial_parameters(SECTION, "60 s"),
     )
@@ -65,47 +68,66 @@ class FrameLoss(TestMethod):
         rows: list[UnitResult] = []
 
         def lossless(_: Fraction) -> bool:
-            return bool(rows[-1]["status"] == Status.VALID.value and rows[-1]["lost_frames"] == 0)
+            return _trusted(rows[-1]) and rows[-1]["lost_frames"] == 0
 
         step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
         possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
         needed = frame_loss_loads(lossless, step, full=parameters.flag("full_sweep"), maximum=maximum)
+        judge = judge_of(parameters)
         trials = swept(
             possible,
             lambda load: trial_spec(mesh, FRAME_LOSS, size, load, parameters),
             session,
             lambda index: max(0, expected - index - 1),
+            judge,
         )
         for _, (load, spec, result) in zip(needed, trials, strict=False):
-            rows.append({"frame_size_bytes": size, **forwarding_row(spec, result, mesh, load)})
+            row = forwarding_row(spec, result, mesh, load)
+            rows.append({"frame_size_bytes": size, **row, "verdict": judge(result).value})
         flooded = sum(row["flooded_frames"] for row in rows)
         return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
         units = list(results.values())
-        trusted = {
-            unit["frame_size_bytes"]: [row for row in unit["rows"] if row["status"] == Status.VALID.value]
-            for unit in units
-        }
-        rows = tuple({column.key: row[column.key] for column in COLUMNS} for some in trusted.values() for row in some)
         series = tuple(
-            Series(f"{size} B", tuple((row["load_pct"], row["loss_pct"]) for row in some))
-            for size, some in trusted.items()
+            Series(
+                f"{unit['frame_size_bytes']} B",
+                tuple((row["load_pct"], row["loss_pct"]) for row in unit["rows"] if _trusted(row)),
+            )
+            for unit in units
         )
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(
             parameters, sizes, bed.common_rate_bps(self.name), RFC_DURATION_S, "RFC 2544 24"
         )
-        state: State = tables.overall_state((), units)
+        state = tables.overall_state((), units)
+        table = Table(
+            FRAME_LOSS,
+            "Frame loss rate",
+            COLUMNS,
+            tuple(_cells(row) for unit in units for row in unit["rows"]),
+            tables.criterion_note(loss_limit_pct(parameters)),
+            keys=_KEYS,
+        )
         return Outcome(
             state,
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
-            (Table("frame_loss", "Frame loss rate", COLUMNS, rows, keys=("frame_size_bytes", "load_pct")),),
+            (table,),
             (_figure(series),),
             tables.findings({FRAME_LOSS: units}),
             (duration,) if duration else (),
         )
+
+
+def _trusted(row: UnitResult) -> bool:
+    return bool(row["status"] == Status.VALID.value)
+
+
+def _cells(row: UnitResult) -> dict[str, Cell]:
+    """Return the cells of one load: of an untrusted trial nothing but the status."""
+    cells = {column.key: row.get(column.key) for column in COLUMNS if _trusted(row) or column.key in _KEYS}
+    return cells | {"state": row["verdict"]}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

@@ -14,6 +14,8 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, integer
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
+from p4mesh.methods.search import Verdict
+from p4mesh.methods.sweeps import executed
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -105,7 +107,7 @@ class ErroredFrames(TestMethod):
             results = []
             for number, spec in enumerate(specs, 1):
                 remaining = (len(loads) - index) * len(mixes) - number
-                results.append(session.measure(spec, TrialNote(load, remaining)))
+                results.append(session.measure(spec, TrialNote(load, remaining, _judge)))
             rows.append(_row(size, load, results, f"not supported on {bed.target}") | _of_nibbles(bed, rate_bps))
         return {"rows": rows}
 
@@ -191,8 +193,7 @@ def _row(size: int, load_pct: Fraction, results: Sequence[TrialResult], unsuppor
     }
     for result in rest:
         sent_beside, arrived_beside = _frames_of(result)
-        # Forwarded as they came, or with an FCS that was computed anew.
-        received = sum(port.bad_fcs_frames or 0 for port in result.ports) + arrived_beside.get(BAD_FCS, 0)
+        received = _bad_fcs_received(result)
         row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"] = sent_beside.get(BAD_FCS), received
         row["bad_fcs_verdict"] = _verdict(received, "FAIL", result)
         if not received and any(port.bad_fcs_frames is None for port in result.ports):
@@ -221,6 +222,18 @@ def _frames_of(result: TrialResult) -> tuple[dict[str, int], dict[str, int]]:
     """Return the frames sent and the frames that arrived at their port, by class."""
     sent = {flow.stream: flow.tx_frames for flow in result.flows}
     return sent, {flow.stream: flow.tx_frames - flow.lost_frames for flow in result.flows}
+
+
+def _bad_fcs_received(result: TrialResult) -> int:
+    """Return the frames that were forwarded as they came, or with an FCS that was computed anew."""
+    return sum(port.bad_fcs_frames or 0 for port in result.ports) + _frames_of(result)[1].get(BAD_FCS, 0)
+
+
+def _judge(result: TrialResult) -> Verdict:
+    """Judge one trial by the classes that must be filtered, for the log."""
+    verdict, (sent, arrived) = executed(result), _frames_of(result)
+    forwarded = arrived.get(UNDERSIZE, 0) or (BAD_FCS in sent and _bad_fcs_received(result))
+    return Verdict.FAIL if verdict is Verdict.PASS and forwarded else verdict
 
 
 def _verdict(arrived_frames: int, when_forwarded: str, result: TrialResult) -> str:

@@ -19,13 +19,13 @@ from p4mesh.methods.mesh import (
     measure_throughput,
 )
 from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
 from p4mesh.methods.search_tables import search_tables
+from p4mesh.methods.sweeps import loss_limit, loss_limit_pct
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, PatternKind
 
 BOTH = "both"
-NO_LIMIT = "none"
 _ADDRESSES = tuple(str(1 << bits) for bits in range(MAX_ADDRESSES_PER_PORT.bit_length()))
 
 
@@ -44,15 +44,7 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
         PERCENTILES,
         *shared.trial_parameters(f"RFC 2889 {clause}.2"),
         *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
-        decimal(
-            "sweep_loss_limit_pct",
-            NO_LIMIT,
-            "%",
-            f"RFC 2889 {clause}.4",
-            "a load of the sweep that loses more is a FAIL; none = the sweep has no criterion",
-            ("0", "100"),
-            (NO_LIMIT,),
-        ),
+        loss_limit(f"RFC 2889 {clause}.4"),
         *shared.search_parameters(f"RFC 2889 {clause}.3"),
     )
 
@@ -101,14 +93,12 @@ class MeshTest(TestMethod):
         throughput = [result for unit, result in results.items() if unit.part == THROUGHPUT]
         forwarding = [result for unit, result in results.items() if unit.part == FORWARDING]
         mesh = self.mesh(bed, parameters)
-        unlimited = parameters.is_word("sweep_loss_limit_pct")
-        loss_limit_pct = None if unlimited else float(parameters.number("sweep_loss_limit_pct"))
-        state = tables.overall_state(throughput, forwarding, loss_limit_pct)
+        state = tables.overall_state(throughput, forwarding)
         shown = []
         if throughput:
             shown.append(tables.throughput_table(throughput))
         if forwarding:
-            shown += [tables.forwarding_table(forwarding, loss_limit_pct), *tables.sweep_tables(forwarding)]
+            shown += [tables.forwarding_table(forwarding, loss_limit_pct(parameters)), *tables.sweep_tables(forwarding)]
         shown += mesh_latency_tables(bed, parameters, throughput, forwarding)
         shown += [tables.port_table(throughput, forwarding), *search_tables(throughput)]
         return Outcome(
