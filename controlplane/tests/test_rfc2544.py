@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-import published
 import pytest
 from fakes import FakeMeasurer, capacity, wire
 
@@ -15,11 +14,11 @@ from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.back_to_back import BackToBack, buffer_times
+from p4mesh.methods.rfc2544.back_to_back import BackToBack
+from p4mesh.methods.rfc2544.buffer_times import buffer_times
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
@@ -377,23 +376,3 @@ def test_spread_of_measurements() -> None:
     assert spread_of([0, 0]).rsd_pct is None
     with pytest.raises(ValueError, match="no value"):
         spread_of([])
-
-
-SLOW_EGRESS = """
-name: q64
-tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
-nodes: [{name: dut, device: ethernet_switch, ports: [{numbers: 1-2, rate_bps: 1000000000, ifg_bits: 128,
-  queue_frames: 64}]}]
-links: [{from: "tester:1-2", to: "dut:1-2"}]
-"""
-
-
-def test_a_modelled_queue_of_64_frames_is_found_with_the_frame_that_leaves_it() -> None:
-    """The model's queue holds 64 frames beside the one on the wire: between 64 and 65 / (1 - rho)."""
-    settings = ("repetitions=2", "burst_max_frames=4000", "scaled_frames=5000", "search_resolution_pct=1")
-    quick = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-    topology = parse_topology("q64.yaml", SLOW_EGRESS)
-    outcome = published.run(BackToBack(), topology, (64,), *settings, *quick)[1]
-    (row,) = outcome.tables[0].rows
-    share = 1 - max_rate_fps(64, GIGABIT, 24) / max_rate_fps(64, GIGABIT)
-    assert 64 / share - 1 <= row["burst_frames_min"] <= row["burst_frames_max"] <= 65 / share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -17,8 +17,10 @@ from p4mesh.methods.metrics import judge_loss
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.rfc2544.buffer_times import buffer_times, hidden_finding, in_longer_trials
+from p4mesh.methods.rfc2544.burst_searches import Searches, burst_goal
 from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
-from p4mesh.methods.search import Grid, SearchGoal, SearchOutcome, Verdict, bisect
+from p4mesh.methods.search import SearchOutcome, Verdict, bisect
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
@@ -30,17 +32,13 @@ BACK_TO_BACK = "back_to_back"
 RFC_REPETITIONS = 50
 MIN_PORTS = 2
 NOT_APPLICABLE = "not applicable"
-AT_THE_LIMIT = "INVALID: raise burst_limit_s"
 NO_LIMIT_FOUND = "INVALID: raise search_max_pct"
 THROUGHPUT = "throughput"
-_REPEATED = "near the limit: repeated"
 MAX_BURST_FRAMES = (1 << 31) - 1
 """What a transmitter counts to."""
 _FULL_PCT = Fraction(100)
 _RAISE = 4
 """How much longer the longest burst becomes when a result is near it."""
-_NEAR = Fraction(1, 100)
-"""How near to the longest burst a result says more about the limit than about the device."""
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -104,6 +102,14 @@ class BackToBack(TestMethod):
             ("0.0001", "100"),
             (THROUGHPUT,),
         ),
+        decimal(
+            "buffer_error_pct",
+            "1",
+            "%",
+            "RFC 9004 6.4",
+            "of the corrected time, by short throughput trials; scaled ones are repeated longer where it would be more",
+            ("0.1", "100"),
+        ),
         *with_defaults(shared.trial_parameters("RFC 2544 26.1", "60 s"), scaled_frames=500_000),
         *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 1000)),
     )
@@ -137,11 +143,11 @@ class BackToBack(TestMethod):
         mesh = Mesh((Leg(PatternKind.PAIRS, (sender,), (receiver,)),), rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
-            return _row(size, rate_bps, found, found["state"], (), parameters)
+            return _row(size, rate_bps, found, found["state"], Searches(0), parameters)
         if result_load_pct(found) >= shared.maximum_load_pct(parameters):
-            return _row(size, rate_bps, found, NOT_APPLICABLE, (), parameters)
+            return _row(size, rate_bps, found, NOT_APPLICABLE, Searches(0), parameters)
         if found["upper_pct"] is None:
-            return _row(size, rate_bps, found, NO_LIMIT_FOUND, (), parameters)
+            return _row(size, rate_bps, found, NO_LIMIT_FOUND, Searches(0), parameters)
         rule = _rule(parameters)
         searches = Searches(parameters.integer("repetitions"))
         longest = parameters.integer("burst_max_frames")
@@ -160,7 +166,10 @@ class BackToBack(TestMethod):
             searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
             if searches.last_is_near:
                 longest = min(cap, _RAISE * longest)
-        return _row(size, rate_bps, found, searches.state, searches.outcomes, parameters)
+        if searches.state == State.PASS.value:
+            found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
+        state = searches.state if found["result_pct"] is not None else found["state"]
+        return _row(size, rate_bps, found, state, searches, parameters)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
@@ -188,7 +197,7 @@ class BackToBack(TestMethod):
                 *search_tables([row["throughput"] for row in rows]),
             ),
             (),
-            (),
+            tuple(text for row in rows for text in hidden_finding(row, bed.common_rate_bps(self.name), parameters)),
             self._deviations(bed, parameters, sizes),
         )
 
@@ -202,86 +211,6 @@ class BackToBack(TestMethod):
             *((few,) if searches < RFC_REPETITIONS else ()),
             *((ipv6,) if parameters.text("frame_format") == "ipv6" else ()),
         )
-
-
-class Searches:
-    """The searches for the longest burst of one frame size."""
-
-    def __init__(self, wanted: int) -> None:
-        """Want so many of them."""
-        self._wanted = wanted
-        self._good = 0
-        self._last = ""
-        self.outcomes: list[tuple[SearchOutcome, str]] = []
-        """Every search with its result in words."""
-
-    @property
-    def missing(self) -> int:
-        """How many are still wanted."""
-        return self._wanted - self._good
-
-    @property
-    def complete(self) -> bool:
-        """Whether enough searches have a result, or one of them can have none."""
-        return not self.missing or self._last not in ("", State.PASS.value, _REPEATED)
-
-    @property
-    def last_is_near(self) -> bool:
-        """Whether the last result was near the longest burst that was allowed."""
-        return self._last == _REPEATED
-
-    @property
-    def state(self) -> str:
-        """PASS, or why there is no result."""
-        return self._last
-
-    def add(self, outcome: SearchOutcome, *, raised: bool) -> None:
-        """Keep a search; one near its limit is repeated when the limit can be ``raised``, else all are in vain."""
-        self._last = outcome.state.value
-        if outcome.result is not None and is_near_limit(outcome):
-            self._last = _REPEATED if raised else AT_THE_LIMIT
-        self._good += self._last == State.PASS.value
-        self.outcomes.append((outcome, self._last))
-
-
-def is_near_limit(outcome: SearchOutcome) -> bool:
-    """Whether a result is at or near the longest burst, and likely no property of the device (RFC 9004 6.2)."""
-    assert outcome.result is not None
-    goal = outcome.goal
-    return outcome.result + max(goal.resolution, _NEAR * goal.maximum) >= goal.maximum
-
-
-def burst_goal(parameters: ParameterSet, longest: int | None = None) -> SearchGoal:
-    """Return the search on the burst length, from the middle of its range."""
-    low, high = (Fraction(parameters.integer(f"burst_{name}_frames")) for name in ("min", "max"))
-    if low > high:
-        raise ParameterError(
-            f"burst_min_frames={low} is above burst_max_frames={high}", hint="burst_min_frames <= burst_max_frames"
-        )
-    high = Fraction(longest or high)
-    step = Fraction(parameters.integer("burst_step_frames"))
-    return SearchGoal(Grid.INTEGER.midpoint(low, high), low, high, step, grid=Grid.INTEGER)
-
-
-@dataclass(frozen=True)
-class BufferTimes:
-    """The buffer that a longest burst implies, in seconds (RFC 9004 6.4 and 7)."""
-
-    implied_s: Fraction
-    """What the burst takes on the line."""
-    corrected_s: Fraction
-    """Without the frames that left while the burst came in."""
-    actual_s: Fraction
-    """The corrected one, in frames of another rate."""
-
-
-def buffer_times(
-    burst_frames: Fraction, throughput_fps: Fraction, max_fps: Fraction, actual_fps: Fraction
-) -> BufferTimes:
-    """Return the buffer times of a burst; ``actual_fps`` is the rate of interest."""
-    implied = burst_frames / max_fps
-    corrected = implied * (1 - throughput_fps / max_fps)
-    return BufferTimes(implied, corrected, corrected * max_fps / actual_fps)
 
 
 def burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) -> TrialSpec:
@@ -335,23 +264,22 @@ def _row(
     rate_bps: int,
     found: UnitResult,
     state: str,
-    searches: Sequence[tuple[SearchOutcome, str]],
+    searches: Searches,
     parameters: ParameterSet,
 ) -> UnitResult:
     row: UnitResult = {column.key: None for column in COLUMNS}
-    trials = found["trials"] + sum(len(outcome.steps) for outcome, _ in searches)
+    trials = found["trials"] + sum(len(outcome.steps) for outcome, _ in searches.outcomes)
     row |= {"frame_size_bytes": size, "state": state, "throughput_pct": found["result_pct"], "trials": trials}
     row["throughput"] = found
-    row["searches"] = [_search_row(size, number, *search) for number, search in enumerate(searches, start=1)]
+    row["searches"] = [_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)]
     if found["result_pct"] is None:
         return row
     max_fps = max_rate_fps(size, rate_bps)
-    throughput_fps = Fraction(found["result_pct"]) / 100 * max_fps
+    throughput_fps = result_load_pct(found) / 100 * max_fps
     row["throughput_fps"] = float(throughput_fps)
-    good = [outcome.result for outcome, said in searches if said == State.PASS.value]
-    bursts = [int(burst) for burst in good if burst is not None]
-    if searches:
-        row["limit_frames"] = int(searches[-1][0].goal.maximum)
+    bursts = searches.bursts
+    if searches.outcomes:
+        row["limit_frames"] = int(searches.outcomes[-1][0].goal.maximum)
     if state != State.PASS.value or not bursts:
         return row
     spread = spread_of(bursts)
