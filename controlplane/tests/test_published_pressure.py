@@ -34,8 +34,8 @@ def scaled_to_the_report(size: int, received: int, duration_ns: int) -> int:
 @pytest.mark.parametrize("row", WHITE_RABBIT["forward_pressure"], ids=lambda row: row["frame_size_B"])
 def test_forward_pressure(row: dict[str, float]) -> None:
     size = int(row["frame_size_B"])
-    results, outcome, trials = run(ForwardPressure(), shipped("wrs-18x1g"), (size,))
-    (result,) = results.values()
+    _, outcome, trials = run(ForwardPressure(), shipped("wrs-18x1g"), (size,), "clock_calibration=false")
+    (result,) = outcome.tables[0].rows
     ((spec, _),) = trials
     offered_fps = max_rate_fps(size, GIGABIT, OVERHEAD_BYTES - 5)
     assert tx_frames(REPORT_NS, offered_fps) == row["tx_frames"]
@@ -50,11 +50,36 @@ def test_forward_pressure(row: dict[str, float]) -> None:
 
 
 def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() -> None:
-    results, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
-    (result,) = results.values()
+    _, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
+    (result,) = outcome.tables[0].rows
     assert (result["finding"], result["short_gap"]) == ("Forward Pressure detected", "yes")
     assert result["min_rx_gap_ns"] == pytest.approx(88, abs=2)
     assert outcome.state.value == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("gap_bits", "offset_ppm", "finding"),
+    [
+        *((96, offset, "not detected") for offset in (-150, 50, 150)),
+        *((88, offset, "Forward Pressure detected") for offset in (-150, -50, 50, 150)),
+    ],
+)
+def test_clock_and_gap_are_told_apart_at_every_size(gap_bits: int, offset_ppm: int, finding: str) -> None:
+    port = ("ifg_bits: 128, queue_frames: 64, clock_offset_ppm: 1", f"ifg_bits: {gap_bits}, queue_frames: 64, ")
+    switch = changed("wrs-18x1g", (port[0], f"{port[1]}clock_offset_ppm: {offset_ppm}"))
+    _, outcome, _ = run(ForwardPressure(), switch, (64, 512, 1518), "scaled_frames=10000")
+    rows = outcome.tables[0].rows
+    assert [row["finding"] for row in rows] == [finding] * 3
+    # A fast device with the short gap keeps up with the sender, so its clock is not seen.
+    seen = gap_bits == 96 or offset_ppm < 0
+    assert rows[0]["clock_ppm"] == (pytest.approx(offset_ppm, abs=5) if seen else None)
+
+
+def test_the_clock_of_the_report_is_measured() -> None:
+    """The switch of the report: 24 bytes per frame, and a clock that is about 1 ppm fast."""
+    _, outcome, _ = run(ForwardPressure(), shipped("wrs-18x1g"), (64, 512, 1518))
+    assert outcome.tables[0].rows[0]["clock_ppm"] == pytest.approx(1, abs=1)
+    assert "24.000 bytes (RFC: 20)" in outcome.tables[0].note
 
 
 @pytest.mark.parametrize("row", WHITE_RABBIT["maximum_forwarding_rate"], ids=lambda row: row["frame_size_B"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,13 +10,24 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
+from p4mesh.methods.metrics import transmission_s
 from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.rfc2889.device_clock import (
+    PPM,
+    SMALL_IP_SIZE_BYTES,
+    SMALL_SIZE_BYTES,
+    DeviceClock,
+    Pace,
+    calibration_sizes,
+    measured_clock,
+)
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.traffic.line_rate import (
     NS_PER_S,
     PREAMBLE_BYTES,
     STANDARD_IFG_BYTES,
+    STANDARD_OVERHEAD_BYTES,
     frame_time_ns,
     max_rate_fps,
     tx_frames,
@@ -24,19 +35,21 @@ from p4mesh.traffic.line_rate import (
 )
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 IFG_BYTES = STANDARD_IFG_BYTES - 1
 DETECTED = "Forward Pressure detected"
+PRESSURE, CLOCK = "forward_pressure", "clock"
 _CLAUSE = "RFC 2889 5.6.3"
 _HUNDRED = Fraction(100)
 _PPM_PER_PCT = 10_000
 _YES, _NO = "yes", "no"
-_NOTES = {
-    True: "Rx util is the rate between the first and the last arrival: frames that leave the device's queue after the "
-    "transmission do not raise it.",
-    False: "Rx util is received frames per transmission time: frames that leave the device's queue after the "
-    "transmission raise it.",
-}
+_NOTE = (
+    "Rx util = received frames, each counted once, x 8 (L + 20) / (R x time). The time is the transmission time T or, "
+    "where longer, that from the first frame received to the end of the slot of the last one: frames lost at the ends "
+    "do not raise it, nor do frames that leave the device's queue after T. "
+)
+_NO_ARRIVALS = "The target does not tell when frames arrive, so T it is: frames that leave after T raise Rx util. "
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -46,6 +59,8 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("rx_fps", "Rx", "frames/s", 0),
     Column("rx_pct", "Rx util", "% of line", 3),
+    Column("limit_pct", "Limit", "% of line", 3),
+    Column("clock_ppm", "Device clock", "ppm", 1),
     Column("min_rx_gap_ns", "Min Rx gap", "ns", 3),
     Column("short_gap", "Below 96 bits"),
     Column("loss_pct", "Loss", "%", 4),
@@ -62,7 +77,21 @@ class ForwardPressure(TestMethod):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         *pair_parameters("RFC 2889 5.6.2"),
         decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
-        decimal("clock_tolerance_ppm", "100", "ppm", _CLAUSE, "tolerance for the device's clock", ("0", "1000")),
+        boolean(
+            "clock_calibration",
+            True,
+            _CLAUSE,
+            "measure the device's clock with the smallest and the largest frame size; three sizes are needed, with "
+            "fewer up to three more are measured",
+        ),
+        decimal(
+            "clock_tolerance_ppm",
+            "100",
+            "ppm",
+            _CLAUSE,
+            "tolerance for the device's clock where it is not measured",
+            ("0", "1000"),
+        ),
         *shared.trial_parameters("RFC 2889 5.6.2"),
     )
 
@@ -77,8 +106,11 @@ class ForwardPressure(TestMethod):
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per frame size."""
-        return tuple(Unit(size, "forward_pressure") for size in sizes)
+        """Return one unit per frame size, and one for each further size that the clock takes."""
+        roomy = parameters.text("frame_format") == "ipv6" or parameters.integer("vlan_id")
+        small = SMALL_IP_SIZE_BYTES if roomy else SMALL_SIZE_BYTES
+        more = calibration_sizes(sizes, small) if parameters.flag("clock_calibration") else ()
+        return tuple(Unit(size, part) for part, some in ((PRESSURE, sizes), (CLOCK, more)) for size in some)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the one trial."""
@@ -86,8 +118,9 @@ class ForwardPressure(TestMethod):
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Offer one byte per frame more than the line rate of the standard gap."""
-        size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
+        size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
+        rate = sender.rate_bps
         fps = max_rate_fps(size, rate, PREAMBLE_BYTES + IFG_BYTES)
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
@@ -100,15 +133,14 @@ class ForwardPressure(TestMethod):
             duration_ns,
             per_flow=True,
         )
-        result = session.measure(spec, TrialNote(_HUNDRED, 0))
-        tolerance_pct = parameters.number("clock_tolerance_ppm") / _PPM_PER_PCT
-        limit = _HUNDRED + parameters.number("detect_above_pct") + tolerance_pct
-        row = _row(stream, result, rate, limit)
-        return row | {"short_gap": _short_gap(result, stream, bed, rate, tolerance_pct)}
+        return _row(spec, session.measure(spec, TrialNote(_HUNDRED, 0)), rate)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
-        rows = tuple(results.values())
+        rate = pair_of(self.name, bed, parameters)[0].rate_bps
+        off = DeviceClock(None, why="clock_calibration is off")
+        clock = _clock(results.values(), parameters) if parameters.flag("clock_calibration") else off
+        rows = [_judged(row, clock, bed, parameters, rate) for unit, row in results.items() if unit.part == PRESSURE]
         states = {row["state"] for row in rows}
         state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
         table = Table(
@@ -116,10 +148,10 @@ class ForwardPressure(TestMethod):
             "Forward pressure",
             COLUMNS,
             tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-            _NOTES[all(row["by_arrival"] for row in rows)],
+            _NOTE + ("" if all(row["by_arrival"] for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
         )
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        duration = shared.duration_deviation(parameters, sizes, rate)
         return Outcome(
             state,
             f"{self.title}: {state.value}",
@@ -129,7 +161,7 @@ class ForwardPressure(TestMethod):
                 *(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
                 *(
                     f"{row['frame_size_bytes']} B: two frames arrived with a gap of {row['min_rx_gap_ns']:g} ns, below "
-                    "96 bits, though the mean rate is not above line rate"
+                    "96 bits, though the mean rate is not above the limit"
                     for row in rows
                     if row["short_gap"] == _YES and row["state"] == State.PASS.value
                 ),
@@ -138,44 +170,18 @@ class ForwardPressure(TestMethod):
         )
 
 
-def received_fps(result: TrialResult, stream: Stream) -> tuple[Fraction, bool]:
-    """Return the rate between first and last arrival and True, else that of the transmission time and False."""
+def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> UnitResult:
+    """Return what one trial says, but for the verdict, which needs the clock."""
+    (stream,) = spec.streams
+    size = stream.frame_size_bytes
+    slot_ns = frame_time_ns(size, line_rate_bps)
     received = result.rx_frames - result.duplicate_frames
     flow = result.flows[0] if result.flows else None
-    if flow is not None and flow.last_rx_ns > flow.first_rx_ns and received > 1:
-        return Fraction((received - 1) * NS_PER_S, flow.last_rx_ns - flow.first_rx_ns), True
-    return received * stream.rate_fps / stream.frame_count, False
-
-
-def _shortest_gap_ns(result: TrialResult, stream: Stream, line_rate_bps: int) -> float | None:
-    """Return the shortest gap between two frames at the receiver: 96 bit times at line rate."""
-    spacings = [port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports]
-    if not spacings or spacings[0] is None:
-        return None
-    return spacings[0] - float(frame_time_ns(stream.frame_size_bytes, line_rate_bps, PREAMBLE_BYTES))
-
-
-def _short_gap(
-    result: TrialResult, stream: Stream, bed: TestBed, line_rate_bps: int, tolerance_pct: Fraction
-) -> str | None:
-    """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
-
-    None where it cannot be told: without two frames, without trust, or with stamps taken around whole frames.
-    """
-    gap_ns = _shortest_gap_ns(result, stream, line_rate_bps)
-    if gap_ns is None or result.status is not Status.VALID or not bed.stamps.first_bit:
-        return None
-    slot_ns = frame_time_ns(stream.frame_size_bytes, line_rate_bps)
-    missing_ns = frame_time_ns(STANDARD_IFG_BYTES, line_rate_bps, 0) - Fraction(gap_ns)
-    return _YES if missing_ns > slot_ns * tolerance_pct / _HUNDRED + bed.stamps.resolution_ns else _NO
-
-
-def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fraction) -> UnitResult:
-    size = stream.frame_size_bytes
-    fps, by_arrival = received_fps(result, stream)
-    rx_pct = utilisation_pct(fps, size, line_rate_bps)
-    trusted = result.status is Status.VALID
-    detected = trusted and rx_pct > limit_pct
+    span_ns = flow.last_rx_ns - flow.first_rx_ns if flow is not None and received > 1 else 0
+    busy_ns = max(transmission_s(spec) * NS_PER_S, span_ns + slot_ns if span_ns else Fraction(0))
+    fps = Fraction(received * NS_PER_S) / busy_ns
+    spacing_ns = next((port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports), None)
+    on_wire_ns = float(frame_time_ns(size, line_rate_bps, PREAMBLE_BYTES))
     return {
         "frame_size_bytes": size,
         "tx_frames": result.tx_frames,
@@ -183,11 +189,78 @@ def _row(stream: Stream, result: TrialResult, line_rate_bps: int, limit_pct: Fra
         "tx_pct": float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
         "rx_frames": result.rx_frames,
         "rx_fps": float(fps),
-        "rx_pct": float(rx_pct),
-        "min_rx_gap_ns": _shortest_gap_ns(result, stream, line_rate_bps),
+        "rx_pct": float(utilisation_pct(fps, size, line_rate_bps)),
+        "min_spacing_ns": spacing_ns,
+        "min_rx_gap_ns": None if spacing_ns is None else spacing_ns - on_wire_ns,
         "loss_pct": float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
-        "finding": DETECTED if detected else "not detected" if trusted else result.status.value,
-        "state": (State.FAIL if detected else State.PASS).value if trusted else result.status.value,
-        "by_arrival": by_arrival,
+        # Exact, as the clock takes differences of these times.
+        "slot_bytes": str(span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1)) if span_ns else None,
+        "status": result.status.value,
+        "by_arrival": span_ns > 0 or received < 2,
         "reason": result.reason,
     }
+
+
+def _allowed_ppm(parameters: ParameterSet) -> Fraction:
+    """Return what a measured clock may be off: half of the excess that counts."""
+    return parameters.number("detect_above_pct") * _PPM_PER_PCT / 2
+
+
+def _clock(rows: Iterable[UnitResult], parameters: ParameterSet) -> DeviceClock:
+    paces = [
+        Pace(
+            row["frame_size_bytes"],
+            Fraction(row["slot_bytes"]),
+            Fraction(row["frame_size_bytes"] + PREAMBLE_BYTES + IFG_BYTES),
+        )
+        for row in rows
+        if row["slot_bytes"] is not None and row["status"] == Status.VALID.value
+    ]
+    return measured_clock(paces, _allowed_ppm(parameters))
+
+
+def _judged(
+    row: UnitResult, clock: DeviceClock, bed: TestBed, parameters: ParameterSet, line_rate_bps: int
+) -> UnitResult:
+    """Return the row with limit, clock and verdict."""
+    measured = clock.offset_ppm is not None
+    offset_ppm = clock.offset_ppm if clock.offset_ppm is not None else parameters.number("clock_tolerance_ppm")
+    limit_pct = _HUNDRED + offset_ppm / _PPM_PER_PCT + parameters.number("detect_above_pct")
+    trusted = row["status"] == Status.VALID.value
+    detected = trusted and row["rx_pct"] > limit_pct
+    # A fast clock sends the whole frame faster, gap included.
+    earliest_ns = frame_time_ns(row["frame_size_bytes"], line_rate_bps) / (1 + offset_ppm / PPM)
+    if measured:
+        earliest_ns *= 1 - _allowed_ppm(parameters) / PPM
+    return row | {
+        "limit_pct": float(limit_pct),
+        "clock_ppm": None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
+        "short_gap": _short_gap(row, earliest_ns, bed) if trusted else None,
+        "finding": DETECTED if detected else "not detected" if trusted else row["status"],
+        "state": (State.FAIL if detected else State.PASS).value if trusted else row["status"],
+    }
+
+
+def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: TestBed) -> str | None:
+    """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
+
+    None where it cannot be told: without two frames, or with stamps taken around whole frames.
+    """
+    if row["min_spacing_ns"] is None or not bed.stamps.first_bit:
+        return None
+    return _YES if row["min_spacing_ns"] < earliest_ns - bed.stamps.resolution_ns else _NO
+
+
+def _about(clock: DeviceClock, parameters: ParameterSet) -> str:
+    excess = f"{float(parameters.number('detect_above_pct')):g} %"
+    if clock.offset_ppm is None:
+        tolerance = f"{float(parameters.number('clock_tolerance_ppm')):g} ppm for the device's clock"
+        return f"Limit: 100 %, {tolerance}, and {excess}. The clock was not measured: {clock.why}."
+    if clock.of_sender:
+        return f"Limit: 100 % and {excess}. The device keeps the pace of the sender at every size."
+    assert clock.overhead_bytes is not None
+    return (
+        f"Limit: 100 %, the device's clock, and {excess}. Under the same overload, the time that a frame of the device "
+        f"takes grows with its length as its clock says, {float(clock.offset_ppm):+.1f} ppm; the rest is preamble and "
+        f"gap, {float(clock.overhead_bytes):.3f} bytes (RFC: 20)."
+    )

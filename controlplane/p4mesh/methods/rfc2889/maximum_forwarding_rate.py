@@ -12,14 +12,13 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, percent
+from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search import Verdict
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.sweeps import swept
 from p4mesh.methods.throughput import result_load_pct
 from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import Status
-
-MIN_PORTS = 2
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -30,6 +29,7 @@ COLUMNS = (
     Column("mfr_rx_frames", "Rx", "frames"),
     Column("mfr_loss_pct", "Loss", "%", 4),
     Column("mfr_fps", "MFR", "frames/s", 0),
+    Column("mol_pct", "Oload at FRMOL", "% of line", 4),
     Column("frmol_fps", "FRMOL", "frames/s", 0),
     Column("state", "Result"),
 )
@@ -42,6 +42,7 @@ class MaximumForwardingRate(TestMethod):
     title: ClassVar[str] = "Maximum forwarding rate"
     section: ClassVar[str] = "RFC 2889 5.6"
     parameters: ClassVar[tuple[Parameter, ...]] = (
+        *pair_parameters("RFC 2889 5.6.2"),
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
         *shared.trial_parameters("RFC 2889 5.6.2"),
         *shared.search_parameters("RFC 2889 5.6.3"),
@@ -49,8 +50,7 @@ class MaximumForwardingRate(TestMethod):
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and contradicting parameters."""
-        bed.require_ports(self.name, MIN_PORTS)
-        bed.common_rate_bps(self.name)
+        pair_of(self.name, bed, parameters)
         shared.search_of(parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -64,8 +64,8 @@ class MaximumForwardingRate(TestMethod):
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
-        first, second = bed.port_numbers[:MIN_PORTS]
-        mesh = Mesh((Leg(PatternKind.PAIRS, (first,), (second,)),), bed.common_rate_bps(self.name))
+        sender, receiver = pair_of(self.name, bed, parameters)
+        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []
@@ -91,7 +91,7 @@ class MaximumForwardingRate(TestMethod):
         )
         searches = search_tables([row["throughput"] for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        duration = shared.duration_deviation(parameters, sizes, pair_of(self.name, bed, parameters)[0].rate_bps)
         return Outcome(
             state, f"{self.title}: {state.value}", (table, *searches), (), (), (duration,) if duration else ()
         )
@@ -123,6 +123,7 @@ def _result(size: int, found: UnitResult, rows: Sequence[UnitResult], maximum: F
         "mfr_rx_frames": best["rx_frames"] if best else None,
         "mfr_loss_pct": best["loss_pct"] if best else None,
         "mfr_fps": best["forwarding_fps"] if best else None,
+        "mol_pct": at_maximum[-1]["offered_pct"] if at_maximum else None,
         "frmol_fps": at_maximum[-1]["forwarding_fps"] if at_maximum else None,
         "rows": list(rows),
         "throughput": found,

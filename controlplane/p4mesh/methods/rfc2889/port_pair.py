@@ -21,12 +21,19 @@ def pair_parameters(section: str) -> tuple[Parameter, ...]:
 def pair_of(test: str, bed: TestBed, parameters: ParameterSet) -> tuple[TestPort, TestPort]:
     """Return sender and receiver; raises TopologyError or ParameterError when they are not two ports of one rate."""
     bed.require_ports(test, MIN_PORTS)
-    bed.common_rate_bps(test)
     numbers = parameters.integer("tx_port"), parameters.integer("rx_port")
+    shown = f"tx_port={numbers[0]}, rx_port={numbers[1]}"
     if len({*numbers} & {*bed.port_numbers}) < MIN_PORTS:
         raise ParameterError(
-            f"tx_port={numbers[0]}, rx_port={numbers[1]}: two different ports are needed",
+            f"{shown}: two different ports are needed",
             hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
         )
     sender, receiver = (port for number in numbers for port in bed.ports if port.number == number)
+    if sender.rate_bps != receiver.rate_bps:
+        alike = [str(port.number) for port in bed.ports if port.rate_bps == sender.rate_bps and port != sender]
+        raise ParameterError(
+            f"{shown}: two ports of one line rate are needed, they have {sender.rate_bps} and "
+            f"{receiver.rate_bps} bit/s",
+            hint=f"ports of the rate of port {sender.number}: {', '.join(alike) or 'none'}",
+        )
     return sender, receiver
