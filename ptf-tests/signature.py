@@ -33,16 +33,29 @@ class Signature(Packet):
 
 
 def test_frame(
-    *, dst: str, src: str = "02:00:00:00:00:01", size: int = 64, ip_version: int | None = 4, **signature: int
+    *,
+    dst: str,
+    src: str = "02:00:00:00:00:01",
+    size: int = 64,
+    ip_version: int | None = 4,
+    extensions: tuple[int, bytes] | None = None,
+    **signature: int,
 ) -> Packet:
-    """Return a test frame of ``size`` bytes including the FCS, which is not part of it."""
+    """Return a test frame of ``size`` bytes including the FCS, which is not part of it.
+
+    ``extensions`` are the type of the first header behind IPv6 and the bytes in front of UDP.
+    """
     headers: Packet = Ether(dst=dst, src=src)
     if ip_version is None:
         headers.type = 0xFFFF
     elif ip_version == 4:
         headers /= IP(src="198.18.1.2", dst="198.18.2.2", id=0) / UDP(sport=20001, dport=20001, chksum=0)
-    else:
+    elif extensions is None:
         headers /= IPv6(src="2001:2::2", dst="2001:2:0:1::2") / UDP(sport=20001, dport=20001)
+    else:
+        first, chain = extensions
+        headers /= IPv6(src="2001:2::2", dst="2001:2:0:1::2", nh=first) / Raw(chain)
+        headers /= UDP(sport=20001, dport=20001, chksum=0)
     frame = headers / Signature(**signature)
     return frame / Raw(bytes(size - 4 - len(frame)))
 

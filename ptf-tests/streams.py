@@ -26,16 +26,23 @@ class StreamTest(TesterTest):
     __test__ = False
 
     def run_streams(
-        self, *streams: Stream, duration_s: Fraction | None = None, before_start: Callable[[Plan], None] | None = None
+        self,
+        *streams: Stream,
+        duration_s: Fraction | None = None,
+        before_start: Callable[[Plan], None] | None = None,
+        payload_of: Callable[[Stream], bytes] = lambda stream: seed_payload(stream.template, stream.frame_size_bytes),
     ) -> Plan:
-        """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them."""
+        """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them.
+
+        ``payload_of`` is what a seed of a stream carries.
+        """
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
         self.tester.clear(READ_CELLS, self.bench.wait_passes)
         self.tester.configure(plan, self.run_id)
         self.addCleanup(self.tester.configure, make_plan((), self._limits(), {}), self.run_id)
         self.tester.hold(len(plan.streams), self.bench.wait_passes)
         for stream in plan.streams:
-            payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+            payload = payload_of(stream.stream)
             for number in range(stream.seeds):
                 self.tester.inject_seed(stream.index, payload, number, stream.seeds)
         self.bench.wait(_LEAD_NS)

@@ -9,6 +9,13 @@ from scapy.layers.l2 import Ether
 from signature import test_frame
 
 STATION = "02:00:00:00:00:01"
+UDP, ENCAPSULATION, AUTHENTICATION, DESTINATION = 17, 50, 51, 60
+SPI_AND_SEQUENCE = bytes.fromhex("c6120102 00000001")
+
+
+def authentication(successor: int, size_bytes: int) -> bytes:
+    """Return an authentication header (RFC 4302 2) with an integrity value that looks like other headers."""
+    return bytes([successor, size_bytes // 4 - 2, 0, 0]).ljust(size_bytes, b"\x3c")
 
 
 class EmptyTablesDrop(TesterTest):
@@ -97,6 +104,39 @@ class EveryFrameFormatCarriesASignature(TesterTest):
             self.send(1, frame[:12] + tag + frame[12:])
         self.assert_reasons(expected=9)
         self.assertEqual(list(self.records()["frames"][:9]), [1] * 9)
+
+
+class EveryExtensionHeaderIsReadBehind(TesterTest):
+    """Goal: authentication headers (RFC 4302, units of 4 bytes less 2) and encapsulations (RFC 4303, whose 8 bytes
+    name no next header) are read behind as the others are. Method: raw headers; each names its successor.
+    """
+
+    def runTest(self) -> None:
+        self.install(self.receiver(1, STATION))
+        chains = (
+            (AUTHENTICATION, authentication(UDP, 16)),
+            (AUTHENTICATION, authentication(UDP, 24)),
+            (AUTHENTICATION, authentication(UDP, 32)),
+            (ENCAPSULATION, SPI_AND_SEQUENCE),
+            (AUTHENTICATION, authentication(ENCAPSULATION, 24) + SPI_AND_SEQUENCE),
+            (DESTINATION, bytes([AUTHENTICATION, 0, 1, 4, 0, 0, 0, 0]) + authentication(UDP, 24)),
+            (DESTINATION, bytes([ENCAPSULATION, 0, 1, 4, 0, 0, 0, 0]) + SPI_AND_SEQUENCE),
+        )
+        for flow, chain in enumerate(chains):
+            self.send(1, test_frame(dst=STATION, size=160, ip_version=6, extensions=chain, run=self.run_id, flow=flow))
+        self.assert_reasons(expected=len(chains))
+        self.assertEqual(list(self.records()["frames"][: len(chains)]), [1] * len(chains))
+
+
+class OddAuthenticationHeadersAreForeign(TesterTest):
+    """Goal: an authentication header that is no whole number of 8 bytes, as IPv6 needs it, hides the signature."""
+
+    def runTest(self) -> None:
+        self.install(self.receiver(1, STATION))
+        for size_bytes in (12, 20, 28):
+            chain = (AUTHENTICATION, authentication(UDP, size_bytes))
+            self.send(1, test_frame(dst=STATION, size=160, ip_version=6, extensions=chain, run=self.run_id))
+        self.assert_reasons(foreign=3)
 
 
 class OffsetSeparatesReceiversOfABroadcast(TesterTest):

@@ -9,6 +9,7 @@ from base import TesterTest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
+from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
 
@@ -307,6 +308,50 @@ class ExtensionHeadersAreChained(StreamTest):
         self.assertEqual(frame[102:104], b"\x50\x4d")
         self.send(2, frame)
         self.assertEqual(self.records()["frames"][0], 1)
+
+
+class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
+    """Goal: behind an authentication header or an encapsulation egress finds UDP, whose checksum is right.
+
+    Method: seeds with raw headers. The trailer of an encapsulation is behind UDP, and its sum is zero: targets that
+    sum up the whole payload get the checksum of UDP.
+    """
+
+    __test__ = True
+
+    def runTest(self) -> None:
+        authentication = bytes([17, 4]) + bytes(22)
+        encapsulation = bytes.fromhex("c6120102 00000001")
+        trailer = bytes.fromhex("0011 0000 ffee")  # no padding, UDP; the rest is the integrity value
+        for first, chain, behind in ((51, authentication, b""), (50, encapsulation, trailer)):
+            self.run_streams(
+                stream(
+                    PatternKind.PAIRS,
+                    2,
+                    tx_ports=(1,),
+                    rx_ports=(2,),
+                    template=FrameTemplate(ip_version=6),
+                    frame_size_bytes=128 + len(chain) + len(behind),
+                ),
+                payload_of=lambda _, first=first, chain=chain, behind=behind: _behind_ipv6(first, chain, behind),
+            )
+            for frame in self.received(1, 2):
+                self.assertEqual(len(frame), 124 + len(chain) + len(behind))
+                self.assertEqual(frame[54 : 54 + len(chain)], chain)
+                self.assertEqual(frame[len(frame) - len(behind) :], behind)
+                self.assertEqual(Ether(frame).dst, station(2).mac.hex(":"))
+                udp = frame[54 + len(chain) : len(frame) - len(behind)]
+                pseudo_header = frame[22:54] + len(udp).to_bytes(4, "big") + bytes([0, 0, 0, 17])
+                self.assertEqual(checksum(pseudo_header + udp), 0)
+                self.send(2, frame)
+
+
+def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
+    """Return a seed of 128 bytes with ``chain`` in front of UDP and ``behind`` at its end."""
+    seed = bytearray(seed_payload(FrameTemplate(ip_version=6), 128))
+    seed[18:20] = (int.from_bytes(seed[18:20], "big") + len(chain) + len(behind)).to_bytes(2, "big")
+    seed[20] = first
+    return bytes(seed[:54]) + chain + bytes(seed[54:]) + behind
 
 
 def _without_checksum(packet: object, field: str) -> object:

@@ -16,6 +16,11 @@ const bit<8> PROTOCOL_UDP = 17;
 const bit<8> NEXT_HOP_BY_HOP = 0;
 const bit<8> NEXT_ROUTING = 43;
 const bit<8> NEXT_FRAGMENT = 44;
+// RFC 4303: security parameters index and sequence number, 8 bytes; the type of what follows is in a trailer,
+// and a tester has nothing but UDP there, in the clear.
+const bit<8> NEXT_ENCAPSULATION = 50;
+// RFC 4302: counts its length in units of 4 bytes, less 2.
+const bit<8> NEXT_AUTHENTICATION = 51;
 const bit<8> NEXT_DESTINATION = 60;
 const bit<8> NEXT_MOBILITY = 135;
 
@@ -62,7 +67,13 @@ header ipv6_t {
     bit<32> dst_low;
 }
 
-// Eight bytes of an IPv6 extension header; the first unit of a header carries its type and length.
+// Lengths of an authentication header that are whole units of 8 bytes, as IPv6 needs it.
+const bit<8> AUTHENTICATION_16_BYTES = 2;
+const bit<8> AUTHENTICATION_24_BYTES = 4;
+const bit<8> AUTHENTICATION_32_BYTES = 6;
+
+// Eight bytes of an IPv6 extension header; the first unit of a header carries its successor's type and its
+// length, that of an encapsulation neither.
 header extension_unit_t {
     bit<8>  next_header;
     bit<8>  length_units;

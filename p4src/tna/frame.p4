@@ -6,13 +6,16 @@
 
 // IPv6 extension headers: up to EXTENSION_UNITS = 4 headers of 8 bytes, or some of them and a longer
 // one in front of UDP. N is the number of units before; the first two bytes of a header are its
-// successor's type and its length.
+// successor's type and its length. The 8 bytes of an encapsulation have neither: it is a unit more in
+// front of UDP.
 #define EXTENSION_CHAIN(N) \
             (NEXT_HOP_BY_HOP, 0) : extension_##N##_goes_on; \
             (NEXT_ROUTING, 0) : extension_##N##_goes_on; \
             (NEXT_FRAGMENT, 0) : extension_##N##_goes_on; \
             (NEXT_DESTINATION, 0) : extension_##N##_goes_on; \
-            (NEXT_MOBILITY, 0) : extension_##N##_goes_on;
+            (NEXT_MOBILITY, 0) : extension_##N##_goes_on; \
+            (NEXT_ENCAPSULATION, 0) : extension_##N##_last_2;
+#define BEFORE_AUTHENTICATION(N) (NEXT_AUTHENTICATION, 0) : extension_##N##_before_authentication;
 #define EXTENSION_STATE(NAME, N, NEXT) \
     state extension_##N##_##NAME { packet.extract(hdr.extension[N]); transition NEXT; }
 #define EXTENSION_START(N, CHAIN, LONGER) \
@@ -25,24 +28,48 @@
             default : accept; \
         } \
     }
+#define AUTHENTICATION_START(N, LENGTHS) \
+    state parse_authentication_##N { \
+        transition select(packet.lookahead<extension_start_t>().next_header, \
+                          packet.lookahead<extension_start_t>().length_units) { \
+            LENGTHS \
+            default : accept; \
+        } \
+    }
 #define PARSE_EXTENSION_0 \
-    EXTENSION_START(0, EXTENSION_CHAIN(0), (PROTOCOL_UDP, 1) : extension_0_last_2; \
-                                           (PROTOCOL_UDP, 2) : extension_0_last_3; \
-                                           (PROTOCOL_UDP, 3) : extension_0_last_4;) \
+    EXTENSION_START(0, EXTENSION_CHAIN(0) BEFORE_AUTHENTICATION(0), \
+                    (PROTOCOL_UDP, 1) : extension_0_last_2; \
+                    (PROTOCOL_UDP, 2) : extension_0_last_3; \
+                    (PROTOCOL_UDP, 3) : extension_0_last_4; \
+                    (NEXT_ENCAPSULATION, 1) : extension_0_last_3; \
+                    (NEXT_ENCAPSULATION, 2) : extension_0_last_4;) \
+    AUTHENTICATION_START(0, (PROTOCOL_UDP, AUTHENTICATION_16_BYTES) : extension_0_last_2; \
+                            (PROTOCOL_UDP, AUTHENTICATION_24_BYTES) : extension_0_last_3; \
+                            (PROTOCOL_UDP, AUTHENTICATION_32_BYTES) : extension_0_last_4; \
+                            (NEXT_ENCAPSULATION, AUTHENTICATION_16_BYTES) : extension_0_last_3; \
+                            (NEXT_ENCAPSULATION, AUTHENTICATION_24_BYTES) : extension_0_last_4;) \
     EXTENSION_STATE(goes_on, 0, parse_extension_1) \
+    EXTENSION_STATE(before_authentication, 0, parse_authentication_1) \
     EXTENSION_STATE(last_1, 0, parse_udp) \
     EXTENSION_STATE(last_2, 0, extension_1_last_1) \
     EXTENSION_STATE(last_3, 0, extension_1_last_2) \
     EXTENSION_STATE(last_4, 0, extension_1_last_3)
 #define PARSE_EXTENSION_1 \
-    EXTENSION_START(1, EXTENSION_CHAIN(1), (PROTOCOL_UDP, 1) : extension_1_last_2; \
-                                           (PROTOCOL_UDP, 2) : extension_1_last_3;) \
+    EXTENSION_START(1, EXTENSION_CHAIN(1) BEFORE_AUTHENTICATION(1), \
+                    (PROTOCOL_UDP, 1) : extension_1_last_2; \
+                    (PROTOCOL_UDP, 2) : extension_1_last_3; \
+                    (NEXT_ENCAPSULATION, 1) : extension_1_last_3;) \
+    AUTHENTICATION_START(1, (PROTOCOL_UDP, AUTHENTICATION_16_BYTES) : extension_1_last_2; \
+                            (PROTOCOL_UDP, AUTHENTICATION_24_BYTES) : extension_1_last_3; \
+                            (NEXT_ENCAPSULATION, AUTHENTICATION_16_BYTES) : extension_1_last_3;) \
     EXTENSION_STATE(goes_on, 1, parse_extension_2) \
+    EXTENSION_STATE(before_authentication, 1, parse_authentication_2) \
     EXTENSION_STATE(last_1, 1, parse_udp) \
     EXTENSION_STATE(last_2, 1, extension_2_last_1) \
     EXTENSION_STATE(last_3, 1, extension_2_last_2)
 #define PARSE_EXTENSION_2 \
     EXTENSION_START(2, EXTENSION_CHAIN(2), (PROTOCOL_UDP, 1) : extension_2_last_2;) \
+    AUTHENTICATION_START(2, (PROTOCOL_UDP, AUTHENTICATION_16_BYTES) : extension_2_last_2;) \
     EXTENSION_STATE(goes_on, 2, parse_extension_3) \
     EXTENSION_STATE(last_1, 2, parse_udp) \
     EXTENSION_STATE(last_2, 2, extension_3_last_1)
@@ -104,6 +131,8 @@ struct extension_start_t {
             NEXT_FRAGMENT : parse_extension_0; \
             NEXT_DESTINATION : parse_extension_0; \
             NEXT_MOBILITY : parse_extension_0; \
+            NEXT_AUTHENTICATION : parse_authentication_0; \
+            NEXT_ENCAPSULATION : extension_0_last_1; \
             default : accept; \
         } \
     } \

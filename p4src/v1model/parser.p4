@@ -84,6 +84,8 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             NEXT_FRAGMENT : parse_extension;
             NEXT_DESTINATION : parse_extension;
             NEXT_MOBILITY : parse_extension;
+            NEXT_AUTHENTICATION : parse_authentication;
+            NEXT_ENCAPSULATION : parse_encapsulation;
             default : accept;
         }
     }
@@ -98,6 +100,20 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             3 : parse_extension_3;
             default : accept;
         }
+    }
+    state parse_authentication {
+        packet.extract(hdr.extension.next);
+        meta.next_header = hdr.extension.last.next_header;
+        transition select(hdr.extension.last.length_units) {
+            AUTHENTICATION_16_BYTES : parse_extension_1;
+            AUTHENTICATION_24_BYTES : parse_extension_2;
+            AUTHENTICATION_32_BYTES : parse_extension_3;
+            default : accept;
+        }
+    }
+    state parse_encapsulation {
+        packet.extract(hdr.extension.next);
+        transition parse_udp;
     }
     state parse_extension_3 {
         packet.extract(hdr.extension.next);

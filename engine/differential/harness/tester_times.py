@@ -5,7 +5,19 @@ from __future__ import annotations
 from harness.scenario import Observation
 from p4mesh.target.contract import load_contract
 
-_TIME_PREFIXES = ("latency_min", "latency_max", "latency_sum", "latency_last", "jitter_", "first_", "last_", "spacing_", "ipdv_min", "ipdv_max", "ipdv_sum")
+_TIME_PREFIXES = (
+    "latency_min",
+    "latency_max",
+    "latency_sum",
+    "latency_last",
+    "jitter_",
+    "first_",
+    "last_",
+    "spacing_",
+    "ipdv_min",
+    "ipdv_max",
+    "ipdv_sum",
+)
 
 
 def mask_times(seen: Observation) -> None:

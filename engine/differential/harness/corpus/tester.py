@@ -13,6 +13,17 @@ _RUN = 9
 _FLOWS = 12
 _BROADCAST = (1 << 48) - 1
 _STATIONS = tuple(0x020000000000 + number for number in range(1, 6))
+_UDP, _ENCAPSULATION, _AUTHENTICATION, _DESTINATION = 17, 50, 51, 60
+_EXTENSIONS = (
+    (_UDP, b""),
+    (_DESTINATION, bytes([_UDP, 0, 1, 4, 0, 0, 0, 0])),
+    (_AUTHENTICATION, bytes([_UDP, 4]) + bytes(22)),
+    (_AUTHENTICATION, bytes([_UDP, 3]) + bytes(18)),
+    (_AUTHENTICATION, bytes([_ENCAPSULATION, 2]) + bytes(14) + bytes([51, 0, 0, 7, 0, 0, 0, 1])),
+    (_ENCAPSULATION, bytes([_DESTINATION, 0, 0, 7, 0, 0, 0, 1])),
+    (_DESTINATION, bytes([_AUTHENTICATION, 0, 1, 4, 0, 0, 0, 0, _UDP, 6]) + bytes(30)),
+)
+"""Type of the first header and bytes in front of UDP; one of them is no whole number of units."""
 
 
 def _reception(generator: Generator) -> None:
@@ -74,8 +85,9 @@ def _network_layer(generator: Generator, payload: bytes) -> bytes:
     if choice == 0:
         return b"\xff\xff" + payload
     if choice == 1:
-        head = b"\x60\0\0\0" + (8 + len(payload)).to_bytes(2, "big") + b"\x11\x40" + bytes(32)
-        return b"\x86\xdd" + head + udp + payload
+        first, chain = generator.rng.choice(_EXTENSIONS)
+        length = (len(chain) + 8 + len(payload)).to_bytes(2, "big")
+        return b"\x86\xdd\x60\0\0\0" + length + bytes([first, 64]) + bytes(32) + chain + udp + payload
     head = b"\x45\0" + (28 + len(payload)).to_bytes(2, "big") + b"\0\0\0\0\x40\x11\0\0\xc6\x12\1\2\xc6\x12\2\2"
     return b"\x08\x00" + head[:10] + ones_complement_sum(head) + head[12:] + udp + payload
 
