@@ -29,7 +29,9 @@ def test_names_are_given_once_in_each_test() -> None:
 def test_every_parameter_says_what_it_is_and_its_default_is_valid(test: object, parameter: Parameter) -> None:
     assert parameter.section.startswith("RFC ") and any(sign.isdigit() for sign in parameter.section)
     assert parameter.summary and parameter.valid
-    assert parameter.parse(show(parameter.default)) == parameter.default
+    for real_time in (False, True):
+        default = parameter.default_in(real_time=real_time)
+        assert parameter.parse(show(default)) == default
     if parameter.kind in (Kind.INTEGER, Kind.DECIMAL):
         assert parameter.minimum is not None and parameter.maximum is not None
     if parameter.name.rpartition("_")[2] in UNITS and parameter.kind is not Kind.BOOLEAN:

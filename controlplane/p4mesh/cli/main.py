@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 from p4mesh import __version__
 from p4mesh.cli import calibrate_command, run_command, suite_command
-from p4mesh.cli.preparation import check_settings
+from p4mesh.cli.preparation import OPENERS, SIMULATED, check_settings
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, P4MeshError, UsageError
 from p4mesh.methods.base import TestMethod
-from p4mesh.methods.parameters import show
+from p4mesh.methods.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
@@ -131,9 +131,16 @@ def _test_text(test: TestMethod) -> str:
     for parameter in test.parameters:
         lines.append(
             f"  {parameter.name:<{width}}  {show(parameter.default):>{default_width}}"
-            f"  {parameter.valid:<{valid_width}}  {parameter.section}: {parameter.summary}"
+            f"  {parameter.valid:<{valid_width}}  {parameter.section}: {parameter.summary}{_real_time(parameter)}"
         )
     return "\n".join(lines)
+
+
+def _real_time(parameter: Parameter) -> str:
+    if parameter.real_time is None:
+        return ""
+    targets = ", ".join(sorted(set(OPENERS) - {SIMULATED}))
+    return f"; default on {targets}: {show(parameter.real_time)}"
 
 
 def _test_data(test: TestMethod) -> dict[str, Any]:
@@ -148,6 +155,7 @@ def _test_data(test: TestMethod) -> dict[str, Any]:
                 "type": parameter.kind.value,
                 "unit": parameter.unit,
                 "default": show(parameter.default),
+                "real_time_default": show(parameter.default_in(real_time=True)),
                 "valid": parameter.valid,
                 "section": parameter.section,
                 "summary": parameter.summary,

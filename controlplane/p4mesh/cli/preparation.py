@@ -15,7 +15,7 @@ from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
 from p4mesh.methods.parameters import ParameterSet, resolve
 from p4mesh.methods.registry import TESTS
 from p4mesh.methods.resets import SWAP_ROLES
-from p4mesh.methods.shared_parameters import template_of
+from p4mesh.methods.shared_parameters import SCALED_FRAMES, template_of
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target import bmv2, live, tofino
 from p4mesh.target.sim import build_network
@@ -67,7 +67,7 @@ class Prepared:
 
 def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
-    parameters = _resolve(method, topology, options.settings)
+    parameters = _resolve(method, topology, options.settings, options.target)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
     bed = test_bed(topology, options.target)
@@ -99,13 +99,18 @@ def check_settings(topology: Topology) -> None:
             raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
 
 
-def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...]) -> ParameterSet:
-    """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults."""
+def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
+    """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults.
+
+    Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
+    """
     check_settings(topology)
     asked = {setting.partition("=")[0] for setting in settings}
     own = topology.settings.get(method.name, ())
     kept = [setting for setting in own if setting.partition("=")[0] not in asked]
-    return resolve(method.name, method.parameters, (*settings, *kept))
+    given = (*settings, *kept)
+    scaled = any(setting.partition("=")[0] == SCALED_FRAMES for setting in given)
+    return resolve(method.name, method.parameters, given, real_time=target != SIMULATED and not scaled)
 
 
 def _calibrated(

@@ -36,6 +36,12 @@ class Parameter:
     maximum: Fraction | None = None
     choices: tuple[str, ...] = ()
     """Words that are valid: all of them for a choice, beside the range for a number."""
+    real_time: Value | None = None
+    """Default on targets whose time is real; None where it is the same."""
+
+    def default_in(self, *, real_time: bool) -> Value:
+        """Return the default on a target in virtual or in real time."""
+        return self.default if self.real_time is None or not real_time else self.real_time
 
     @property
     def valid(self) -> str:
@@ -128,13 +134,16 @@ class ParameterSet:
         return {name: show(value) for name, value in self.values.items()}
 
 
-def resolve(test: str, declared: Iterable[Parameter], settings: Iterable[str]) -> ParameterSet:
+def resolve(
+    test: str, declared: Iterable[Parameter], settings: Iterable[str], *, real_time: bool = False
+) -> ParameterSet:
     """Return all parameter values of ``test`` from ``key=value`` settings over the defaults.
 
+    ``real_time`` asks for the defaults of targets whose time is real.
     Raises ParameterError for an unknown key, a repeated key or a value out of range.
     """
     known = {parameter.name: parameter for parameter in declared}
-    values: dict[str, Value] = {name: parameter.default for name, parameter in known.items()}
+    values = {name: parameter.default_in(real_time=real_time) for name, parameter in known.items()}
     seen: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")

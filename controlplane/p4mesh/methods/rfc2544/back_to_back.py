@@ -110,7 +110,7 @@ class BackToBack(TestMethod):
             "of the corrected time, by short throughput trials; scaled ones are repeated longer where it would be more",
             ("0.1", "100"),
         ),
-        *with_defaults(shared.trial_parameters("RFC 2544 26.1", "60 s"), scaled_frames=500_000),
+        *with_defaults(shared.trial_parameters("RFC 2544 26.1", RFC_DURATION_S), scaled_frames=500_000),
         *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 1000)),
     )
 

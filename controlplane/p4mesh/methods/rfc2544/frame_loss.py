@@ -45,7 +45,7 @@ class FrameLoss(TestMethod):
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
         loss_limit(SECTION),
         *PARAMETERS,
-        *shared.trial_parameters(SECTION, "60 s"),
+        *shared.trial_parameters(SECTION, RFC_DURATION_S),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:

@@ -94,14 +94,12 @@ class Reset(TestMethod):
             ("0.0001", "100"),
             (THROUGHPUT,),
         ),
-        decimal(
+        shared.scaled_duration(
             "before_ms",
-            shared.SCALED,
-            "ms",
             SECTION,
-            "forwarding before the reset; RFC at least 15 s; scaled = scaled_frames at line rate",
-            ("0.1", "3600000"),
-            (shared.SCALED,),
+            f"forwarding before the reset; RFC at least {RFC_BEFORE_S} s",
+            RFC_BEFORE_S,
+            longest_ms="3600000",
         ),
         decimal(
             "after_ms",
@@ -114,7 +112,7 @@ class Reset(TestMethod):
         ),
         decimal("sample_ms", "10", "ms", SECTION, "distance of the looks for the last frame before", ("0.01", "1000")),
         *PARAMETERS,
-        *shared.trial_parameters("RFC 2544 26.1", "60 s"),
+        *shared.trial_parameters("RFC 2544 26.1", RFC_DURATION_S),
         *shared.search_parameters("RFC 2544 26.1"),
     )
 

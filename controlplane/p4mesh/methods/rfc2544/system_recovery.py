@@ -66,17 +66,15 @@ class SystemRecovery(TestMethod):
         ),
         decimal("overload_pct", "110", "% of throughput", SECTION, "overload, at most line rate", ("101", "1000")),
         decimal("reduced_pct", "50", "% of overload", SECTION, "rate after the overload", ("1", "99")),
-        decimal(
+        shared.scaled_duration(
             "overload_ms",
-            shared.SCALED,
-            "ms",
             SECTION,
-            "length of the overload; RFC at least 60 s; scaled = 10 x scaled_frames at line rate",
-            ("0.1", "300000"),
-            (shared.SCALED,),
+            f"length of the overload; RFC at least {RFC_OVERLOAD_S} s",
+            RFC_OVERLOAD_S,
+            "10 x scaled_frames at line rate",
         ),
         integer("runs", 10, "runs", SECTION, "runs, averaged", (1, 1000)),
-        *with_defaults(shared.trial_parameters(SECTION, "60 s"), scaled_frames=50_000),
+        *with_defaults(shared.trial_parameters(SECTION, RFC_DURATION_S), scaled_frames=50_000),
         *shared.search_parameters("RFC 2544 26.1"),
     )
 
