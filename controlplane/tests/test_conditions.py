@@ -247,4 +247,5 @@ def test_parameters_name_their_clause() -> None:
         "modifier": "RFC 2544 11, 12",
         "extension_headers": "RFC 5180 5.3",
         "ip_mix": "RFC 5180 7",
+        "advertised_prefix": "RFC 5180 5.2",
     }

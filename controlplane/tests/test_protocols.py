@@ -72,6 +72,7 @@ def test_a_frame_too_small_for_its_headers_is_refused_with_the_minimum(name: str
     with pytest.raises(ParameterError, match=f"header with a signature need {minimum} B") as caught:
         prepare(find_test("rfc2544.throughput"), published.shipped("router-4x1g"), options)
     assert f"--sizes {minimum},256" in str(caught.value.hint)
+    assert "124 B is the least for all extension headers" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", ["ah", "esp"])

@@ -15,7 +15,7 @@ from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
 from p4mesh.methods.parameters import ParameterSet, resolve
 from p4mesh.methods.registry import TESTS
 from p4mesh.methods.resets import SWAP_ROLES
-from p4mesh.methods.shared_parameters import SCALED_FRAMES, template_of
+from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target import bmv2, live, tofino
 from p4mesh.target.sim import build_network
@@ -163,9 +163,14 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
         tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
         if template.ipv6_extensions:
             tag += f" with {' + '.join(template.ipv6_extensions)} header"
+        hint = f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}"
+        if template.ip_version == 6 and "extension_headers" in parameters.values:
+            # RFC 5180 5.3: results with and without extension headers compare at equal frame sizes.
+            some = (replace(template, ipv6_extensions=names) for names in EXTENSION_HEADERS.values())
+            hint += f"; {max(map(minimum_frame_bytes, some))} B is the least for all extension headers, to compare them"
         raise ParameterError(
             f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
-            hint=f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}",
+            hint=hint,
         )
 
 

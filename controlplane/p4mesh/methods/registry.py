@@ -11,6 +11,7 @@ from p4mesh.methods.resets import with_resets
 from p4mesh.methods.rfc2544.back_to_back import BackToBack
 from p4mesh.methods.rfc2544.conditions import under_conditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
+from p4mesh.methods.rfc2544.hop_by_hop import HopByHop
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.reset import Reset
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -45,6 +46,7 @@ _ONCE: tuple[TestMethod, ...] = (
     under_conditions(BackToBack()),
     under_conditions(SystemRecovery()),
     under_conditions(Reset()),
+    under_conditions(HopByHop()),
 )
 
 TESTS: tuple[TestMethod, ...] = tuple(repeated(with_resets(test)) for test in _ONCE)

@@ -28,8 +28,10 @@ FRAME_FORMATS = {
     "ipv6": FrameTemplate(ip_version=6),
     "ethernet": FrameTemplate(ip_version=None),
 }
+HOP_BY_HOP = "hop_by_hop"
 EXTENSION_HEADERS: dict[str, tuple[str, ...]] = {
     "none": (),
+    HOP_BY_HOP: (HOP_BY_HOP,),
     "destination": ("destination",),
     "routing": ("routing",),
     "fragment": ("fragment",),

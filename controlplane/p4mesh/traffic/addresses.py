@@ -13,6 +13,10 @@ _MASK64 = (1 << 64) - 1
 _IPV4_BASE = int(IPv4Address("198.18.0.0"))
 _IPV6_BASE = int(IPv6Address("2001:2::"))
 _MAX_PORT = 0xFFFF
+_ADVERTISED_SUBNETS = {64: 0x8000, 126: 0xC000, 128: 0xE000}
+"""First of the networks with hosts behind the ports, in the destination half of 2001:2::/48, by prefix length."""
+ADVERTISED_PREFIX_BITS = (48, *_ADVERTISED_SUBNETS)
+MAX_ADVERTISED_PORT = 0x1FFF
 
 
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
@@ -56,6 +60,21 @@ def station_ipv6(port: int, host: int = 2, *, output_half: bool = False) -> IPv6
     _check_port(port)
     subnet = port + (0x8000 if output_half else 0)
     return IPv6Address(_IPV6_BASE + (subnet << 64) + host)
+
+
+def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
+    """Return a host one hop behind the station of ``port``, in a network that a device is told of (RFC 5180 5.2).
+
+    No route of another length leads to it: networks of 64, 126 and 128 bits are apart in the destination half of
+    2001:2::/48, and those of 48 bits are 2001:2:N::/48, N the port, as the range of the RFC is only one of them.
+    """
+    if prefix_bits not in ADVERTISED_PREFIX_BITS or not 1 <= port <= MAX_ADVERTISED_PORT:
+        raise ValueError(
+            f"no host behind port {port} (1..{MAX_ADVERTISED_PORT}) in a network of {prefix_bits} bits "
+            f"{ADVERTISED_PREFIX_BITS}"
+        )
+    subnet = _ADVERTISED_SUBNETS[prefix_bits] + port if prefix_bits in _ADVERTISED_SUBNETS else port << 16 | 0x8000
+    return IPv6Address(_IPV6_BASE + (subnet << 64) + 2)
 
 
 def _check_port(port: int) -> None:

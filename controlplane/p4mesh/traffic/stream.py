@@ -42,7 +42,7 @@ class FrameTemplate:
     vlan_ids: tuple[int, ...] = ()
     """Outermost first; one or two tags."""
     ipv6_extensions: tuple[str, ...] = ()
-    """Extension headers in order: ``destination``, ``routing``, ``fragment``, ``mobility`` (RFC 5180 5.3)."""
+    """Extension headers in order (RFC 5180 5.3), by their names in :mod:`p4mesh.trial.frames`."""
     udp_source: int = 20001
     udp_destination: int = 20001
     ttl: int = 64
@@ -153,5 +153,8 @@ class Stream:
     routed: bool = False
     """Frames go to the device as to a router: to its MAC address on each transmit port, which a trial asks for
     before it begins, with the IP address of the receiver."""
+    advertised_prefix_bits: int = 0
+    """Destinations of a routed stream are hosts behind the receivers, in IPv6 networks of this prefix length (or IPv4
+    networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scapy.layers.inet import IP, UDP
-from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrRouting
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
 from scapy.utils import checksum
@@ -18,8 +18,10 @@ FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
 _UDP = 17
 _UDP_BYTES = 8
-_NEXT_HEADER = {"destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
+_NEXT_HEADER = {"hop_by_hop": 0, "destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
 _EXTENSIONS = {
+    # Padding only (RFC 8200 4.3): a router that reads the options has nothing to do.
+    "hop_by_hop": bytes(IPv6ExtHdrHopByHop()),
     "destination": bytes(IPv6ExtHdrDestOpt()),
     "routing": bytes(IPv6ExtHdrRouting(addresses=["::1"], segleft=0)),
     "fragment": bytes(IPv6ExtHdrFragment(id=1)),

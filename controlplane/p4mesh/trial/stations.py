@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from p4mesh.errors import ParameterError
-from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.stream import ModifiedField, PatternKind, Progression, PseudoRandom, Stream, ValueList
 
 FULL_MASK = (1 << 48) - 1
@@ -64,6 +64,9 @@ def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
     if stream.pattern in TO_MANY:
         return [_group_station(stream)]
     stations = [station(port) for port in stream.rx_ports]
+    if stream.advertised_prefix_bits:
+        bits = stream.advertised_prefix_bits
+        stations = [host_behind(usual, stream.template.ip_version, bits) for usual in stations]
     if stream.router_macs:
         if stream.pattern is PatternKind.PAIRS:
             stations = [stations[source]]
@@ -71,6 +74,13 @@ def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
     if stream.destination_mac:
         stations = [replace(usual, mac=stream.destination_mac) for usual in stations]
     return stations
+
+
+def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Station:
+    """Return the host of one IP version behind a station: in a network of ``prefix_bits``, or of 24 bits of IPv4."""
+    if ip_version == 4:
+        return replace(owner, ipv4=station_ipv4(owner.port, output_half=True))
+    return replace(owner, ipv6=ipv6_host_behind(owner.port, prefix_bits))
 
 
 def shared_ports_of(streams: Sequence[Stream]) -> tuple[int, ...]:

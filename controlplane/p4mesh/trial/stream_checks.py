@@ -92,6 +92,11 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
         )
+    if stream.advertised_prefix_bits and not stream.routed:
+        raise ParameterError(
+            f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
+            hint="only routed streams have destinations behind the receivers",
+        )
     if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
         raise ParameterError(
             f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "

@@ -18,9 +18,8 @@ from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.methods.rfc2544 import protocols
+from p4mesh.methods.rfc2544 import advertised_networks, protocols
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.shared_parameters import template_of
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -66,7 +65,7 @@ def under_conditions(test: TestMethod) -> TestMethod:
 
     class Conditioned(Wrapping):
         inner: ClassVar[TestMethod] = test
-        parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *PARAMETERS)
+        parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *_not_of(test))
 
         def check(self, bed: TestBed, parameters: ParameterSet) -> None:
             protocols.check(test.name, bed, parameters)
@@ -84,14 +83,14 @@ def under_conditions(test: TestMethod) -> TestMethod:
         def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
             outcome = test.assemble(bed, parameters, results)
             found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
-            template, mix = template_of(parameters), parameters.text("ip_mix")
             queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
             tables = (
-                *protocols.with_columns(outcome.tables, template, mix),
+                *protocols.with_columns(outcome.tables, parameters),
                 *_query_tables(queries),
                 *filter_tables(bed, parameters.text("modifier"), parameters.text("frame_format")),
+                *advertised_networks.route_tables(bed, parameters),
             )
-            noted = _deviations(parameters)
+            noted = (*_deviations(parameters), *advertised_networks.deviations(parameters))
             return replace(
                 outcome,
                 tables=tables,
@@ -100,6 +99,12 @@ def under_conditions(test: TestMethod) -> TestMethod:
             )
 
     return Conditioned()
+
+
+def _not_of(test: TestMethod) -> tuple[Parameter, ...]:
+    """Return the parameters of this module that the test does not declare for itself."""
+    own = {parameter.name for parameter in test.parameters}
+    return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
 
 
 class Conditions:
@@ -162,7 +167,8 @@ class Conditions:
 
     def _parts_of(self, stream: Stream) -> tuple[Stream, ...]:
         if self._parameters.flag("routed"):
-            stream = replace(stream, routed=True)
+            behind = advertised_networks.prefix_bits(self._parameters)
+            stream = replace(stream, routed=True, advertised_prefix_bits=behind)
         parts = protocols.mixed(stream, self._parameters.text("ip_mix"))
         if self._kind != NETWORKS:
             return parts

@@ -31,7 +31,7 @@ COLUMNS = (
     Column("loss_pct", "Loss", "%", 4),
     Column("state", "Result"),
 )
-_KEYS = ("frame_size_bytes", "load_pct")
+KEYS = ("frame_size_bytes", "load_pct")
 
 
 class FrameLoss(TestMethod):
@@ -106,9 +106,9 @@ class FrameLoss(TestMethod):
             FRAME_LOSS,
             "Frame loss rate",
             COLUMNS,
-            tuple(_cells(row) for unit in units for row in unit["rows"]),
+            tuple(cells_of(row) for unit in units for row in unit["rows"]),
             tables.criterion_note(loss_limit_pct(parameters)),
-            keys=_KEYS,
+            keys=KEYS,
         )
         return Outcome(
             state,
@@ -124,9 +124,9 @@ def _trusted(row: UnitResult) -> bool:
     return bool(row["status"] == Status.VALID.value)
 
 
-def _cells(row: UnitResult) -> dict[str, Cell]:
+def cells_of(row: UnitResult) -> dict[str, Cell]:
     """Return the cells of one load: of an untrusted trial nothing but the status."""
-    cells = {column.key: row.get(column.key) for column in COLUMNS if _trusted(row) or column.key in _KEYS}
+    cells = {column.key: row.get(column.key) for column in COLUMNS if _trusted(row) or column.key in KEYS}
     return cells | {"state": row["verdict"]}
 
 

@@ -10,7 +10,8 @@ from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice
-from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, FRAME_FORMATS
+from p4mesh.methods.rfc2544 import advertised_networks
+from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, template_of
 from p4mesh.traffic.stream import FrameTemplate, Stream
 
 NO_MIX = "none"
@@ -18,15 +19,15 @@ IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fract
 """Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
 UNREAD = ("ah", "esp")
 """Headers behind which the tester's parser finds no signature."""
-PREFIX_BITS = 64
-"""Of every network of the tester's stations (RFC 5180 5.2.1)."""
+THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
+"""Hop-by-hop options are no test of throughput: they have a test of their own."""
 PARAMETERS: tuple[Parameter, ...] = (
     choice(
         "extension_headers",
         "none",
         "RFC 5180 5.3",
         "of IPv6 frames, within the frame size; chain = routing, destination options, fragment",
-        (*EXTENSION_HEADERS, *UNREAD),
+        (*THROUGHPUT_HEADERS, *UNREAD),
     ),
     choice(
         "ip_mix",
@@ -35,6 +36,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "IPv4 frames : IPv6 frames in percent, with frame_format=ipv6; none = all of frame_format",
         (NO_MIX, *IPV6_SHARES),
     ),
+    advertised_networks.PARAMETER,
 )
 COLUMNS = (
     Column("extension_headers", "Extension headers"),
@@ -51,13 +53,15 @@ def check(test: str, bed: TestBed, parameters: ParameterSet) -> None:
         raise UnsupportedError(
             f"{test}: extension_headers={headers} is not supported on {bed.target}: the tester's parser does not read "
             "behind this header and would not know its own frames",
-            hint=f"use one of {', '.join(EXTENSION_HEADERS)}",
+            hint=f"use one of {', '.join(THROUGHPUT_HEADERS)}",
         )
-    for name, value in (("extension_headers", headers), ("ip_mix", mix)):
+    prefix = parameters.text(advertised_networks.NAME)
+    for name, value in (("extension_headers", headers), ("ip_mix", mix), (advertised_networks.NAME, prefix)):
         if value != "none" and frame_format != "ipv6":
             raise ParameterError(
                 f"{test}: {name}={value} with frame_format={frame_format}", hint="add --set frame_format=ipv6"
             )
+    advertised_networks.check(test, bed, parameters)
 
 
 def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
@@ -94,14 +98,15 @@ def protocol_text(template: FrameTemplate, mix: str = NO_MIX) -> str:
     return f"IPv{template.ip_version}/UDP{headers}"
 
 
-def with_columns(tables: Sequence[Table], template: FrameTemplate, mix: str) -> tuple[Table, ...]:
+def with_columns(tables: Sequence[Table], parameters: ParameterSet) -> tuple[Table, ...]:
     """Return the tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
+    template, mix = template_of(parameters), parameters.text("ip_mix")
     if template.ip_version != 6:
         return tuple(tables)
     cells: dict[str, Cell] = {
         "extension_headers": _headers_text(template) or "none",
         "ip_mix": "0:100" if mix == NO_MIX else mix,
-        "prefix_bits": PREFIX_BITS,
+        "prefix_bits": advertised_networks.prefix_bits(parameters) or advertised_networks.CONNECTED_PREFIX_BITS,
     }
     return tuple(
         replace(
