@@ -48,7 +48,7 @@ class HopByHop(TestMethod):
             (HOP_BY_HOP, "none"),
         ),
         *PARAMETERS,
-        *with_defaults(shared.trial_parameters(SECTION, "60 s"), frame_format="ipv6"),
+        *with_defaults(shared.trial_parameters(SECTION, RFC_DURATION_S), frame_format="ipv6"),
     )
 
     def check(self, bed: TestBed, parameters: ParameterSet) -> None:
