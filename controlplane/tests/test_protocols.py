@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import published
@@ -32,8 +33,18 @@ from p4mesh.trial.spec import TrialSpec
 GIGABIT = 10**9
 BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
 QUICK = ("scaled_frames=1000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "search_resolution_pct=1")
-# Sizes of the headers: RFC 8200 4.4 with one address, 4.6 with padding, 4.5, RFC 6275 6.1.2.
-HEADER_BYTES = {"none": 0, "routing": 24, "destination": 8, "fragment": 8, "mobility": 8, "chain": 40}
+# Sizes of the headers: RFC 8200 4.4 with one address, 4.6 with padding, 4.5, RFC 6275 6.1.2, RFC 4302 2 with an
+# integrity value of 12 bytes, RFC 4303 2 without payload and trailer.
+HEADER_BYTES = {
+    "none": 0,
+    "routing": 24,
+    "destination": 8,
+    "fragment": 8,
+    "mobility": 8,
+    "ah": 24,
+    "esp": 8,
+    "chain": 40,
+}
 IPV6_MINIMUM = 14 + 40 + 8 + 18 + 4
 """Ethernet, IPv6, UDP, signature, FCS."""
 
@@ -75,12 +86,37 @@ def test_a_frame_too_small_for_its_headers_is_refused_with_the_minimum(name: str
     assert "124 B is the least for all extension headers" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", ["ah", "esp"])
-def test_headers_that_the_tester_does_not_read_behind_are_refused(name: str) -> None:
+def headers_behind_ipv6(name: str) -> tuple[int, bytes]:
+    """Return the type of the first header behind IPv6, and the bytes behind IPv6."""
     test = under_conditions(Throughput())
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
-    with pytest.raises(UnsupportedError, match=f"extension_headers={name} is not supported on sim"):
-        test.check(BED, parameters)
+    packet = headers_of(template_of(parameters), 256)
+    return packet[20], packet[54:]
+
+
+def test_an_authentication_header_counts_its_length_in_units_of_four_bytes() -> None:
+    """RFC 4302 2.2: 24 bytes are 6 units, less 2; index and sequence number are not 0."""
+    first, behind = headers_behind_ipv6("ah")
+    assert (first, behind[0], behind[1]) == (51, 17, 4)
+    assert behind[2:4] == bytes(2), "reserved"
+    assert int.from_bytes(behind[4:8], "big") > 255 and int.from_bytes(behind[8:12], "big") == 1
+    assert UDP(behind[24:]).len == 256 - 14 - 40 - 24 - 4
+
+
+def test_an_encapsulation_has_no_type_of_what_follows_in_the_clear() -> None:
+    """RFC 4303 2: index and sequence number; UDP with null encryption."""
+    first, behind = headers_behind_ipv6("esp")
+    assert first == 50
+    assert int.from_bytes(behind[:4], "big") > 255 and int.from_bytes(behind[4:8], "big") == 1
+    assert (UDP(behind[8:]).dport, UDP(behind[8:]).len) == (20001, 256 - 14 - 40 - 8 - 4)
+
+
+def test_a_chain_that_a_tofino_does_not_read_behind_is_refused_there() -> None:
+    test = under_conditions(Throughput())
+    parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", "extension_headers=chain"))
+    test.check(BED, parameters)
+    with pytest.raises(UnsupportedError, match="extension_headers=chain is not supported on tofino"):
+        test.check(replace(BED, target="tofino"), parameters)
 
 
 @pytest.mark.parametrize("name", [name for name in HEADER_BYTES if name != "none"])
@@ -88,6 +124,7 @@ def test_headers_that_the_tester_does_not_read_behind_are_refused(name: str) -> 
 def test_routers_forward_every_extension_header(name: str, topology: str) -> None:
     outcome = run(FrameLoss(), f"extension_headers={name}", topology=topology)
     assert [row["lost_frames"] for row in outcome.tables[0].rows] == [0, 0]
+    assert any("one sequence number" in text for text in outcome.deviations) == (name in ("ah", "esp"))
     expected = {"chain": "routing + destination + fragment"}.get(name, name)
     (row, _) = outcome.tables[0].rows
     assert (row["extension_headers"], row["ip_mix"], row["prefix_bits"]) == (expected, "0:100", 64)

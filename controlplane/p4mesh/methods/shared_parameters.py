@@ -35,6 +35,8 @@ EXTENSION_HEADERS: dict[str, tuple[str, ...]] = {
     "destination": ("destination",),
     "routing": ("routing",),
     "fragment": ("fragment",),
+    "ah": ("ah",),
+    "esp": ("esp",),
     "mobility": ("mobility",),
     "chain": ("routing", "destination", "fragment"),
 }

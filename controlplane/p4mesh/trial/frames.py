@@ -18,13 +18,28 @@ FCS_BYTES = 4
 _LEARNING_FRAME_BYTES = 60
 _UDP = 17
 _UDP_BYTES = 8
-_NEXT_HEADER = {"hop_by_hop": 0, "destination": 60, "routing": 43, "fragment": 44, "mobility": 135}
+_ENCAPSULATION = "esp"
+_NEXT_HEADER = {
+    "hop_by_hop": 0,
+    "destination": 60,
+    "routing": 43,
+    "fragment": 44,
+    "ah": 51,
+    _ENCAPSULATION: 50,
+    "mobility": 135,
+}
+_SECURITY_ASSOCIATION = (0x100).to_bytes(4, "big") + (1).to_bytes(4, "big")
+"""The first index that is not reserved (RFC 4303 2.1), and the first sequence number, which stays."""
 _EXTENSIONS = {
     # Padding only (RFC 8200 4.3): a router that reads the options has nothing to do.
     "hop_by_hop": bytes(IPv6ExtHdrHopByHop()),
     "destination": bytes(IPv6ExtHdrDestOpt()),
     "routing": bytes(IPv6ExtHdrRouting(addresses=["::1"], segleft=0)),
     "fragment": bytes(IPv6ExtHdrFragment(id=1)),
+    # RFC 4302 2.2: length in units of 4 bytes less 2, integrity check value of 12 zeros.
+    "ah": bytes([59, 4, 0, 0]) + _SECURITY_ASSOCIATION + bytes(12),
+    # RFC 4303 with null encryption: UDP follows in the clear, without a trailer that would say so.
+    _ENCAPSULATION: _SECURITY_ASSOCIATION,
     # Binding refresh request (RFC 6275 6.1.2): no payload, length 0, checksum 0.
     "mobility": bytes([59, 0, 0, 0, 0, 0, 0, 0]),
 }
@@ -63,7 +78,8 @@ def _extension_headers(names: tuple[str, ...]) -> bytes:
     chain = b""
     following = [_NEXT_HEADER[name] for name in names[1:]] + [_UDP]
     for name, number in zip(names, following, strict=False):
-        chain += bytes([number]) + _EXTENSIONS[name][1:]
+        header = _EXTENSIONS[name]
+        chain += header if name == _ENCAPSULATION else bytes([number]) + header[1:]
     return chain
 
 

@@ -20,6 +20,7 @@ from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.rfc2544 import advertised_networks, protocols
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
+from p4mesh.methods.shared_parameters import template_of
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -90,7 +91,8 @@ def under_conditions(test: TestMethod) -> TestMethod:
                 *filter_tables(bed, parameters.text("modifier"), parameters.text("frame_format")),
                 *advertised_networks.route_tables(bed, parameters),
             )
-            noted = (*_deviations(parameters), *advertised_networks.deviations(parameters))
+            headers = protocols.deviations(template_of(parameters))
+            noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
             return replace(
                 outcome,
                 tables=tables,
