@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from published import changed, run, shipped
+from published import WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.cli.preparation import test_bed as bed_of
 from p4mesh.errors import UnsupportedError
@@ -29,6 +29,31 @@ def test_undersize_and_oversize_frames_are_forwarded_and_each_class_has_its_verd
         assert row["oversize_verdict"] == "forwarded"
         assert row["valid_rx_frames"] == row["valid_tx_frames"]
     assert outcome.state is State.FAIL
+
+
+def test_the_streams_of_the_report_show_its_counts_by_class() -> None:
+    """Table 1.8: below 100 % valid and oversize frames all pass, bad FCS is filtered, undersize is forwarded: FAIL.
+
+    The report's switch loses 5.5e-5 to 8.8e-5 of the undersize frames; the model does not.
+    """
+    settings = ("stream_set=xena", "sweep_start_pct=10", "sweep_end_pct=90", "sweep_step_pct=40", "scaled_frames=3000")
+    results, outcome, trials = run(ErroredFrames(), shipped("wrs-18x1g"), (64, 1518), *settings)
+    rows = next(iter(results.values()))["rows"]
+    for row, (spec, _), published in zip(rows, trials, WHITE_RABBIT["errored_frames"][0:9:4], strict=True):
+        assert row["load_pct"] == published["tx_rate_pct"]
+        # As many frames of each class as the report has in 30 s, for the length of this trial.
+        part = spec.duration_ns / 30e9
+        for name, short in (("oversize", "over"), ("undersize", "under")):
+            assert row[f"{name}_tx_frames"] == pytest.approx(part * published[f"tx_{short}"], rel=1.2e-4, abs=1)
+        valid = row["valid_tx_frames"] + row["bad_fcs_tx_frames"]
+        assert valid == pytest.approx(part * published["tx_valid"], rel=1.2e-4, abs=2)
+        assert row["bad_fcs_tx_frames"] == pytest.approx(min(60, valid / 10), abs=1)
+        for name in ("valid", "oversize", "undersize"):
+            assert row[f"{name}_rx_frames"] == row[f"{name}_tx_frames"]
+        assert row["bad_fcs_rx_frames"] == published["rx_fcs"] == 0
+        verdicts = (row["oversize_verdict"], row["undersize_verdict"], row["bad_fcs_verdict"])
+        assert verdicts == ("forwarded", "FAIL", "PASS")
+    assert outcome.state.value == WHITE_RABBIT["errored_frames"][0]["result"] == "FAIL"
 
 
 def test_a_switch_that_filters_by_length_passes() -> None:

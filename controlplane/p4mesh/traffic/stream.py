@@ -149,7 +149,8 @@ class Stream:
     multicast_group: str = "225.1.1.1"
     """IPv4 or IPv6 group address of the pattern ``multicast``."""
     may_be_filtered: bool = False
-    """The device is meant to drop these frames: learning is verified without them."""
+    """The device is meant to drop these frames, or another stream goes to the same addresses: learning is verified
+    without them."""
     routed: bool = False
     """Frames go to the device as to a router: to its MAC address on each transmit port, which a trial asks for
     before it begins, with the IP address of the receiver."""

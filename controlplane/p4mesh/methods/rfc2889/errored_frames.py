@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,22 +12,31 @@ from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.rfc2889.errored_streams import (
+    BAD_FCS,
+    ONE_SIZE,
+    OVERSIZE,
+    UNDERSIZE,
+    VALID,
+    ErroredTraffic,
+    about,
+    class_of,
+    sizes_between,
+    stream_parameters,
+)
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search import Verdict
 from p4mesh.methods.sweeps import executed
-from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2889 5.9"
-UNDERSIZE_BYTES = 63
-OVERSIZE_BYTES = 1519
 NIBBLE_INTERFACES_BPS = 100_000_000
 """Fastest ports with a nibble interface, the only ones with dribble bits and alignment errors."""
-VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
-_PLAIN = FrameTemplate(ip_version=None)
+_ERRORED = "errored"
+_IN_TURN = "errored_to_"
+"""Part of a unit whose valid frames have several sizes; the largest one follows."""
 _NIBBLE_NOTES = {
     False: "not applicable, they do not exist at 1 Gbit/s and above.",
     True: "not supported, no port of the tester sends parts of a byte.",
@@ -58,7 +67,7 @@ COLUMNS = (
 
 
 class ErroredFrames(TestMethod):
-    """Valid, undersize and oversize frames together; then valid frames and such with a bad FCS. Equal shares."""
+    """Valid frames, and beside them undersize and oversize frames and frames with a bad FCS, at several loads."""
 
     name: ClassVar[str] = "rfc2889.errored_frames"
     title: ClassVar[str] = "Errored frames filtering"
@@ -66,8 +75,7 @@ class ErroredFrames(TestMethod):
     frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
     parameters: ClassVar[tuple[Parameter, ...]] = (
         *pair_parameters("RFC 2889 5.9.2"),
-        integer("undersize_bytes", UNDERSIZE_BYTES, "B", "RFC 2889 5.9.3", "length of undersize frames", (36, 63)),
-        integer("oversize_bytes", OVERSIZE_BYTES, "B", "RFC 2889 5.9.3", "length of oversize frames", (1519, 9216)),
+        *stream_parameters(),
         *shared.sweep_parameters("RFC 2889 5.9.2"),
         *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
@@ -84,32 +92,37 @@ class ErroredFrames(TestMethod):
             )
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return one unit per size of the valid frames."""
-        return tuple(Unit(size, "errored") for size in sizes)
+        """Return one unit per size of the valid frames, or one for all sizes in turn."""
+        if parameters.text("stream_set") == ONE_SIZE:
+            return tuple(Unit(size, _ERRORED) for size in sizes)
+        return (Unit(min(sizes), f"{_IN_TURN}{max(sizes)}"),)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the length of the sweep, twice where bad FCS can be sent."""
-        return 2 * len(shared.sweep_of(parameters))
+        """Return the length of the sweep, twice where bad FCS can be sent in a trial of its own."""
+        return (2 if unit.part == _ERRORED else 1) * len(shared.sweep_of(parameters))
 
     def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Sweep the load from one port to the other."""
-        loads, rate_bps = shared.sweep_of(parameters), bed.common_rate_bps(self.name)
-        sender, receiver = pair_of(self.name, bed, parameters)
-        rows, pair = [], (sender.number, receiver.number)
-        size = unit.frame_size_bytes
-        undersize_bytes, oversize_bytes = (parameters.integer(f"{name}_bytes") for name in (UNDERSIZE, OVERSIZE))
-        mixes = [{VALID: size, UNDERSIZE: undersize_bytes, OVERSIZE: oversize_bytes}]
-        if bed.sends_bad_fcs:
-            mixes.append({VALID: size, BAD_FCS: size})
-        trials = {load: [_spec(mix, load, pair, rate_bps, parameters) for mix in mixes] for load in loads}
+        traffic = self._traffic(unit, bed, parameters)
+        trials = {load: traffic.trials(load) for load in shared.sweep_of(parameters)}
         session.announce([spec for specs in trials.values() for spec in specs])
-        for index, (load, specs) in enumerate(trials.items()):
-            results = []
-            for number, spec in enumerate(specs, 1):
-                remaining = (len(loads) - index) * len(mixes) - number
-                results.append(session.measure(spec, TrialNote(load, remaining, _judge)))
-            rows.append(_row(size, load, results, f"not supported on {bed.target}") | _of_nibbles(bed, rate_bps))
+        remaining = sum(map(len, trials.values()))
+        rows = []
+        for load, specs in trials.items():
+            measured = []
+            for spec in specs:
+                remaining -= 1
+                measured.append((spec, session.measure(spec, TrialNote(load, remaining, _judge))))
+            row = _row(traffic.shown_sizes, load, measured, f"not supported on {bed.target}")
+            rows.append(row | _of_nibbles(bed, traffic.sender.rate_bps))
         return {"rows": rows}
+
+    def _traffic(self, unit: Unit, bed: TestBed, parameters: ParameterSet) -> ErroredTraffic:
+        sizes: tuple[int, ...] = (unit.frame_size_bytes,)
+        if unit.part != _ERRORED:
+            largest = int(unit.part.removeprefix(_IN_TURN))
+            sizes = sizes_between(unit.frame_size_bytes, largest, parameters.integer("valid_sizes"))
+        return ErroredTraffic(*pair_of(self.name, bed, parameters), parameters, sizes, bed.sends_bad_fcs)
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return verdicts per class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
@@ -118,12 +131,13 @@ class ErroredFrames(TestMethod):
         forwarded = any("FAIL" in (row["undersize_verdict"], row["bad_fcs_verdict"]) for row in rows)
         state = next((State(name) for name in ("ABORT", "INVALID") if name in statuses), None)
         state = state or (State.FAIL if forwarded else State.PASS)
-        sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.common_rate_bps(self.name))
+        traffic = [self._traffic(unit, bed, parameters) for unit in results]
+        rate_bps = traffic[0].sender.rate_bps
+        duration = shared.duration_deviation(parameters, [round(it.mean_bytes) for it in traffic], rate_bps)
         noted = (
             duration,
             "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
-            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[bed.slowest_rate_bps <= NIBBLE_INTERFACES_BPS]}",
+            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[rate_bps <= NIBBLE_INTERFACES_BPS]}",
         )
         return Outcome(
             state,
@@ -134,13 +148,10 @@ class ErroredFrames(TestMethod):
                     "Errored frames",
                     COLUMNS,
                     tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-                    f"Undersize frames have {parameters.integer('undersize_bytes')} bytes, oversize frames "
-                    f"{parameters.integer('oversize_bytes')}. "
-                    "Undersize frames and frames with a bad FCS must be filtered; oversize frames may be: 'forwarded' "
-                    "is no failure, nor is a loss of valid frames. Each load is measured with oversize and undersize "
-                    "frames beside valid ones, and where the ports can send them with frames with a bad FCS beside "
-                    "valid ones: counts are sums of both. Frames with a bad FCS are no valid frames; those that "
-                    "arrive are counted by the receiving ports, or known by their signature.",
+                    f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
+                    "oversize frames may be: 'forwarded' is no failure, nor is a loss of valid frames. Frames with a "
+                    "bad FCS are no valid frames; those that arrive are counted by the receiving ports, or known by "
+                    "their signature.",
                     keys=("frame_size_bytes", "load_pct"),
                 ),
             ),
@@ -154,62 +165,44 @@ class ErroredFrames(TestMethod):
         )
 
 
-def _spec(
-    mix: Mapping[str, int], load_pct: Fraction, pair: tuple[int, ...], rate_bps: int, parameters: ParameterSet
-) -> TrialSpec:
-    size = mix[VALID]
-    duration_ns = shared.duration_ns_of(parameters, size, rate_bps)
-    streams = []
-    for name, length in mix.items():
-        fps = rate_at_pct(load_pct, length, rate_bps) / len(mix)
-        count = max(1, tx_frames(duration_ns, fps))
-        stream = Stream(name, length, fps, count, PatternKind.PAIRS, pair[:1], pair[1:], _PLAIN)
-        streams.append(replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID))
-    label = "bad FCS" if BAD_FCS in mix else "errored frames"
-    return TrialSpec(
-        f"{label} {size} B {float(load_pct):.4f} %",
-        tuple(streams),
-        duration_ns,
-        shared.learning_of(parameters),
-        shared.nanoseconds(parameters, "settle_ms"),
-        shared.nanoseconds(parameters, "restabilise_ms"),
-        per_flow=True,
-    )
-
-
-def _row(size: int, load_pct: Fraction, results: Sequence[TrialResult], unsupported: str) -> UnitResult:
-    mixed, *rest = results
-    sent, arrived = _frames_of(mixed)
+def _row(
+    sizes: int | str, load_pct: Fraction, measured: Sequence[tuple[TrialSpec, TrialResult]], unsupported: str
+) -> UnitResult:
+    """Return the counts of all trials at one load, and a verdict per class."""
+    results = [result for _, result in measured]
+    by_class = {
+        class_of(stream.name): [result for spec, result in measured if _sends(spec, class_of(stream.name))]
+        for spec, _ in measured
+        for stream in spec.streams
+    }
+    sent, arrived = _frames_of(results)
     row: dict[str, Cell] = {
-        "frame_size_bytes": size,
+        "frame_size_bytes": sizes,
         "load_pct": float(load_pct),
-        "undersize_verdict": _verdict(arrived.get(UNDERSIZE, 0), "FAIL", mixed),
-        "oversize_verdict": _verdict(arrived.get(OVERSIZE, 0), "forwarded", mixed),
-        "bad_fcs_tx_frames": None,
-        "bad_fcs_rx_frames": None,
         "bad_fcs_verdict": unsupported,
         "status": next((it.status for it in results if it.status is not Status.VALID), Status.VALID).value,
         "reason": "; ".join(it.reason for it in results if it.reason),
     }
-    for result in rest:
-        sent_beside, arrived_beside = _frames_of(result)
-        received = _bad_fcs_received(result)
-        row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"] = sent_beside.get(BAD_FCS), received
-        row["bad_fcs_verdict"] = _verdict(received, "FAIL", result)
-        if not received and any(port.bad_fcs_frames is None for port in result.ports):
-            # The tester's MACs drop what was forwarded as it came, and do not tell: no frame seen is no proof.
-            row["bad_fcs_rx_frames"], row["bad_fcs_verdict"] = None, f"sent; receiving: {unsupported}"
-        if VALID in sent and VALID in sent_beside:
-            sent[VALID] += sent_beside[VALID]
-            arrived[VALID] += arrived_beside[VALID]
-    for name in (VALID, UNDERSIZE, OVERSIZE):
-        row[f"{name}_tx_frames"] = sent.get(name)
-        row[f"{name}_rx_frames"] = arrived.get(name)
-    row["valid_loss_pct"] = float(Fraction(100 * (sent[VALID] - arrived[VALID]), sent[VALID])) if sent else None
-    for way in ("tx", "rx"):
-        counts = [row[f"{name}_{way}_frames"] for name in (VALID, UNDERSIZE, OVERSIZE, BAD_FCS)]
-        row[f"total_{way}_frames"] = sum(count for count in counts if isinstance(count, int))
+    if BAD_FCS in by_class:
+        arrived[BAD_FCS] = sum(_bad_fcs_received(result) for result in by_class[BAD_FCS])
+    for name, forwarded in ((VALID, ""), (OVERSIZE, "forwarded"), (UNDERSIZE, "FAIL"), (BAD_FCS, "FAIL")):
+        row[f"{name}_tx_frames"], row[f"{name}_rx_frames"] = (
+            counted[name] if name in sent else None for counted in (sent, arrived)
+        )
+        if forwarded and name in by_class:
+            row[f"{name}_verdict"] = _verdict(arrived[name], forwarded, by_class[name])
+    uncounted = any(port.bad_fcs_frames is None for result in by_class.get(BAD_FCS, ()) for port in result.ports)
+    if uncounted and not arrived[BAD_FCS]:
+        # The tester's MACs drop what was forwarded as it came, and do not tell: no frame seen is no proof.
+        row["bad_fcs_rx_frames"], row["bad_fcs_verdict"] = None, f"sent; receiving: {unsupported}"
+    lost = sent[VALID] - arrived[VALID]
+    row["valid_loss_pct"] = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
+    row["total_tx_frames"], row["total_rx_frames"] = sum(sent.values()), sum(arrived.values())
     return row
+
+
+def _sends(spec: TrialSpec, name: str) -> bool:
+    return any(class_of(stream.name) == name for stream in spec.streams)
 
 
 def _of_nibbles(bed: TestBed, rate_bps: int) -> UnitResult:
@@ -218,25 +211,30 @@ def _of_nibbles(bed: TestBed, rate_bps: int) -> UnitResult:
     return {"dribble_verdict": verdict, "alignment_verdict": verdict}
 
 
-def _frames_of(result: TrialResult) -> tuple[dict[str, int], dict[str, int]]:
+def _frames_of(results: Sequence[TrialResult]) -> tuple[Counter[str], Counter[str]]:
     """Return the frames sent and the frames that arrived at their port, by class."""
-    sent = {flow.stream: flow.tx_frames for flow in result.flows}
-    return sent, {flow.stream: flow.tx_frames - flow.lost_frames for flow in result.flows}
+    sent: Counter[str] = Counter()
+    arrived: Counter[str] = Counter()
+    for flow in (flow for result in results for flow in result.flows):
+        sent[class_of(flow.stream)] += flow.tx_frames
+        arrived[class_of(flow.stream)] += flow.tx_frames - flow.lost_frames
+    return sent, arrived
 
 
 def _bad_fcs_received(result: TrialResult) -> int:
     """Return the frames that were forwarded as they came, or with an FCS that was computed anew."""
-    return sum(port.bad_fcs_frames or 0 for port in result.ports) + _frames_of(result)[1].get(BAD_FCS, 0)
+    return sum(port.bad_fcs_frames or 0 for port in result.ports) + _frames_of([result])[1][BAD_FCS]
 
 
 def _judge(result: TrialResult) -> Verdict:
     """Judge one trial by the classes that must be filtered, for the log."""
-    verdict, (sent, arrived) = executed(result), _frames_of(result)
-    forwarded = arrived.get(UNDERSIZE, 0) or (BAD_FCS in sent and _bad_fcs_received(result))
+    verdict, (sent, arrived) = executed(result), _frames_of([result])
+    forwarded = arrived[UNDERSIZE] or (BAD_FCS in sent and _bad_fcs_received(result))
     return Verdict.FAIL if verdict is Verdict.PASS and forwarded else verdict
 
 
-def _verdict(arrived_frames: int, when_forwarded: str, result: TrialResult) -> str:
-    if result.status is not Status.VALID:
-        return str(result.status.value)
+def _verdict(arrived_frames: int, when_forwarded: str, results: Sequence[TrialResult]) -> str:
+    untrusted = [result.status for result in results if result.status is not Status.VALID]
+    if untrusted:
+        return str(untrusted[0].value)
     return when_forwarded if arrived_frames else "PASS"

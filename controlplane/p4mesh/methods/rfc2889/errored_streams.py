@@ -1,0 +1,214 @@
+"""The traffic of RFC 2889 5.9: valid frames, and beside them frames that a device must not or need not forward.
+
+Two sets of streams: ``sizes`` has valid frames of one size, and frames with a bad FCS in a trial of their own; ``xena``
+is what Xena testers send, valid frames of all sizes in turn with an FCS error at an interval. Classes that are sent
+together have equal shares of the L1 load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods import shared_parameters as shared
+from p4mesh.methods.bed import TestPort
+from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
+from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
+from p4mesh.trial.spec import TrialSpec
+
+VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
+UNDERSIZE_BYTES = 63
+OVERSIZE_BYTES = 1519
+ONE_SIZE, XENA = "sizes", "xena"
+PROGRAM_STREAMS = 64
+"""Streams of the tester's program (p4src/include/sizes.p4)."""
+MOST_SIZES = PROGRAM_STREAMS - 3
+"""One stream for each size of valid frames, and one for each other class."""
+_SIZES = 20
+"""Their seeds fit into one round of a loop of 400 Gbit/s and 400 ns."""
+_SCALED_ERRORS, _SPARE = 60, 10
+"""In 30 s, one every 0.5 s; and at most every tenth valid frame."""
+_MS_PER_S = Fraction(1000)
+_PLAIN = FrameTemplate(ip_version=None)
+_SECTION = "RFC 2889 5.9.3"
+
+
+def stream_parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of the streams."""
+    return (
+        choice(
+            "stream_set",
+            ONE_SIZE,
+            _SECTION,
+            "valid frames of each frame size by itself; or as Xena testers send them, sizes from the smallest to the "
+            "largest frame size in turn, a third of the load for each class, bad FCS at an interval",
+            (ONE_SIZE, XENA),
+        ),
+        integer(
+            "valid_sizes",
+            _SIZES,
+            "sizes",
+            _SECTION,
+            "stream_set=xena: sizes of valid frames, evenly spread; each takes a stream of the tester; more than the "
+            "default may fill its loop, which takes long to simulate",
+            (2, MOST_SIZES),
+        ),
+        decimal(
+            "bad_fcs_interval_ms",
+            shared.SCALED,
+            "ms",
+            _SECTION,
+            f"stream_set=xena: from one frame with a bad FCS to the next; scaled = {_SCALED_ERRORS} in a trial, every "
+            f"0.5 s in 30 s, but at most every {_SPARE}th valid frame",
+            ("0.01", "300000"),
+            (shared.SCALED,),
+        ),
+        integer("undersize_bytes", UNDERSIZE_BYTES, "B", _SECTION, "length of undersize frames", (36, 63)),
+        integer("oversize_bytes", OVERSIZE_BYTES, "B", _SECTION, "length of oversize frames", (1519, 9216)),
+    )
+
+
+def class_of(stream: str) -> str:
+    """Return the class of frames that a stream of this name sends."""
+    return stream.partition("-")[0]
+
+
+def sizes_between(smallest: int, largest: int, count: int) -> tuple[int, ...]:
+    """Return ``count`` sizes or, where these are fewer, all from smallest to largest; evenly spread and symmetric."""
+    last = min(count, largest - smallest + 1) - 1
+    if last < 1:
+        return (smallest,)
+    offsets = [(2 * (largest - smallest) * place + last) // (2 * last) for place in range(last + 1)]
+    return tuple(
+        smallest + offset if 2 * place <= last else largest - offsets[last - place]
+        for place, offset in enumerate(offsets)
+    )
+
+
+@dataclass(frozen=True)
+class ErroredTraffic:
+    """The trials between one pair of ports, for any load."""
+
+    sender: TestPort
+    receiver: TestPort
+    parameters: ParameterSet
+    sizes: tuple[int, ...]
+    """Of the valid frames."""
+    bad_fcs: bool
+    """Whether the sender can send frames with a bad FCS."""
+
+    @property
+    def shown_sizes(self) -> int | str:
+        """What tables call the valid frames."""
+        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+
+    @property
+    def mean_bytes(self) -> Fraction:
+        """Return the mean length of valid frames, of which equally many have each size."""
+        return Fraction(sum(self.sizes), len(self.sizes))
+
+    @property
+    def duration_ns(self) -> int:
+        """Return the transmission time of each trial."""
+        return shared.duration_ns_of(self.parameters, round(self.mean_bytes), self.sender.rate_bps)
+
+    def trials(self, load_pct: Fraction) -> tuple[TrialSpec, ...]:
+        """Return the trials at one load."""
+        lengths = {name: self.parameters.integer(f"{name}_bytes") for name in (UNDERSIZE, OVERSIZE)}
+        if self.parameters.text("stream_set") == XENA:
+            share = load_pct / (1 + len(lengths))
+            valid, bad = self._in_turn(share)
+            others = self._sharing(lengths, share)
+            return (self._trial("errored frames", load_pct, (*valid, *others, *bad)),)
+        (size,) = self.sizes
+        mixed = self._sharing({VALID: size, **lengths}, load_pct / 3)
+        found = [self._trial("errored frames", load_pct, mixed)]
+        if self.bad_fcs:
+            halves = self._sharing({VALID: size, BAD_FCS: size}, load_pct / 2)
+            found.append(self._trial("bad FCS", load_pct, halves))
+        return tuple(found)
+
+    def _errors_fps(self, slots_fps: Fraction) -> Fraction:
+        """Return the rate of frames with a bad FCS that take the place of some of ``slots_fps`` valid ones.
+
+        Raises ParameterError when they would be more than half.
+        """
+        if self.parameters.is_word("bad_fcs_interval_ms"):
+            return min(Fraction(_SCALED_ERRORS * NS_PER_S, self.duration_ns), slots_fps / _SPARE)
+        interval_ms = self.parameters.number("bad_fcs_interval_ms")
+        if interval_ms * slots_fps < 2 * _MS_PER_S:
+            raise ParameterError(
+                f"bad_fcs_interval_ms={float(interval_ms):g}: there are {float(slots_fps):.4g} valid frames per second",
+                hint=f"an interval of {float(2 * _MS_PER_S / slots_fps):.4g} ms or more, or a higher sweep_start_pct",
+            )
+        return _MS_PER_S / interval_ms
+
+    def _sharing(self, lengths: Mapping[str, int], share_pct: Fraction) -> tuple[Stream, ...]:
+        """Return a stream for each class, with the same share of the line."""
+        return tuple(
+            self._stream(name, length, rate_at_pct(share_pct, length, self.sender.rate_bps))
+            for name, length in lengths.items()
+        )
+
+    def _in_turn(self, share_pct: Fraction) -> tuple[tuple[Stream, ...], tuple[Stream, ...]]:
+        """Return the streams of valid frames, which leave in the order of their sizes, and that with a bad FCS.
+
+        Frames with a bad FCS take the place of valid ones: both together have the share.
+        """
+        slot_bytes, bad_bytes = self.mean_bytes + STANDARD_OVERHEAD_BYTES, round(self.mean_bytes)
+        fps = self.sender.rate_bps * share_pct / 100 / (8 * slot_bytes)
+        bad: tuple[Stream, ...] = ()
+        if self.bad_fcs:
+            errors_fps = self._errors_fps(fps)
+            bad = (self._stream(BAD_FCS, bad_bytes, errors_fps),)
+            fps -= errors_fps * (bad_bytes + STANDARD_OVERHEAD_BYTES) / slot_bytes
+        frames, kinds = max(1, tx_frames(self.duration_ns, fps)), len(self.sizes)
+        valid = tuple(
+            replace(
+                self._stream(f"{VALID}-{size}", size, fps / kinds),
+                frame_count=-((place - frames) // kinds),
+                start_offset_ns=(round(place * NS_PER_S / fps),),
+                may_be_filtered=place > 0,
+            )
+            for place, size in enumerate(self.sizes[:frames])
+        )
+        return valid, bad
+
+    def _stream(self, name: str, length: int, fps: Fraction) -> Stream:
+        count = max(1, tx_frames(self.duration_ns, fps))
+        ports = (self.sender.number,), (self.receiver.number,)
+        stream = Stream(name, length, fps, count, PatternKind.PAIRS, *ports, _PLAIN)
+        return replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID)
+
+    def _trial(self, label: str, load_pct: Fraction, streams: Sequence[Stream]) -> TrialSpec:
+        return shared.trial_of(
+            self.parameters,
+            f"{label} {self.shown_sizes} B {float(load_pct):.4f} %",
+            tuple(streams),
+            self.duration_ns,
+            per_flow=True,
+        )
+
+
+def about(traffic: Sequence[ErroredTraffic], parameters: ParameterSet) -> str:
+    """Return what the note of the table says of the streams."""
+    text = (
+        f"Undersize frames have {parameters.integer('undersize_bytes')} bytes, oversize frames "
+        f"{parameters.integer('oversize_bytes')}. "
+    )
+    if parameters.text("stream_set") == ONE_SIZE:
+        return text + (
+            "Each load is measured with oversize and undersize frames beside valid ones, and where the ports can send "
+            "them with frames with a bad FCS beside valid ones: counts are sums of both."
+        )
+    (only,) = traffic
+    steps = sorted({after - before for before, after in pairwise(only.sizes)})
+    between = " or ".join(str(step) for step in steps) or "0"
+    return text + (
+        f"Valid frames have {len(only.sizes)} sizes in turn, {between} bytes apart; the three classes have a third of "
+        "the load each, and frames with a bad FCS take the place of valid ones at an interval."
+    )
