@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fakes import FakeMeasurer
+from published import WHITE_RABBIT
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TestMethod, TrialNote, UnitResult
@@ -159,6 +160,51 @@ def test_the_published_learning_rate_is_a_search_ceiling() -> None:
     assert rates(unit) == {100: [20, 60, 80]}
     assert (result["result"], result["state"], result["at_least"]) == (80, "PASS", True)
     assert outcome.state is State.PASS
+
+
+PERCENTS = ("rate_unit=pct", "rate_base_fps=100", *REPORT_RATES)
+
+
+@pytest.mark.parametrize(
+    ("limit_fps", "tried", "printed", "state"),
+    [
+        (10**9, [20, 60, 80], 80, "PASS (at least)"),
+        (40, [20, 60, 40], 40, "PASS"),
+        (39, [20, 60, 40], 40, "FAIL"),
+        (19, [20], 20, "FAIL"),
+    ],
+)
+def test_every_printed_learning_rate_follows_from_a_limit(
+    limit_fps: int, tried: list[int], printed: int, state: str
+) -> None:
+    """Table 1.7 prints 80, 40 and 20: 80 is the search's ceiling, and 40 and 20 may be the last rate, which failed."""
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(limit_fps)), *HUNDRED, *PERCENTS)
+    assert rates(unit) == {100: tried} and tried[-1] == printed
+    (row,) = outcome.tables[0].rows
+    assert row["state"] == state
+    failed = state == "FAIL"
+    assert (row["rate_fps_min"], row["rate_pct_min"]) == ((None, None) if failed else (printed, printed))
+    if failed:
+        assert (row["fails_at_fps"], row["fails_at_pct"]) == (printed, printed)
+    assert {row["learning_rate_fps"] for row in WHITE_RABBIT["address_learning"]} == {20, 40, 80}
+
+
+def test_percents_of_the_base_rate_are_tried_as_frames_per_second_and_shown_as_both() -> None:
+    settings = (*HUNDRED, "rate_unit=pct", "rate_base_fps=1000", "rate_resolution_pct=1")
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *settings)
+    in_fps = ("rate_initial_fps=200", "rate_min_fps=200", "rate_max_fps=1000", "rate_resolution_fps=10")
+    (same,), _ = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *HUNDRED, *in_fps)
+    assert rates(unit) == rates(same)
+    (row,) = outcome.tables[0].rows
+    assert 427 <= row["rate_fps_min"] <= 437 < row["fails_at_fps"]
+    for key in ("rate_fps_min", "rate_fps_max", "fails_at_fps"):
+        assert row[key.replace("fps", "pct")] == pytest.approx(row[key] / 10)
+
+
+def test_bounds_of_the_other_unit_do_not_matter() -> None:
+    run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, "rate_unit=pct", "rate_min_fps=500")
+    with pytest.raises(ParameterError, match="rate_min_pct=50, rate_initial_pct=20, rate_max_pct=100 are out of order"):
+        run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, "rate_unit=pct", "rate_min_pct=50")
 
 
 def test_a_known_learning_rate_is_found_within_the_resolution() -> None:

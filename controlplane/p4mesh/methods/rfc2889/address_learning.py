@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -29,7 +30,21 @@ from p4mesh.methods.sweeps import sweep_loads
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"
 SWEEP, SWEEP_TO_CAPACITY = "sweep", "sweep_to_capacity"
+FPS, PCT = "fps", "pct"
+BASE_RATE = "rate_base_fps"
 _NUMBERS = (1, MAX_ADDRESSES)
+_RATE_KEYS = ("rate_fps_min", "rate_fps_max", "fails_at_fps")
+
+
+def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Parameter, ...]:
+    """Return the search of the rate in one unit, with the defaults of published reports."""
+    when = f"rate_unit={unit}: "
+    return (
+        decimal(f"rate_initial_{unit}", "20", shown, SECTION, f"{when}first rate", bounds),
+        decimal(f"rate_min_{unit}", "20", shown, SECTION, f"{when}lowest rate", bounds),
+        decimal(f"rate_max_{unit}", "100", shown, SECTION, f"{when}highest rate", bounds),
+        decimal(f"rate_resolution_{unit}", "20", shown, SECTION, f"{when}width at which the search stops", bounds),
+    )
 
 
 class AddressLearning(AddressTest):
@@ -52,10 +67,10 @@ class AddressLearning(AddressTest):
         integer("addresses_step", 512, "addresses", SECTION, "step of the sweep", _NUMBERS),
         *capacity_parameters("capacity", SECTION),
         decimal("capacity_rate_fps", "50", "frames/s", SECTION, "rate of learning in that search", FASTEST_FPS),
-        decimal("rate_initial_fps", "20", "frames/s", SECTION, "first rate", FASTEST_FPS),
-        decimal("rate_min_fps", "20", "frames/s", SECTION, "lowest rate", FASTEST_FPS),
-        decimal("rate_max_fps", "100", "frames/s", SECTION, "highest rate", FASTEST_FPS),
-        decimal("rate_resolution_fps", "20", "frames/s", SECTION, "width at which the search stops", FASTEST_FPS),
+        choice("rate_unit", FPS, SECTION, f"search the rate in frames/s, or in % of {BASE_RATE}", (FPS, PCT)),
+        decimal(BASE_RATE, "100", "frames/s", SECTION, "100 % of a learning rate", FASTEST_FPS),
+        *_rate_parameters(FPS, "frames/s", FASTEST_FPS),
+        *_rate_parameters(PCT, f"% of {BASE_RATE}", ("0.0001", "100")),
         boolean("rate_try_max_first", True, SECTION, "try the highest rate before the bisection"),
         *address_parameters(SECTION),
     )
@@ -66,19 +81,23 @@ class AddressLearning(AddressTest):
         Column("state", "Result"),
         Column("rate_fps_min", "Learning rate, lowest", "frames/s", 3),
         Column("rate_fps_max", "Learning rate, highest", "frames/s", 3),
+        Column("rate_pct_min", "Learning rate, lowest", "% of base", 3),
+        Column("rate_pct_max", "Learning rate, highest", "% of base", 3),
         Column("fails_at_fps", "Fails at", "frames/s", 3),
+        Column("fails_at_pct", "Fails at", "% of base", 3),
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
     row_columns: ClassVar[tuple[Column, ...]] = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
     note: ClassVar[str] = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
-        "higher rate was tried; the search cannot end above it."
+        "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "
+        "that was tried."
     )
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
         """Return the searches of the capacity, where it is asked for, and of the rate."""
-        rates = search_goal(parameters, "rate", "_fps")
+        rates = _rate_goal(parameters)
         mode = parameters.text("addresses")
         if mode != CAPACITY and parameters.integer("addresses_start") > parameters.integer("addresses_end"):
             start, end = (parameters.integer(f"addresses_{word}") for word in ("start", "end"))
@@ -107,31 +126,32 @@ class AddressLearning(AddressTest):
         goals = self.goals(parameters)
         found: list[UnitResult] = []
         capacity: int | None = None
+        base_fps = float(parameters.number(BASE_RATE))
         if CAPACITY in goals:
             rate_fps = parameters.number("capacity_rate_fps")
             found.append(searches.run(CAPACITY, goals[CAPACITY], lambda value: (int(value), rate_fps)))
             capacity = found[0]["result"]
             if capacity is None:
-                return {"searches": found, "capacity": None}
+                return {"searches": found, "capacity": None, "base_fps": base_fps}
         for addresses in _numbers(parameters, capacity):
             rates = searches.run(LEARNING_RATE, goals[LEARNING_RATE], _at_rate(addresses))
             number = CAPACITY if addresses == capacity else "step"
             found.append({"addresses": addresses, "number": number, **rates})
             if rates["state"] in (Verdict.INVALID.value, Verdict.ABORT.value):
                 break
-        return {"searches": found, "capacity": capacity}
+        return {"searches": found, "capacity": capacity, "base_fps": base_fps}
 
     def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
         """Return a row per number of addresses: the rate and its spread."""
-        return [
-            {
-                "frame_size_bytes": size,
-                "addresses": addresses,
-                "number": number,
-                **spread(list(searches.values()), "rate_fps_min", "rate_fps_max", "fails_at_fps"),
+        rows = []
+        for (addresses, number), searches in _by_number(units).items():
+            found = spread(list(searches.values()), *_RATE_KEYS)
+            shares = {
+                key.replace(FPS, PCT): None if found[key] is None else 100 * found[key] / units[0]["base_fps"]
+                for key in _RATE_KEYS
             }
-            for (addresses, number), searches in _by_number(units).items()
-        ]
+            rows.append({"frame_size_bytes": size, "addresses": addresses, "number": number, **found, **shares})
+        return rows
 
     def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
         """Yield bases without a capacity, capacities and rates above which nothing was tried."""
@@ -145,6 +165,22 @@ class AddressLearning(AddressTest):
         yield from floors(f"{size} B, capacity", capacities, "addresses")
         for (addresses, _), searches in _by_number(units).items():
             yield from floors(f"{size} B, {addresses} addresses", searches, "f/s")
+
+
+def _rate_goal(parameters: ParameterSet) -> SearchGoal:
+    """Return the search of the rate in frames/s; the trials of one in percents of the base rate are the same."""
+    unit = parameters.text("rate_unit")
+    goal = search_goal(parameters, "rate", f"_{unit}")
+    if unit == FPS:
+        return goal
+    scale = parameters.number(BASE_RATE) / 100
+    return replace(
+        goal,
+        initial=goal.initial * scale,
+        minimum=goal.minimum * scale,
+        maximum=goal.maximum * scale,
+        resolution=goal.resolution * scale,
+    )
 
 
 def _by_number(units: Sequence[UnitResult]) -> dict[tuple[int, str], dict[int, UnitResult]]:
