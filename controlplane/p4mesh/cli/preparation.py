@@ -187,6 +187,7 @@ def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
             port.ifg_bits,
             far_ends[PortRef(TESTER, port.number)].node,
             port.options.get("pad_to_minimum", True),
+            port.clock_offset_ppm,
         )
         for port in topology.tester_ports
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import TopologyError
-from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES
+from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES, own_line_rate_bps
 from p4mesh.trial.calibration import Calibration
 
 
@@ -24,6 +24,13 @@ class TestPort:
     """Node at the other end of the cable."""
     pads_short_frames: bool = True
     """Whether frames below 64 bytes leave with padding, as on most hardware."""
+    clock_offset_ppm: float = 0.0
+    """How far its clock is known to be from nominal."""
+
+    @property
+    def own_rate_bps(self) -> int:
+        """Line rate by the port's own clock: 100 % of its load."""
+        return own_line_rate_bps(self.rate_bps, self.clock_offset_ppm)
 
 
 @dataclass(frozen=True)
@@ -64,17 +71,17 @@ class TestBed:
         return tuple(port.number for port in self.ports)
 
     def rate_bps(self, number: int) -> int:
-        """Return the line rate of one port."""
+        """Return the nominal line rate of one port."""
         return next(port.rate_bps for port in self.ports if port.number == number)
 
     @property
     def slowest_rate_bps(self) -> int:
-        """Return the lowest line rate of all ports: 100 % of a load that every port must carry."""
-        return min(port.rate_bps for port in self.ports)
+        """Return the lowest line rate of all ports, by their own clocks: 100 % of a load that every one must carry."""
+        return min(port.own_rate_bps for port in self.ports)
 
     @property
     def mixed_rates(self) -> bool:
-        """Whether ports have different line rates."""
+        """Whether ports have different nominal line rates."""
         return len({port.rate_bps for port in self.ports}) > 1
 
     def require_ports(self, test: str, minimum: int) -> None:
@@ -86,7 +93,10 @@ class TestBed:
             )
 
     def common_rate_bps(self, test: str) -> int:
-        """Return the line rate that all ports share; raise TopologyError when they differ."""
+        """Return what every port can send, its nominal line rate by the slowest clock.
+
+        Raises TopologyError when nominal line rates differ.
+        """
         rates = sorted({port.rate_bps for port in self.ports})
         if len(rates) > 1:
             listed = ", ".join(f"{rate} bit/s" for rate in rates)
@@ -94,4 +104,4 @@ class TestBed:
                 f"{test} needs tester ports of one line rate, topology '{self.topology}' has {listed}",
                 hint="give every entry of tester.ports the same rate_bps",
             )
-        return rates[0]
+        return self.slowest_rate_bps

@@ -6,6 +6,7 @@ import difflib
 
 from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import TestMethod
+from p4mesh.methods.clocks import with_clock_note
 from p4mesh.methods.iterations import repeated
 from p4mesh.methods.resets import with_resets
 from p4mesh.methods.rfc2544.back_to_back import BackToBack
@@ -49,7 +50,7 @@ _ONCE: tuple[TestMethod, ...] = (
     under_conditions(HopByHop()),
 )
 
-TESTS: tuple[TestMethod, ...] = tuple(repeated(with_resets(test)) for test in _ONCE)
+TESTS: tuple[TestMethod, ...] = tuple(repeated(with_clock_note(with_resets(test))) for test in _ONCE)
 """Every test can reset the device between its trials, and be repeated as a whole."""
 
 

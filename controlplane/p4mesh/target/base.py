@@ -103,5 +103,10 @@ class Target(ABC):
 
     @property
     def rate_bps_of(self) -> dict[int, int]:
-        """Line rate of each tester port."""
+        """Nominal line rate of each tester port."""
         return {port.number: port.rate_bps for port in self.topology.tester_ports}
+
+    @property
+    def own_rate_bps_of(self) -> dict[int, int]:
+        """Line rate of each tester port by its own clock."""
+        return {port.number: port.own_rate_bps for port in self.topology.tester_ports}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4mesh.traffic.line_rate import own_line_rate_bps
+
 TESTER = "tester"
 """Name of the tester in links."""
 
@@ -24,6 +26,11 @@ class TesterPort:
     """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
     device_port: int | None = None
     """Its number on a Tofino."""
+
+    @property
+    def own_rate_bps(self) -> int:
+        """Line rate by the port's own clock."""
+        return own_line_rate_bps(self.rate_bps, self.clock_offset_ppm)
 
 
 @dataclass(frozen=True)

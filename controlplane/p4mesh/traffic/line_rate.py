@@ -20,6 +20,11 @@ PS_PER_S = 1_000_000_000_000
 Rational = int | Fraction
 
 
+def own_line_rate_bps(rate_bps: int, clock_offset_ppm: Rational | float) -> int:
+    """Return the line rate of a port by its own clock, in whole bit/s that it can send (RFC 8238 section 5.3)."""
+    return int(rate_bps * (1 + Fraction(str(clock_offset_ppm)) / 1_000_000))
+
+
 def max_rate_fps(
     frame_size_bytes: int, line_rate_bps: Rational, overhead_bytes: Rational = STANDARD_OVERHEAD_BYTES
 ) -> Fraction:

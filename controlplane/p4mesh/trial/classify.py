@@ -29,6 +29,8 @@ ReasonCounts = Mapping[tuple[int, str], int]
 
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
+_READ_TICKS = 2
+"""What a difference of two time stamps may be off."""
 _SATURATING = ("duplicates", "reordered", "latency_overflows")
 _ALL_ONES = 0xFFFFFFFF
 
@@ -213,7 +215,9 @@ def _load_error_ppm(plan: Plan, records: np.ndarray[Any, Any]) -> float:
 
 def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, lateness_ns: int) -> str:
     for transmitter, wanted, span in _spans(plan, records):
-        tolerance = max(_RATE_TOLERANCE * wanted, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps + 2)
+        # Oload / Iload is wanted / span, so what the rule allows is a share of the span.
+        allowed = max(_RATE_TOLERANCE * span, (lateness_ns * 1000 + transmitter.contention_ps) / tick_ps)
+        tolerance = allowed + _READ_TICKS
         if abs(span - wanted) > tolerance:
             offered = 100 * wanted / span if span else 0.0
             return (

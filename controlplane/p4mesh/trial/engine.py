@@ -97,7 +97,7 @@ class TrialEngine:
     def _plan(self, streams: tuple[Stream, ...]) -> Plan:
         require_line_rates(streams, self.target.topology.tester_ports)
         skewed = [with_start_skew(stream, self.target.start_skew_ns_of) for stream in streams]
-        return make_plan(skewed, self._limits, self.target.rate_bps_of)
+        return make_plan(skewed, self._limits, self.target.own_rate_bps_of)
 
     def _learn(self, spec: TrialSpec) -> None:
         """Send learning frames from every receiving address, at the learning rate, then wait."""
@@ -126,7 +126,7 @@ class TrialEngine:
         In one attempt no frame may be flooded, nor lost on its way through a router; in one of them a frame
         must reach each address, so that a device that loses frames now and then can be measured.
         """
-        streams, duration_ns = verification_streams(spec.streams, self.target.rate_bps_of)
+        streams, duration_ns = verification_streams(spec.streams, self.target.own_rate_bps_of)
         if not streams:
             return ""
         plan = self._plan(streams)
@@ -343,7 +343,7 @@ class TrialEngine:
 
     def _wire_ns(self, frame: ControllerFrame) -> int:
         """Return how long a controller's frame may hold up the test frames of its port."""
-        return int(frame_time_ns(len(frame.payload) + FCS_BYTES, self.target.rate_bps_of[frame.port])) + 1
+        return int(frame_time_ns(len(frame.payload) + FCS_BYTES, self.target.own_rate_bps_of[frame.port])) + 1
 
     def _longest_offset_ns(self, plan: Plan) -> int:
         return max((offset for stream in plan.streams for offset in stream.stream.start_offset_ns), default=0)

@@ -41,7 +41,7 @@ def require_line_rates(streams: Sequence[Stream], tester_ports: Iterable[TesterP
         for place, number in enumerate(stream.tx_ports):
             port = ports[number]
             overhead_bytes = PREAMBLE_BYTES + Fraction(port.ifg_bits, 8)
-            limit_fps = max_rate_fps(stream.frame_size_bytes, port.rate_bps, overhead_bytes)
+            limit_fps = max_rate_fps(stream.frame_size_bytes, max(port.rate_bps, port.own_rate_bps), overhead_bytes)
             first_ns = Fraction(stream.start_offset_ns[place] if stream.start_offset_ns else 0)
             uses.setdefault(number, []).append(_Use(stream, limit_fps, first_ns))
     for number, together in uses.items():

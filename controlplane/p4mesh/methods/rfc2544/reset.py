@@ -361,7 +361,7 @@ def _without(value_ns: Fraction, off_ns: int) -> Fraction:
 
 
 def _note(bed: TestBed, parameters: ParameterSet) -> str:
-    template, speed_mbps = shared.template_of(parameters), bed.common_rate_bps(Reset.name) / 1_000_000
+    template, speed_mbps = shared.template_of(parameters), bed.ports[0].rate_bps / 1_000_000
     protocol = protocol_text(template, str(parameters.values.get("ip_mix", NO_MIX)))
     tagged = f" VLAN {template.vlan_ids[0]}" if template.vlan_ids else ""
     return (

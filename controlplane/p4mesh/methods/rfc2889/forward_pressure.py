@@ -120,7 +120,7 @@ class ForwardPressure(TestMethod):
         """Offer one byte per frame more than the line rate of the standard gap."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        rate = sender.rate_bps
+        rate = sender.own_rate_bps
         fps = max_rate_fps(size, rate, PREAMBLE_BYTES + IFG_BYTES)
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
@@ -137,7 +137,7 @@ class ForwardPressure(TestMethod):
 
     def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
-        rate = pair_of(self.name, bed, parameters)[0].rate_bps
+        rate = pair_of(self.name, bed, parameters)[0].own_rate_bps
         off = DeviceClock(None, why="clock_calibration is off")
         clock = _clock(results.values(), parameters) if parameters.flag("clock_calibration") else off
         rows = [_judged(row, clock, bed, parameters, rate) for unit, row in results.items() if unit.part == PRESSURE]

@@ -65,7 +65,7 @@ class MaximumForwardingRate(TestMethod):
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.rate_bps)
+        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.own_rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []
@@ -91,7 +91,7 @@ class MaximumForwardingRate(TestMethod):
         )
         searches = search_tables([row["throughput"] for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, pair_of(self.name, bed, parameters)[0].rate_bps)
+        duration = shared.duration_deviation(parameters, sizes, pair_of(self.name, bed, parameters)[0].own_rate_bps)
         return Outcome(
             state, f"{self.title}: {state.value}", (table, *searches), (), (), (duration,) if duration else ()
         )

@@ -41,7 +41,7 @@ class PartiallyMeshed(MeshTest):
                 hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
             )
         many = tuple(port for port in bed.port_numbers if port != one)
-        fast, slow = bed.rate_bps(one), _common_rate_bps(self.name, bed, many)
+        fast, slow = _common_rate_bps(self.name, bed, (one,)), _common_rate_bps(self.name, bed, many)
         inside = len(many) * slow
         direction = parameters.text("direction")
         legs = []
@@ -58,12 +58,13 @@ class PartiallyMeshed(MeshTest):
 
 
 def _common_rate_bps(test: str, bed: TestBed, ports: tuple[int, ...]) -> int:
-    """Return the line rate of the many ports; the one port may have another."""
-    rates = sorted({bed.rate_bps(port) for port in ports})
+    """Return the line rate of the many ports, by their slowest clock; the one port may have another."""
+    alike = [port for port in bed.ports if port.number in ports]
+    rates = sorted({port.rate_bps for port in alike})
     if len(rates) > 1:
         listed = ", ".join(f"{rate} bit/s" for rate in rates)
         raise TopologyError(
             f"{test} needs many ports of one line rate, topology '{bed.topology}' has {listed}",
             hint="give them the same rate_bps; only one_port may differ",
         )
-    return rates[0]
+    return min(port.own_rate_bps for port in alike)
