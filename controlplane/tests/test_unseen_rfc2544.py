@@ -15,6 +15,8 @@ from random import Random
 import published
 import pytest
 
+from p4mesh.methods.base import TestMethod
+from p4mesh.methods.outcome import State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.reset import Reset
@@ -166,3 +168,31 @@ def test_an_output_queue_recovers_at_once_where_it_can_be_overloaded(seed: int) 
         assert not hidden
     else:
         assert hidden or device.lossless(Fraction(100), FRAMES, Fraction(0))
+
+
+FASTEST = """
+name: fastest
+tester: {{clock_tick_ps: 10, ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]}}
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-2, rate_bps: {rate_bps}, ifg_bits: 128,
+  queue_frames: 64}}]}}]
+links: [{{from: "tester:1-2", to: "dut:1-2"}}]
+"""
+
+
+@pytest.mark.parametrize("test", [Throughput(), Latency(), SystemRecovery()])
+@pytest.mark.parametrize("rate_bps", [2 * 10**11, 4 * 10**11])
+def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: TestMethod, rate_bps: int) -> None:
+    """Both directions at line rate, three streams one after the other, an overload and what follows it."""
+    topology = parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps))
+    settings = ("scaled_frames=1500", "search_resolution_pct=0.1", *QUICK)
+    _, outcome, trials = published.run(test, topology, (64,), *settings)
+    assert outcome.state in (State.PASS, State.DONE)
+    assert max(sum(paced.loop_share_pct for paced in result.pacing) for _, result in trials) <= 100.001
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "loop_bps"),
+    [(10**9, 4 * 10**11), (10**11, 4 * 10**11), (2 * 10**11, 8 * 10**11), (4 * 10**11, 16 * 10**11)],
+)
+def test_the_loop_is_four_times_the_fastest_line_from_400_gbit_on(rate_bps: int, loop_bps: int) -> None:
+    assert parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps)).loop.rate_bps == loop_bps

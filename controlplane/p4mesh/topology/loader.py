@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from p4mesh.topology.yaml_source import YamlSource
 
 DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
+_FASTEST_LOOP_BPS = 1_600_000_000_000
+_LOOP_LINES = 4
+"""A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 DEFAULT_IFG_BITS = 96
 DEFAULT_QUEUE_FRAMES = 1024
 DEFAULT_TOFINO_LOOP_NS = 700
@@ -78,7 +82,7 @@ def parse_topology(name: str, text: str) -> Topology:
         text=text,
         clock_tick_ps=tester.get("clock_tick_ps", DEFAULT_CLOCK_TICK_PS),
         seed=data.get("seed", 0),
-        loop=Loop(loop["rate_bps"], float(loop["latency_ns"])) if loop else DEFAULT_LOOP,
+        loop=Loop(loop["rate_bps"], float(loop["latency_ns"])) if loop else _default_loop(ports),
         tester_ports=ports,
         devices=devices,
         links=_links(source, data["links"], ports, devices),
@@ -88,6 +92,12 @@ def parse_topology(name: str, text: str) -> Topology:
         },
         tofino=_tofino(name, tester["tofino"]) if "tofino" in tester else None,
     )
+
+
+def _default_loop(ports: Sequence[TesterPort]) -> Loop:
+    """Return a loop with room for the streams of the fastest port."""
+    wanted = _LOOP_LINES * max(port.rate_bps for port in ports)
+    return replace(DEFAULT_LOOP, rate_bps=min(_FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
 
 
 def _tofino(topology: str, data: dict[str, Any]) -> TofinoSwitch:
