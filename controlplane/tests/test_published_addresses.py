@@ -8,6 +8,7 @@ import pytest
 from published import WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.registry import find_test
+from p4mesh.topology.loader import parse_topology
 
 CACHING, LEARNING = find_test("rfc2889.address_caching"), find_test("rfc2889.address_learning")
 """With their resets: the switch forgets all addresses before each iteration."""
@@ -102,3 +103,46 @@ def test_addresses_are_learned_from_broadcasts_too() -> None:
     ((result,),) = (unit["searches"] for unit in results.values())
     assert (result["result"], result["fails_at"]) == (1500, 1561)
     assert all(spec.streams[0].pattern.value == "broadcast" for spec, _ in trials[::2])
+
+
+SMALL = """
+name: small
+tester: {{ports: [{{numbers: 1-{ports}, rate_bps: 1000000000}}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{{numbers: 1-{ports}, rate_bps: 1000000000}}]
+    mac_table: {{entries: 300{table}}}
+links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"}}]
+"""
+SEARCH = ("addresses_min=10", "addresses_max=600", "addresses_resolution=10", "repetitions=1", *QUICK)
+
+
+@pytest.mark.parametrize("ports", [3, 5])
+@pytest.mark.parametrize(
+    ("table", "settings", "finding"),
+    [
+        ("", (), ""),
+        (", aging: broken", (), "none of 100 addresses was held, after 299 were in an iteration before"),
+        (", aging: broken", ("reset_between=toggle_link",), ""),
+        (", aging: broken", ("addresses_try_max_first=false",), "100 addresses at 20000 frames/s passed and failed"),
+        (", station_move: false", ("reset_between=swap_roles",), "frames to 100 addresses came to no port"),
+        (", ways: 2", ("address_order=random",), ""),
+    ],
+)
+def test_a_table_that_keeps_old_entries_is_told_from_a_small_one(
+    ports: int, table: str, settings: tuple[str, ...], finding: str
+) -> None:
+    """300 places, of which the test port takes one. Hash collisions are no old entries: most addresses are held."""
+    topology = parse_topology("small.yaml", SMALL.format(ports=ports, table=table))
+    results, outcome, _ = run(CACHING, topology, (64,), *SEARCH, *settings)
+    ((result,),) = (unit["searches"] for unit in results.values())
+    if finding:
+        assert any(finding in text for text in outcome.findings)
+        return
+    assert outcome.findings == ()
+    if "ways" not in table:
+        # A capacity of 299, found to the resolution of 10.
+        assert 299 - 10 <= result["result"] <= 299 < result["fails_at"]
+    else:
+        assert result["result"] < 299

@@ -136,3 +136,27 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
     assert (result["back_pressure"], result["state"]) == ("yes", "PASS")
     assert result["pause_frames"] > 0 and result["congested_loss_pct"] == 0
     assert result["tx_pct"] < 100 and "PAUSE frames to the sources" in result["reason"]
+
+
+def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() -> None:
+    """The device asks its sources to stop; it loses frames only because they do not."""
+    topology = parse_topology("pausing.yaml", PAUSING.replace("honours_pause: true", "honours_pause: false"))
+    results, outcome, _ = run(CongestionControl(), topology, (64,), "scaled_frames=2000")
+    (result,) = results.values()
+    assert (result["back_pressure"], result["state"]) == ("yes", "PASS")
+    assert result["pause_frames"] > 0 and result["congested_loss_pct"] > 30
+    assert "PAUSE frames came to sources that did not stop" in outcome.findings[0]
+
+
+def test_a_buffer_that_holds_the_whole_overload_is_named() -> None:
+    """1000 frames of 3000 are more than line rate; without loss and PAUSE they were in a queue."""
+    deep = PAUSING.replace("queue_frames: 64", "queue_frames: 5000").replace(
+        "    pause: {xoff_frames: 16, xon_frames: 4}\n", ""
+    )
+    results, outcome, _ = run(CongestionControl(), parse_topology("deep.yaml", deep), (64,), "scaled_frames=2000")
+    (result,) = results.values()
+    assert (result["back_pressure"], result["congested_loss_pct"]) == ("yes", 0)
+    (finding,) = outcome.findings
+    assert "a buffer that holds the overload, 1000 frames, looks like back pressure" in finding
+    shallow = deep.replace("queue_frames: 5000", "queue_frames: 500")
+    assert run(CongestionControl(), parse_topology("x.yaml", shallow), (64,), "scaled_frames=2000")[1].findings == ()

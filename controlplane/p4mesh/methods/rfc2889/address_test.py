@@ -12,6 +12,7 @@ from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Column, Outcome, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, integer
+from p4mesh.methods.rfc2889.address_findings import all_findings
 from p4mesh.methods.rfc2889.address_trial import RANDOM, ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search import Grid, SearchGoal, Verdict, bisect
 
@@ -154,10 +155,7 @@ class AddressTest(TestMethod):
             (),
             (
                 *(text for size, own in of_size.items() for text in self.findings(size, own)),
-                *_contradictions(units),
-                *_size_dependence(units),
-                *_untrusted(iterations),
-                *_slow(iterations, parameters),
+                *all_findings(units, iterations, parameters),
             ),
             (
                 "Addresses of the device and of the tester's ports take entries too; they are not counted.",
@@ -234,61 +232,6 @@ def _bounds(goal: SearchGoal) -> str:
     )
     shown = ", ".join(f"{word} {float(value):g}" for word, value in numbers)
     return f"bisection, {shown}, maximum first: {'yes' if goal.try_max_first else 'no'}"
-
-
-def _contradictions(units: Sequence[UnitResult]) -> Iterator[str]:
-    """Yield what passed once and failed in the same search: a device that does not forget, or that loses at random."""
-    for unit in units:
-        for search in unit["searches"]:
-            verdicts: dict[tuple[int, float], set[str]] = {}
-            for row in search["rows"]:
-                verdicts.setdefault((row["addresses"], row["learning_rate_fps"]), set()).add(row["verdict"])
-            for (addresses, rate_fps), found in verdicts.items():
-                if {Verdict.PASS.value, Verdict.FAIL.value} <= found:
-                    yield (
-                        f"{unit['frame_size_bytes']} B, base {unit['repetition']}: {addresses} addresses at "
-                        f"{rate_fps:g} frames/s passed and failed: the device keeps entries that it should have "
-                        "forgotten (aging_s, reset_between), or learning loses some at random"
-                    )
-
-
-def _size_dependence(units: Sequence[UnitResult]) -> Iterator[str]:
-    """Yield address bases whose searches end differently at different frame sizes: tables do not know the size."""
-    found: dict[tuple[int, str, int | None], dict[int, float | None]] = {}
-    for unit in units:
-        for search in unit["searches"]:
-            key = (unit["repetition"], search["search"], search.get("addresses"))
-            found.setdefault(key, {})[unit["frame_size_bytes"]] = search["result"]
-    for (base, subject, addresses), results in found.items():
-        if len(set(results.values())) > 1:
-            where = f"{addresses} addresses of base {base}" if addresses else f"base {base}"
-            sizes = ", ".join(f"{size} B: {'-' if value is None else f'{value:g}'}" for size, value in results.items())
-            yield (
-                f"{where}: the {subject} depends on the frame size ({sizes}). A table of addresses does not: "
-                "learning loses some of them at random, repeat the test"
-            )
-
-
-def _untrusted(iterations: Sequence[UnitResult]) -> Iterator[str]:
-    for row in iterations:
-        if row["reason"]:
-            rate = f"{row['addresses']} addresses at {row['learning_rate_fps']:g} frames/s"
-            yield f"{row['frame_size_bytes']} B, {rate}: {row['reason']}"
-
-
-def _slow(iterations: Sequence[UnitResult], parameters: ParameterSet) -> Iterator[str]:
-    """Yield what was learned so slowly that the first addresses were old before the last one was sent."""
-    if "aging_s" not in parameters.values:
-        return
-    aging_s = parameters.number("aging_s")
-    for size, addresses, rate_fps in dict.fromkeys(
-        (row["frame_size_bytes"], row["addresses"], row["learning_rate_fps"]) for row in iterations
-    ):
-        if addresses / rate_fps >= aging_s:
-            yield (
-                f"{size} B: {addresses} addresses at {rate_fps:g} frames/s take {addresses / rate_fps:.4g} s to learn, "
-                f"longer than aging_s={float(aging_s):g}: the first ones may have aged before they were tested"
-            )
 
 
 def _plain(value: Fraction | None, goal: SearchGoal) -> int | float | None:

@@ -140,6 +140,7 @@ class AddressTrial:
             "learning_flood_frames": _flooded(tested, {self.ports.learning}),
             "test_flood_frames": _flooded(tested, {self.ports.test}),
             "monitor_flood_frames": _flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
+            "held_addresses": _held(tested, self.ports),
             "verdict": verdict.value,
             "reason": next((part.reason for part in (learned, *tested) if part.reason), ""),
         }
@@ -238,6 +239,15 @@ def _duration_ns(frames: int, rate_fps: Fraction) -> int:
 def _flooded(tested: Sequence[TrialResult], ports: Collection[int] | None = None) -> int:
     """Return the frames flooded to all ports, or to some."""
     return sum(port.flooded_frames for part in tested for port in part.ports if ports is None or port.port in ports)
+
+
+def _held(tested: Sequence[TrialResult], ports: AddressPorts) -> int:
+    """Return the addresses whose frames were not flooded: every monitoring port gets each flooded frame."""
+    roles = (ports.learning, ports.test)
+    return sum(
+        part.tx_frames - max((port.flooded_frames for port in part.ports if port.port not in roles), default=0)
+        for part in tested
+    )
 
 
 def _verdict_with(learned: TrialResult, before: tuple[TrialResult, ...], addresses: int, last: TrialResult) -> Verdict:

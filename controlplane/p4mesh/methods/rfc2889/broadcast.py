@@ -25,7 +25,7 @@ from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.rate_tables import state_text
 from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import JudgedTrial, search_throughput, verdict_of
+from p4mesh.methods.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -130,7 +130,7 @@ class Broadcast(TestMethod):
         rows: list[UnitResult] = []
         trials: list[UnitResult] = []
         if extra and found["result_pct"] is not None:
-            load = Fraction(found["result_pct"])
+            load = result_load_pct(found)
             for mode, left in ((SINGLE_FRAME, 1), (STREAM, 0)):
                 spec = _spec(mode, size, load, bed, rate, parameters, duration_ns)
                 place = {

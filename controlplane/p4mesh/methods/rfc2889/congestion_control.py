@@ -113,7 +113,10 @@ class CongestionControl(TestMethod):
             (table,),
             (),
             tuple(
-                f"{row['frame_size_bytes']} B: {text}" for row in rows for text in (row["reason"], row["skew"]) if text
+                f"{row['frame_size_bytes']} B: {text}"
+                for row in rows
+                for text in (row["reason"], row["pressure"], row["skew"])
+                if text
             ),
             tuple(text for text in noted if text),
         )
@@ -195,9 +198,9 @@ def _row(
     reason = (
         "" if blocking != _INCONCLUSIVE else "source 1 alone already loses frames: an input limit, not HOL blocking"
     )
-    back_pressure = _YES if lost_c == 0 else _NO
     sources = {port for block in blocks for port in block[:2]}
     pause_frames = sum(port.pause_frames for port in both.ports if port.port in sources)
+    back_pressure = _YES if lost_c == 0 or pause_frames else _NO
     if untrusted is both and both.status is Status.INVALID and pause_frames:
         # The device has held its sources back: less was offered than intended, and that is the finding.
         back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
@@ -215,6 +218,7 @@ def _row(
         "tx_frames": both.tx_frames,
         "split_pct": _offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
         "steady_pct": _offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
+        "pressure": _pressure(lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         "skew": _skew(both, blocks, intended / seconds),
         "uncongested_fps": float((_sent(uncongested) - lost_u) / seconds),
         "congested_fps": float((_sent(congested) - lost_c) / seconds),
@@ -239,6 +243,21 @@ def _offered_pct(
     """Return the offered load of some of the sources, in percent of their line rate."""
     sent = _sent([flow for flow in both.flows if flow.tx_port in sources])
     return float(maximum_pct * sent / (intended_frames * len(sources))) if intended_frames else None
+
+
+def _pressure(lost_c: int, offered_c: int, pause_frames: int) -> str:
+    """Return what must be known of the back pressure of a trial in which the sources sent all their frames."""
+    if pause_frames and lost_c:
+        return (
+            f"{pause_frames} PAUSE frames came to sources that did not stop: the tester's ports do not honour them "
+            "(honours_pause)"
+        )
+    if offered_c and not lost_c and not pause_frames:
+        return (
+            f"nothing was lost at the congested port and no PAUSE frame came: a buffer that holds the overload, "
+            f"{offered_c // 3} frames, looks like back pressure; a longer trial tells (scaled_frames, duration_ms)"
+        )
+    return ""
 
 
 def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
