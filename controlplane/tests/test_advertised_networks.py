@@ -61,8 +61,9 @@ def test_there_are_no_hosts_elsewhere(port: int, bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", LENGTHS)
-def test_a_router_forwards_to_networks_of_every_length(bits: int) -> None:
-    outcome = run(published.shipped("router-4x1g"), f"advertised_prefix={bits}", size=256)
+@pytest.mark.parametrize("router", ["router-4x1g", "p4-l3-4ports"])
+def test_a_router_forwards_to_networks_of_every_length(router: str, bits: int) -> None:
+    outcome = run(published.shipped(router), f"advertised_prefix={bits}", size=256)
     assert outcome.state is State.PASS
     assert [(row["lost_frames"], row["prefix_bits"]) for row in outcome.tables[0].rows] == [(0, bits), (0, bits)]
     routes = next(table for table in outcome.tables if table.name == "routes")
