@@ -9,6 +9,7 @@ import csv
 from argparse import Namespace
 from pathlib import Path
 
+import published
 import pytest
 
 from p4mesh.cli import run_command
@@ -187,6 +188,30 @@ def test_tagged_frames_measure_what_all_frames_measure(tmp_path: Path) -> None:
         assert float(row["avg_us"]) == pytest.approx(float(every["avg_us"]), abs=0.002)
     trials = (directory / "trials.csv").read_text()
     assert "INVALID" not in trials
+
+
+def test_tagged_frames_at_every_load_through_a_router(tmp_path: Path) -> None:
+    """Store and forward of 64 bytes at 1 Gbit/s behind 3 us; the router looks up 67.2 % of four lines, not 90 %.
+
+    Four runs to the network of the stream, then four to one that the router has not seen, at every load it carries.
+    """
+    topology = (published.TOPOLOGIES / "router-4x1g.yaml").read_text()
+    settings = ("routed=true", "mode=rfc", "loads=all", "tagged_network=both", "runs=4", "scaled_frames=200")
+    directory = run(tmp_path, topology, "64", *settings)
+    rows = table(directory, "latency")
+    measured = [row for row in rows if row["definition"] != "NA"]
+    networks = ["same network", "new network"]
+    assert [(row["at"], row["network"]) for row in measured] == [
+        (at, network) for at in ("10 %", "50 %", "throughput") for network in networks
+    ]
+    (above,) = (row for row in rows if row["definition"] == "NA")
+    assert (above["at"], above["load_pct"], above["min_us"], above["samples"]) == ("90 %", "90.0", "", "")
+    for row in measured:
+        assert (row["definition"], row["runs"], row["samples"]) == ("LILO", "4", "16")
+        assert float(row["min_us"]) == pytest.approx(3.512, abs=0.002)
+        assert float(row["rate_fps"]) == pytest.approx(float(row["load_pct"]) / 100 * 10**9 / 8 / 84)
+    columns = ("frame_size_bytes", "load_pct", "rate_fps", "definition", "min_us", "avg_us", "max_us", "samples")
+    assert sorted(columns, key=list(measured[0]).index) == list(columns), "the order of methodology 2.2"
 
 
 def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
