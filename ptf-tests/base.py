@@ -29,7 +29,7 @@ READ_CELLS = 64
 
 
 RECEIVE_REASONS = (
-    "expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
+    "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
 )  # fmt: skip
 """What a frame from a port can be; other reasons are about frames of the loop and of the controller."""
 
@@ -90,11 +90,15 @@ class TesterTest(BaseTest):
             ]
         )
 
-    def receiver(self, port: int, mac: str, mask: int = (1 << 48) - 1, offset: int = 0) -> Entity:
-        """Return the entry that makes ``port`` own ``mac``."""
+    def receiver(self, port: int, mac: str, mask: int = (1 << 48) - 1, offset: int = 0, tag: int = 0) -> Entity:
+        """Return the entry that makes ``port`` own ``mac`` in frames with the tag of a receiver."""
         value = int(mac.replace(":", ""), 16)
         return self.entry(
-            "receiver", {"port": port, "destination_mac": (value, mask)}, "expected", {"flow_offset": offset}, 1
+            "receiver",
+            {"port": port, "destination_mac": (value, mask)},
+            "expected",
+            {"flow_offset": offset, "receiver_tag": tag},
+            1,
         )
 
     def send(self, port: int, frame: Packet | bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scapy.fields import BitField, ByteField, IntField, ShortField, ThreeBytesField
+from scapy.fields import BitField, ByteField, IntField, ShortField
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -19,7 +19,8 @@ class Signature(Packet):
     fields_desc = [  # noqa: RUF012 - the form that Scapy asks for
         ShortField("magic", MAGIC),
         ByteField("run", 0),
-        ThreeBytesField("flow", 0),
+        ByteField("receiver", 0),
+        ShortField("flow", 0),
         IntField("sequence", 0),
         BitField("transmit_time", 0, 48),
         ShortField("check", None),

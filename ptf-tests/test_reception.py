@@ -56,6 +56,29 @@ class WrongPortIsFlooded(TesterTest):
         self.assertEqual(self.records()["frames"].sum(), 0)
 
 
+class FramesForAnotherReceiverAreMisdirected(TesterTest):
+    """Goal: a frame with the address of the port but the tag of another receiver is misdirected, whatever its flow.
+
+    A damaged frame is damaged and one of another run is stale first; on a port that does not own the address it is
+    flooded.
+    """
+
+    def runTest(self) -> None:
+        self.install(self.receiver(2, STATION, tag=3))
+        for tag in (0, 2, 7, 255):
+            self.send(2, test_frame(dst=STATION, run=self.run_id, receiver=tag, flow=5))
+        self.assert_reasons(misdirected=4)
+        self.assertEqual(self.records()["frames"].sum(), 0)
+        self.send(2, test_frame(dst=STATION, run=self.run_id, receiver=3, flow=5))
+        self.send(2, test_frame(dst=STATION, run=self.run_id - 1, receiver=4, flow=5))
+        self.send(3, test_frame(dst=STATION, run=self.run_id, receiver=4, flow=5))
+        damaged = bytearray(bytes(test_frame(dst=STATION, run=self.run_id, receiver=3, flow=5)))
+        damaged[45] ^= 0x04
+        self.send(2, bytes(damaged))
+        self.assert_reasons(misdirected=4, expected=1, stale=1, flooded=1, damaged=1)
+        self.assertEqual(self.records()["frames"][5], 1)
+
+
 class OldRunIsStale(TesterTest):
     """Goal: a frame of an earlier trial is stale."""
 
@@ -155,7 +178,7 @@ class UnknownFlowIsNotMeasured(TesterTest):
     """Goal: a flow number beyond the registers is counted, not written anywhere."""
 
     def runTest(self) -> None:
-        self.install(self.receiver(1, STATION))
-        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=self.contract["FLOWS"]))
+        self.install(self.receiver(1, STATION, offset=self.contract["FLOWS"]))
+        self.send(1, test_frame(dst=STATION, run=self.run_id, flow=0))
         self.assert_reasons(unknown_flow=1)
         self.assertEqual(self.records()["frames"].sum(), 0)

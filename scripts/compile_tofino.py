@@ -63,10 +63,6 @@ EXPLAINED = {
     r"No known conversion to standard P4Info for 'DynHash'": (
         "hashes whose algorithm a driver may change are no part of P4Info; no controller of P4Mesh changes one"
     ),
-    r"The stage specified for table \S+ is \d+, but we could not place it until stage": (
-        "`@stage` of the registers of flows saves the compiler for Tofino 2 a long search; a register that comes "
-        "later than there still fits, and the tables above count the stages"
-    ),
     r"Parser state min_parse_depth_accept_loop will be unrolled": (
         "padding of short frames to the 65 bytes that the parser reads at least, made by the back end itself"
     ),
@@ -159,14 +155,7 @@ def _listed(sizes: dict[str, int]) -> str:
 
 
 def _as_text(pattern: str) -> str:
-    return (
-        pattern.removesuffix("$")
-        .replace("(", "")
-        .replace(")", "")
-        .replace("|", " or ")
-        .replace(r"\S+", "...")
-        .replace(r"\d+", "n")
-    )
+    return pattern.removesuffix("$").replace("(", "").replace(")", "").replace("|", " or ")
 
 
 def measured(chip: Chip, profile: str, options: tuple[str, ...], p4info: Path | None) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from p4mesh.p4runtime.stubs import p4i, p4r, rpc_status
 CPU, LOOP, PORTS_PER_PIPE, FLOWS, WINDOW = 192, 68, 128, 16384, 8
 SEED, START, READ, SEND = 1, 2, 3, 4
 CLEAR, SILENT = 1, 2
-EXPECTED, FLOODED, TRANSMITTED = 1, 2, 12
+EXPECTED, FLOODED, TRANSMITTED, MISDIRECTED = 1, 2, 12, 16
 FAR_AHEAD_TICKS = 1 << 29
 """A start later than this only holds the streams."""
 TRANSMIT_WORDS = ("flow_sequence", "departures", "first_departure", "last_departure")
@@ -114,21 +114,22 @@ class FakeTofino:
         self._cells[pipe, "first_departure", replica] = self._cells[pipe, "first_departure", replica] or time
         self._cells[pipe, "last_departure", replica] = time
         self._counters["transmit_reason", port << 5 | TRANSMITTED] += 1
-        mac = station["mac"].to_bytes(6, "big")
+        mac, tag = station["mac"].to_bytes(6, "big"), station["receiver_tag"]
         for out, latency in self.device(port, mac, departure):
-            self._arrive(out, mac, flow, sequence, latency, time + latency)
+            self._arrive(out, mac, tag, flow, sequence, latency, time + latency)
 
-    def _arrive(self, port: int, mac: bytes, flow: int, sequence: int, latency: int, time: int) -> None:
+    def _arrive(self, port: int, mac: bytes, tag: int, flow: int, sequence: int, latency: int, time: int) -> None:
         pipe, cells = port // PORTS_PER_PIPE, self._cells
         if last := cells[pipe, "last_start", port]:
             nearest = max(cells[pipe, "spacing_min_inverted", port], ALL_ONES - (time - last))
             cells[pipe, "spacing_min_inverted", port] = nearest
         cells[pipe, "last_start", port] = time
-        offset = self._receiver(port, mac)
-        self._counters["receive_reason", port << 5 | (FLOODED if offset is None else EXPECTED)] += 1
-        if offset is None:
+        owner = self._receiver(port, mac)
+        reason = FLOODED if owner is None else EXPECTED if owner["receiver_tag"] == tag else MISDIRECTED
+        self._counters["receive_reason", port << 5 | reason] += 1
+        if owner is None or reason == MISDIRECTED:
             return
-        flow += offset
+        flow += owner["flow_offset"]
 
         def widen(name: str, sample: int) -> None:
             high, low = divmod(cells[pipe, name, flow], 1 << 32)
@@ -152,11 +153,11 @@ class FakeTofino:
             bin_number = latency if latency < 64 else 64 * octave + (latency >> (octave - 1)) % 64
             self._counters["latency_histogram", rule["first_cell"] + bin_number] += 1
 
-    def _receiver(self, port: int, mac: bytes) -> int | None:
+    def _receiver(self, port: int, mac: bytes) -> dict[str, Any] | None:
         address = int.from_bytes(mac, "big")
         for entry in self.tables["receiver"].values():
             if entry["port"] == port and entry["destination_mac"](address):
-                return int(entry["flow_offset"])
+                return entry
         return None
 
     def _read_cells(self, request: dict[str, int]) -> None:

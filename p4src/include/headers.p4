@@ -89,11 +89,12 @@ header udp_t {
 
 // First 18 bytes of the payload of every test frame. `check` is the ones' complement checksum of
 // the other fields, so the sum over the whole signature is constant and the UDP checksum does not
-// depend on it.
+// depend on it. `receiver` is the tag of the port that the frame is meant for, 0 when several are.
 header signature_t {
     bit<16> magic;
     bit<8>  run;
-    bit<24> flow;
+    bit<8>  receiver;
+    bit<16> flow;
     bit<32> sequence;
     bit<48> transmit_time;
     bit<16> check;

@@ -23,6 +23,8 @@ const bit<REASON_BITS> REASON_TRANSMITTED        = 12;
 const bit<REASON_BITS> REASON_UNKNOWN_TRANSMITTER = 13;
 const bit<REASON_BITS> REASON_OUTSIDE_START_STOP = 14;
 const bit<REASON_BITS> REASON_NO_DESTINATION     = 15;
+// Received test frame: the port owns its destination, and it was made for another port.
+const bit<REASON_BITS> REASON_MISDIRECTED        = 16;
 
 // Departure count of a stream that goes on until its entry is removed; more frames than 32 bits can
 // count are limited by the transmitters.

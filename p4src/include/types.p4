@@ -60,10 +60,12 @@ struct local_t {
     bit<8>  pass;
     // Cell of this pass: flow of the signature, or cell that is read.
     bit<32> cell;
-    // Classification: signature damaged, another run, port owns the destination, controller asks.
+    // Classification: signature damaged, another run, port owns the destination, the frame is meant for
+    // another port, controller asks.
     bit<1>  damaged;
     bit<8>  run_difference;
     bit<1>  owned;
+    bit<8>  receiver_difference;
     bit<1>  punted;
     // What is done to the cells of the flow and of the port.
     bit<2>  flow_op;

@@ -18,9 +18,10 @@ control Reception(in ingress_headers_t hdr, inout ingress_t local, in bit<9> por
 
     @id(ID_ACTION_EXPECTED)
     @brief("The port owns the destination; cell = flow of the signature + offset")
-    action expected(bit<32> flow_offset) {
+    action expected(bit<32> flow_offset, bit<8> receiver_tag) {
         local.cell = local.cell + flow_offset;
         local.owned = 1;
+        local.receiver_difference = hdr.signature.receiver ^ receiver_tag;
     }
 
     @id(ID_ACTION_FLOODED)
@@ -88,6 +89,7 @@ control Classification(in ingress_headers_t hdr, inout ingress_t local) {
             local.damaged : ternary;
             local.run_difference : ternary;
             local.owned : ternary;
+            local.receiver_difference : ternary;
             local.punted : ternary;
             hdr.ethernet.ether_type : ternary;
             local.cell : ternary;
@@ -96,15 +98,16 @@ control Classification(in ingress_headers_t hdr, inout ingress_t local) {
         actions = { measured; ended; reading; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
-            (PASS_TEST, 1, _, _, _, _, _, _) : ended(REASON_DAMAGED);
-            (PASS_TEST, _, 0, 0, _, _, _, _) : ended(REASON_FLOODED);
-            (PASS_TEST, _, 0, 1, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : measured();
-            (PASS_TEST, _, 0, 1, _, _, _, _) : ended(REASON_UNKNOWN_FLOW);
-            (PASS_TEST, _, _, _, _, _, _, _) : ended(REASON_STALE);
-            (PASS_FOREIGN, _, _, _, 1, _, _, _) : ended(REASON_PUNTED);
-            (PASS_FOREIGN, _, _, _, _, ETHERTYPE_MAC_CONTROL, _, _) : ended(REASON_PAUSE);
-            (PASS_FOREIGN, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
-            (PASS_RUNT, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
+            (PASS_TEST, 1, _, _, _, _, _, _, _) : ended(REASON_DAMAGED);
+            (PASS_TEST, _, 0, 0, _, _, _, _, _) : ended(REASON_FLOODED);
+            (PASS_TEST, _, 0, 1, 0, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : measured();
+            (PASS_TEST, _, 0, 1, 0, _, _, _, _) : ended(REASON_UNKNOWN_FLOW);
+            (PASS_TEST, _, 0, 1, _, _, _, _, _) : ended(REASON_MISDIRECTED);
+            (PASS_TEST, _, _, _, _, _, _, _, _) : ended(REASON_STALE);
+            (PASS_FOREIGN, _, _, _, _, 1, _, _, _) : ended(REASON_PUNTED);
+            (PASS_FOREIGN, _, _, _, _, _, ETHERTYPE_MAC_CONTROL, _, _) : ended(REASON_PAUSE);
+            (PASS_FOREIGN, _, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
+            (PASS_RUNT, _, _, _, _, _, _, _, _) : ended(REASON_FOREIGN);
             READING_PASSES
         }
     }

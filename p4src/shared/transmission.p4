@@ -105,34 +105,35 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
         size = TRANSMITTERS;
     }
 
-    @hidden action transmitted() {
+    @hidden action transmitted(bit<8> receiver_tag) {
         hdr.signature.setValid();
+        hdr.signature.receiver = receiver_tag;
         flow_op = OP_UPDATE;
         reason = REASON_TRANSMITTED;
     }
 
     @id(ID_ACTION_STATION_ETHERNET)
     @brief("Destination station of plain Ethernet frames")
-    action station_ethernet(bit<48> mac) {
+    action station_ethernet(bit<48> mac, bit<8> receiver_tag) {
         hdr.ethernet.dst = mac;
-        transmitted();
+        transmitted(receiver_tag);
     }
 
     @id(ID_ACTION_STATION_IPV4)
     @brief("Destination station of IPv4 frames; mac is the next hop")
-    action station_ipv4(bit<48> mac, bit<32> address) {
+    action station_ipv4(bit<48> mac, bit<32> address, bit<8> receiver_tag) {
         hdr.ethernet.dst = mac;
         hdr.ipv4.dst = address;
-        transmitted();
+        transmitted(receiver_tag);
     }
 
     @id(ID_ACTION_STATION_IPV6)
     @brief("Destination station of IPv6 frames; mac is the next hop")
-    action station_ipv6(bit<48> mac, bit<96> prefix, bit<32> low) {
+    action station_ipv6(bit<48> mac, bit<96> prefix, bit<32> low, bit<8> receiver_tag) {
         hdr.ethernet.dst = mac;
         hdr.ipv6.dst_prefix = prefix;
         hdr.ipv6.dst_low = low;
-        transmitted();
+        transmitted(receiver_tag);
     }
 
     @id(ID_TABLE_DESTINATION)
@@ -170,7 +171,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     STEP(turn, place = (bit<32>)turned_place;)
     STEP(sign,
          hdr.signature.magic = SIGNATURE_MAGIC;
-         hdr.signature.flow = (bit<24>)flow_cell;
+         hdr.signature.flow = flow_cell;
          hdr.signature.transmit_time = TRANSMIT_STAMP(now);)
 
     apply {

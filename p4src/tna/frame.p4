@@ -143,7 +143,7 @@ struct extension_start_t {
         transition parse_test; \
     }
 
-#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.flow, \
-                           hdr.signature.sequence, hdr.signature.transmit_time }
+#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, \
+                           hdr.signature.flow, hdr.signature.sequence, hdr.signature.transmit_time }
 
 #endif

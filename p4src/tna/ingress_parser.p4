@@ -25,10 +25,12 @@ struct ingress_t {
     bit<8>  pass;
     // Flow of the signature, or cell that is read.
     bit<32> cell;
-    // Classification: signature damaged, another run, port owns the destination, controller asks.
+    // Classification: signature damaged, another run, port owns the destination, the frame is meant for
+    // another port, controller asks.
     bit<1>  damaged;
     bit<8>  run_difference;
     bit<1>  owned;
+    bit<8>  receiver_difference;
     bit<1>  punted;
     // What is done to the cells of the flow and of the port.
     bit<8>  flow_op;
@@ -79,6 +81,7 @@ parser TesterIngressParser(packet_in packet, out ingress_headers_t hdr, out ingr
         packet.extract(standard);
         meta.run_difference = 0;
         meta.owned = 0;
+        meta.receiver_difference = 0;
         meta.punted = 0;
         meta.flow_op = OP_NONE;
         meta.port_op = OP_NONE;

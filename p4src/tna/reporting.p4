@@ -7,12 +7,12 @@
 
 // Entries of the table `classify` for reading passes (headers.p4).
 #define READING_PASSES \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_LOW, OP_LOW); \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_LOW, OP_NONE); \
-            (KIND_READ_HIGH, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_HIGH); \
-            (KIND_READ_HIGH, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_NONE); \
-            (KIND_READ_HIGH, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
-            (KIND_READ_HIGH, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_LOW, OP_LOW); \
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_LOW, OP_NONE); \
+            (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_HIGH); \
+            (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_HIGH, OP_NONE); \
+            (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
+            (KIND_READ_HIGH, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
 
 // Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
 control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival, inout verdict_t verdict,

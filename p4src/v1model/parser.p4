@@ -149,8 +149,8 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
 }
 
-#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.flow, \
-                           hdr.signature.sequence, hdr.signature.transmit_time }
+#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, \
+                           hdr.signature.flow, hdr.signature.sequence, hdr.signature.transmit_time }
 
 control VerifySignature(inout headers_t hdr, inout metadata_t meta) {
     apply {
@@ -173,8 +173,8 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
             { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
               16w0, hdr.udp.length_bytes, 8w0, PROTOCOL_UDP, 8w0, 8w0,
               hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes,
-              hdr.signature.magic, hdr.signature.run, hdr.signature.flow, hdr.signature.sequence,
-              hdr.signature.transmit_time, hdr.signature.check },
+              hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
+              hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check },
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

@@ -7,10 +7,10 @@
 
 // Entries of the table `classify` for reading passes.
 #define READING_PASSES \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_READ); \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_NONE); \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
-            (KIND_READ, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_READ); \
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, 0 &&& FLAG_CLEAR) : reading(OP_READ, OP_NONE); \
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
+            (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
 
 // Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
 // A reading pass reads the cell `loop.value` and goes on to the next.

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from p4mesh.cli.execution import TrialReport
 
+_STRAYS = ("flooded", "misdirected")
 _TRIALS_BEFORE_OUTLOOK = 5
 """The first trials also start processes and targets; they say little about the rest."""
 
@@ -39,12 +40,12 @@ class Progress:
         expected = result["expected_rx_frames"]
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
         size, _, part = report.trial.unit.partition("B/")
-        flooded = f"  {result['flooded_frames']} flooded" if result["flooded_frames"] else ""
+        strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
         origin = "  (stored)" if report.timing is None else ""
         self.line(
             f"[{self._done:>3}/~{self._done + left}] {size:>4} B {part:<10} load {report.trial.load_pct:8.4f} %"
-            f"  {loss}{flooded}{trust}{origin}  {self._outlook(left)}"
+            f"  {loss}{strays}{trust}{origin}  {self._outlook(left)}"
         )
 
     def unit_finished(self, unit: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.report.publish import REPORT, publish, stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.store.codec import encode
-from p4mesh.store.run_directory import RunDirectory, read_run
+from p4mesh.store.run_directory import RunDirectory, StoredTrial, read_run
 from p4mesh.topology import load_topology
 
 
@@ -114,9 +116,22 @@ def _measure(prepared: Prepared, directory: RunDirectory) -> None:
     else:
         results = run_parallel(job, units, directory, progress, workers)
     outcome = method.assemble(job.bed, job.parameters, results)
+    found = tuple(text for unit in units for text in misdirection(unit.key, directory.stored(unit.key)))
+    outcome = replace(outcome, findings=(*outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result for unit, result in results.items()}},
+    )
+
+
+def misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on frames that came to the address of a port with the payload of another one, if there are."""
+    counts = [trial.result.get("misdirected_frames", 0) for trial in trials]
+    if not any(counts):
+        return ()
+    return (
+        f"misdirected payload: {sum(counts)} frames in {sum(map(bool, counts))} trials of {unit} had the address of "
+        "the port that they came to, and were made for another one; they count as lost",
     )
 
 

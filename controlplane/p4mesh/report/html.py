@@ -33,6 +33,7 @@ _LOG_COLUMNS = (
     ("rx_frames", "Rx (frames)"),
     ("lost_frames", "Lost (frames)"),
     ("flooded_frames", "Flooded (frames)"),
+    ("misdirected_frames", "Misdirected (frames)"),
     ("duplicate_frames", "Duplicate (frames)"),
     ("reordered_frames", "Reordered (frames)"),
     ("latency_ns_min", "{latency} min (ns)"),

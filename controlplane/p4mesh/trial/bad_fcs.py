@@ -6,19 +6,22 @@ from p4mesh.target.base import BadFcsRule
 from p4mesh.target.contract import Contract
 from p4mesh.trial.frames import headers_of
 from p4mesh.trial.plan import Plan
+from p4mesh.trial.stations import TO_MANY, receiver_tag
 
-_RUN_SHIFT, _MAGIC_SHIFT = 24, 32
+_RECEIVER_SHIFT, _RUN_SHIFT, _MAGIC_SHIFT = 16, 24, 32
 
 
 def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[BadFcsRule]]:
-    """Return by port the ranges of magic, run and flow (six bytes of the signature) of streams with bad FCS."""
-    rules: dict[int, list[BadFcsRule]] = {}
-    for stream in plan.streams:
-        if not stream.stream.bad_fcs:
+    """Return by port magic, run, receiver and flow (six bytes of the signature) of every flow with bad FCS."""
+    rules: dict[int, set[BadFcsRule]] = {}
+    damaged = {item.origin: item.stream for item in plan.streams if item.stream.bad_fcs}
+    for flow in plan.flows:
+        stream = damaged.get(flow.stream)
+        if stream is None:
             continue
-        offset_bytes = len(headers_of(stream.stream.template, stream.stream.frame_size_bytes))
-        for transmitter in stream.transmitters:
-            signature = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
-            first = signature | transmitter.flow_base
-            rules.setdefault(transmitter.port, []).append((offset_bytes, first, first + transmitter.positions - 1))
-    return rules
+        offset_bytes = len(headers_of(stream.template, stream.frame_size_bytes))
+        tag = 0 if stream.pattern in TO_MANY else receiver_tag(flow.rx_port)
+        start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
+        start |= tag << _RECEIVER_SHIFT | flow.sequence_cell
+        rules.setdefault(flow.tx_port, set()).add((offset_bytes, start, start))
+    return {port: sorted(chosen) for port, chosen in rules.items()}

@@ -119,6 +119,7 @@ def classify(
         pacing=pacing,
         histograms=histogram_stats(plan, records, readings.bins, tick_ps),
         outages=_outages(plan, readings, flows, first, tick_ps) if spec.interruption else (),
+        misdirected_frames=readings.received("misdirected"),
     )
 
 
@@ -260,6 +261,7 @@ def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows, t
         tx_frames=tx_frames,
         rx_frames=readings.counted(port, "expected") - back_at_source,
         flooded_frames=readings.counted(port, "flooded") + back_at_source,
+        misdirected_frames=readings.counted(port, "misdirected"),
         foreign_frames=readings.counted(port, "foreign"),
         stale_frames=readings.counted(port, "stale"),
         damaged_frames=readings.counted(port, "damaged"),

@@ -23,7 +23,9 @@ from p4mesh.trial.plan import Plan, StreamPlan
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
 """With the longest start offset still within reach of the departure clock, which compares 31 bits."""
-_RECEIVE_REASONS = ("expected", "flooded", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted")
+_RECEIVE_REASONS = (
+    "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
+)  # fmt: skip
 _LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
 _TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
 

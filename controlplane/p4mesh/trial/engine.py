@@ -144,6 +144,8 @@ class TrialEngine:
             missing -= addresses_reached(plan, readings)
             if not (flooded or missing or (routed and lost)) or watch.reason():
                 return ""
+        if misdirected := readings.received("misdirected"):
+            return f"{misdirected} frames came to a port with its address and were made for another one"
         if flooded:
             return f"{flooded} frames flooded"
         if routed:

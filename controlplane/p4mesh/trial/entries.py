@@ -41,7 +41,7 @@ class PlanEntries:
                     "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask),
                 },
                 action="expected",
-                params={"flow_offset": receiver.flow_offset},
+                params={"flow_offset": receiver.flow_offset, "receiver_tag": receiver.tag},
                 priority=receiver.mask.bit_count(),
             )
         for rule in plan.histogram_rules:
@@ -135,7 +135,7 @@ class PlanEntries:
             "destination",
             match={"entry": place},
             action=f"station_{family}",
-            params={"mac": int.from_bytes(station.mac, "big"), **address},
+            params={"mac": int.from_bytes(station.mac, "big"), **address, "receiver_tag": station.receiver_tag},
         )
 
 

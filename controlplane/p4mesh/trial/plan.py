@@ -28,7 +28,7 @@ from p4mesh.trial.pacing import (
 from p4mesh.trial.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
 from p4mesh.trial.stream_checks import check_stream
 
-FLOW_BITS = 24
+FLOW_BITS = 16
 FIRST_STREAM_GROUP = 2
 """Multicast group of stream 0; group 1 belongs to reading passes."""
 

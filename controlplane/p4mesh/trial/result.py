@@ -64,6 +64,8 @@ class PortCounts:
     rx_frames: int = 0
     """Expected here, signature valid, duplicates included."""
     flooded_frames: int = 0
+    misdirected_frames: int = 0
+    """With a destination of this port, and the payload of a frame for another one."""
     foreign_frames: int = 0
     stale_frames: int = 0
     damaged_frames: int = 0
@@ -197,3 +199,5 @@ class TrialResult:
     histograms: tuple[HistogramStats, ...] = ()
     outages: tuple[Outage, ...] = ()
     """One per flow, in trials with an interruption."""
+    misdirected_frames: int = 0
+    """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""

@@ -11,6 +11,7 @@ from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, ipv6_host_behind,
 from p4mesh.traffic.stream import ModifiedField, PatternKind, Progression, PseudoRandom, Stream, ValueList
 
 FULL_MASK = (1 << 48) - 1
+_RECEIVER_TAGS = 255
 TO_MANY = (PatternKind.BROADCAST, PatternKind.MULTICAST)
 """Patterns whose frames are expected on several ports."""
 
@@ -23,6 +24,11 @@ class Station:
     mac: bytes
     ipv4: IPv4Address
     ipv6: IPv6Address
+
+    @property
+    def receiver_tag(self) -> int:
+        """What frames to this station carry as the tag of their receiver; 0 for an address of many ports."""
+        return receiver_tag(self.port) if self.port else 0
 
     @property
     def router_ipv4(self) -> IPv4Address:
@@ -43,6 +49,13 @@ class Receiver:
     mac: bytes
     flow_offset: int
     mask: int = FULL_MASK
+    tag: int = 0
+    """What frames to these destinations carry as the tag of their receiver; 0 for an address of many ports."""
+
+
+def receiver_tag(port: int) -> int:
+    """Return the tag of a receiving port, 1 to 255: ports whose numbers are 255 apart share one."""
+    return 1 + port % _RECEIVER_TAGS
 
 
 def station(port: int) -> Station:
@@ -105,7 +118,7 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tu
 def _receiver(stream: Stream, port: int) -> Receiver:
     """Return what ``port`` owns: its address, and all that modifiers of the stream make of it."""
     mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
-    return Receiver(port, mac, 0, mask)
+    return Receiver(port, mac, 0, mask, receiver_tag(port))
 
 
 def _group_receiver(stream: Stream) -> tuple[bytes, int]:

@@ -32,10 +32,10 @@ def _reception(generator: Generator) -> None:
     generator.insert("multicast_group", group=contract["GROUP_READ"], replicas=[(cpu, 1), (loop, 0)])
     generator.write("MODIFY", "default_entry", table="receive_run", action="set_receive_run", params={"run_id": _RUN})
     for port, station in zip(PORTS, _STATIONS, strict=False):
-        for mac, offset in ((station, 0), (_BROADCAST, port)):
+        for mac, offset, tag in ((station, 0, port), (_BROADCAST, port, 0)):
             generator.insert(
                 "table_entry", table="receiver", match={"port": port, "destination_mac": (mac, _BROADCAST)},
-                action="expected", params={"flow_offset": offset}, priority=48,
+                action="expected", params={"flow_offset": offset, "receiver_tag": tag}, priority=48,
             )  # fmt: skip
     punted = {"ether_type": (0x0806, 0xFFFF)}
     generator.insert("table_entry", table="punt", match=punted, action="to_controller", params={}, priority=1)
@@ -58,14 +58,15 @@ def _sweep(generator: Generator, contract: Contract, flags: int) -> None:
 
 
 def _test_frame(generator: Generator, contract: Contract) -> None:
-    """Add a test frame; some are of another run, unknown, damaged, cut short or on the wrong port."""
+    """Add a test frame; some are of another run or receiver, unknown, damaged, cut short or on the wrong port."""
     rng = generator.rng
     number = rng.randrange(len(PORTS))
     station = rng.choice([_STATIONS[number]] * 6 + [_BROADCAST, _STATIONS[4]])
     run = rng.choice([_RUN] * 9 + [_RUN - 1])
-    flow = rng.choice([*range(_FLOWS)] * 3 + [contract["FLOWS"] - 1, contract["FLOWS"], (1 << 24) - 1])
+    flow = rng.choice([*range(_FLOWS)] * 3 + [contract["FLOWS"] - 1])
+    receiver = rng.choice([0 if station == _BROADCAST else PORTS[number]] * 8 + [0, PORTS[0]])
     sequence = rng.choice([rng.randrange(12), rng.randrange(12), 0x80000000, 0xFFFFFFFF])
-    signature = contract["SIGNATURE_MAGIC"].to_bytes(2, "big") + bytes([run]) + flow.to_bytes(3, "big")
+    signature = contract["SIGNATURE_MAGIC"].to_bytes(2, "big") + bytes([run, receiver]) + flow.to_bytes(2, "big")
     signature += sequence.to_bytes(4, "big") + bytes(6)
     signature += ones_complement_sum(signature)
     if rng.randrange(12) == 0:

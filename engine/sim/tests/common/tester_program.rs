@@ -127,7 +127,7 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
         insert(
             switch,
             "TesterIngress.reception.receiver",
-            entry(key, 48, action, &[0]),
+            entry(key, 48, action, &[0, u64::from(port)]),
         );
     }
     for stream in streams {
@@ -175,7 +175,7 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
                     exact(u64::from(stream.first_destination) + place as u64),
                     0,
                     "TesterEgress.transmission.station_ethernet",
-                    &[mac_number(port)],
+                    &[mac_number(port), u64::from(port)],
                 ),
             );
         }
