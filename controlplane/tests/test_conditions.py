@@ -143,6 +143,20 @@ def test_the_permitted_address_is_the_thirteenth_of_twenty_five() -> None:
     assert any("frames that its filters should drop" in text for text in outcome.findings)
 
 
+def test_a_mix_has_filters_of_both_families() -> None:
+    test = under_conditions(FrameLoss())
+    settings = resolve(test.name, test.parameters, ("modifier=filter_25", "frame_format=ipv6", "ip_mix=50:50"))
+    (unit,) = test.units(settings, (128,))
+    measurer = FlowMeasurer(lossless)
+    outcome = test.assemble(BED, settings, {unit: test.run_unit(unit, BED, settings, measurer)})
+    (filters,) = (table for table in outcome.tables if table.name == "filters")
+    permitted = [row["source"] for row in filters.rows if (row["port"], row["action"]) == (3, "permit")]
+    assert permitted == ["198.18.3.2", "2001:2:0:3::2"]
+    assert len(filters.rows) == 4 * 2 * 25
+    sent = {stream.template.ip_version for spec in measurer.specs for stream in spec.streams if stream.modifiers}
+    assert sent == {4, 6}, "denied sources of both families"
+
+
 def test_random_destinations_are_256_networks_behind_a_router() -> None:
     stream = offered(trial(), "modifier=networks", "routed=true").streams[0]
     base, random = stream.modifiers

@@ -88,7 +88,7 @@ def under_conditions(test: TestMethod) -> TestMethod:
             tables = (
                 *protocols.with_columns(outcome.tables, parameters),
                 *_query_tables(queries),
-                *filter_tables(bed, parameters.text("modifier"), parameters.text("frame_format")),
+                *filter_tables(bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
                 *advertised_networks.route_tables(bed, parameters),
             )
             headers = protocols.deviations(template_of(parameters))
@@ -219,7 +219,8 @@ class Conditions:
             may_be_filtered=True,
         )
         if self._kind == BROADCAST:
-            return rest, replace(other, pattern=PatternKind.BROADCAST, rx_ports=self._ports, routed=False)
+            to_all = replace(other, pattern=PatternKind.BROADCAST, rx_ports=self._ports)
+            return rest, replace(to_all, routed=False, advertised_prefix_bits=0)
         field = {
             None: ModifiedField.ETHERNET_SRC,
             4: ModifiedField.IPV4_SRC,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Table
 from p4mesh.trial.stations import station
@@ -26,24 +28,34 @@ def denied(kind: str) -> range:
     return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
 
 
-def filter_tables(bed: TestBed, kind: str, frame_format: str) -> tuple[Table, ...]:
-    """Return the filters that the device must have, per input port."""
+def filter_tables(bed: TestBed, kind: str, frame_formats: Sequence[str]) -> tuple[Table, ...]:
+    """Return the filters that the device must have, per input port and format of the test frames."""
     if kind not in (FILTER_1, FILTER_25):
         return ()
-    rows: list[dict[str, Cell]] = []
-    protocol = "any" if frame_format == "ethernet" else "udp"
-    for port in bed.port_numbers:
-        lines = [("deny", number) for number in denied(FILTER_25)] if kind == FILTER_25 else []
-        lines.insert(_PERMIT_POSITION - 1, ("permit", 0))
-        for position, (action, added) in enumerate(lines, start=1):
-            source = _source(port, added, frame_format)
-            row: dict[str, Cell] = {"port": port, "position": position, "action": action, "protocol": protocol}
-            rows.append(row | {"source": source, "destination": "any"})
+    rows = [row for port in bed.port_numbers for form in frame_formats for row in _lines(port, kind, form)]
     note = (
         "Sources of the test frames are permitted, all others denied; a single filter denies what it does not permit."
-        + (" Behind all of them: deny ipv6 any any (RFC 5180 6.2.2)." if frame_format == "ipv6" else "")
+        + (" Behind all of them: deny ipv6 any any (RFC 5180 6.2.2)." if "ipv6" in frame_formats else "")
     )
-    return (Table("filters", "Filters of the device", FILTER_COLUMNS, tuple(rows), note, True, ("port", "position")),)
+    keys = ("port", "position", "source")
+    return (Table("filters", "Filters of the device", FILTER_COLUMNS, tuple(rows), note, True, keys),)
+
+
+def _lines(port: int, kind: str, frame_format: str) -> list[dict[str, Cell]]:
+    """Return the filters of one input port for frames of one format."""
+    lines = [("deny", number) for number in denied(FILTER_25)] if kind == FILTER_25 else []
+    lines.insert(_PERMIT_POSITION - 1, ("permit", 0))
+    return [
+        {
+            "port": port,
+            "position": position,
+            "action": action,
+            "protocol": "any" if frame_format == "ethernet" else "udp",
+            "source": _source(port, added, frame_format),
+            "destination": "any",
+        }
+        for position, (action, added) in enumerate(lines, start=1)
+    ]
 
 
 def _source(port: int, added: int, frame_format: str) -> str:

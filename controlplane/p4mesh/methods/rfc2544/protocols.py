@@ -15,6 +15,8 @@ from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, FRAME_FORMATS, H
 from p4mesh.traffic.stream import FrameTemplate, Stream
 
 NO_MIX = "none"
+_OTHER_FAMILY = "ipv4"
+"""Of the two in a mix, beside the IPv6 frames of ``frame_format``."""
 IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fraction(9, 10)}
 """Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
 THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
@@ -65,6 +67,12 @@ def check(test: str, bed: TestBed, parameters: ParameterSet) -> None:
     advertised_networks.check(test, bed, parameters)
 
 
+def frame_formats(parameters: ParameterSet) -> tuple[str, ...]:
+    """Return the formats of the test frames: both families in a mix."""
+    own = parameters.text("frame_format")
+    return (own,) if parameters.text("ip_mix") == NO_MIX else (_OTHER_FAMILY, own)
+
+
 def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
     """Return a stream of IPv6 frames as its IPv4 and its IPv6 part, each evenly spaced; alone without a mix.
 
@@ -76,7 +84,7 @@ def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
     count = max(1, int(stream.frame_count * share))
     if count == stream.frame_count:
         return (stream,)
-    older = FRAME_FORMATS["ipv4"]
+    older = FRAME_FORMATS[_OTHER_FAMILY]
     return (
         replace(
             stream,
