@@ -19,13 +19,14 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.rfc2544 import advertised_networks, protocols
+from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.shared_parameters import template_of
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
-from p4mesh.trial.result import FlowCounts, LatencyStats, TrialResult
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import ControllerFrame, FlowName, TrialSpec
 from p4mesh.trial.stations import station
 
@@ -135,7 +136,7 @@ class Conditions:
         self._counts["denied"] += sum(flow.tx_frames for flow in denied)
         self._counts["passed"] += sum(flow.rx_frames for flow in denied)
         result = without(result, background) if background else result
-        return _renamed(result, {part: name for name, parts in self._parts(spec).items() for part in parts})
+        return renamed(result, {part: name for name, parts in self._parts(spec).items() for part in parts})
 
     def announce(self, specs: Sequence[TrialSpec]) -> None:
         """Announce the trials as they will be offered."""
@@ -250,59 +251,6 @@ class Conditions:
             nets = [IPv4Network((first + (n << 8), 24)) for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv4, nets, metric)
         return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
-
-
-def _renamed(result: TrialResult, names: Mapping[str, str]) -> TrialResult:
-    """Return the result with flows called as in the trial that the test asked for, not as their parts."""
-    return replace(
-        result,
-        flows=tuple(replace(flow, stream=names.get(flow.stream, flow.stream)) for flow in result.flows),
-        histograms=tuple(replace(item, stream=names.get(item.stream, item.stream)) for item in result.histograms),
-        outages=tuple(replace(item, stream=names.get(item.stream, item.stream)) for item in result.outages),
-    )
-
-
-def without(result: TrialResult, background: set[str]) -> TrialResult:
-    """Return the counts of a trial without those of its background streams.
-
-    Percentiles are left out: the histogram of the trial holds all streams.
-    """
-    flows = tuple(flow for flow in result.flows if flow.stream not in background)
-    # A broadcast has a flow per receiver; its frames are sent once.
-    others = sum(
-        max(flow.tx_frames for flow in result.flows if (flow.stream, flow.tx_port) == key)
-        for key in {(flow.stream, flow.tx_port) for flow in result.flows if flow.stream in background}
-    )
-    return replace(
-        result,
-        intended_frames=result.intended_frames - others,
-        tx_frames=result.tx_frames - others,
-        expected_rx_frames=sum(flow.tx_frames for flow in flows),
-        rx_frames=sum(flow.rx_frames for flow in flows),
-        lost_frames=sum(flow.lost_frames for flow in flows),
-        duplicate_frames=sum(flow.duplicate_frames for flow in flows),
-        reordered_frames=sum(flow.reordered_frames for flow in flows),
-        latency=_latency(flows),
-        flows=flows,
-        outages=tuple(outage for outage in result.outages if outage.stream not in background),
-    )
-
-
-def _latency(flows: Sequence[FlowCounts]) -> LatencyStats | None:
-    parts = [flow.latency for flow in flows if flow.latency is not None and flow.latency.count]
-    if not parts:
-        return None
-    jittered = [part for part in parts if part.jitter_count]
-    return LatencyStats(
-        count=sum(part.count for part in parts),
-        min_ns=min(part.min_ns for part in parts),
-        max_ns=max(part.max_ns for part in parts),
-        sum_ns=sum(part.sum_ns for part in parts),
-        jitter_count=sum(part.jitter_count for part in jittered),
-        jitter_min_ns=min((part.jitter_min_ns for part in jittered), default=0.0),
-        jitter_max_ns=max((part.jitter_max_ns for part in jittered), default=0.0),
-        jitter_sum_ns=sum(part.jitter_sum_ns for part in jittered),
-    )
 
 
 def _suffix(kind: str) -> str:
