@@ -194,6 +194,15 @@ def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_pa
     assert run(FakeMeasurer(half), (64,))[0].state is State.PASS
 
 
+def test_one_frame_of_each_port_is_offered_in_its_own_time() -> None:
+    """10 % of 10 frames: there is no distance of two departures, and the load is still that of the trial."""
+    settings = ("parts=forwarding", "scaled_frames=10", "sweep_start_pct=10", "sweep_end_pct=10")
+    (found,) = run(FakeMeasurer(), (64,), *settings)[1].values()
+    assert found["rows"][0]["tx_frames"] == 18
+    assert found["mfr_offered_pct"] == pytest.approx(10, rel=1e-12)
+    assert found["mfr_fps"] == pytest.approx(float(18 * max_rate_fps(64, GIGABIT) / 10), rel=1e-12)
+
+
 def test_duplicate_and_reordered_frames_are_findings() -> None:
     class Careless(FakeMeasurer):
         def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:

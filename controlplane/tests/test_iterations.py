@@ -10,24 +10,59 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import FakeMeasurer, capacity
+from fakes import FakeMeasurer, FlowMeasurer, capacity
 
 from p4mesh.cli import run_command
 from p4mesh.cli.preparation import RunOptions
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import TestMethod, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.iterations import combined
 from p4mesh.methods.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.trial.result import Status
+from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
 
+SETTINGS = {
+    "rfc5180.hop_by_hop": ("routed=true",),
+    "rfc2544.reset": ("load_pct=50",),
+    "rfc2544.back_to_back": ("repetitions=2",),
+    "rfc2889.address_learning": ("addresses=sweep", "addresses_end=100"),
+}
+FOUR_PORTS = TestBed(
+    "fake",
+    tuple(TestPort(n, f"p{n}", 10**9, 88, "ab"[n > 2], pads_short_frames=False) for n in range(1, 5)),
+    10**9,
+    reset_times_s=(("dut", 1),),
+)
 BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in (1, 2)))
 COLUMNS = (Column("frame_size_bytes", "Size", "B"), Column("state", "Result"), Column("lost_frames", "Lost", "frames"))
+
+
+class Losing(FlowMeasurer):
+    """Loses a share of every flow above 10 % load, and frames when it is reset, as the iteration says."""
+
+    def __init__(self, iteration: int) -> None:
+        super().__init__(self.carried)
+        self.iteration = iteration
+
+    def carried(self, spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+        """Return what arrives of each flow."""
+        first = spec.streams[0]
+        light = first.rate_fps <= max_rate_fps(first.frame_size_bytes, 10**9) / 10
+        return {key: count if light else count - count // (1 + self.iteration) for key, count in sent.items()}
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        """Return the counts of one trial."""
+        result = super().measure(spec, note)
+        if spec.interruption is None:
+            return result
+        return replace(result, outages=(Outage(spec.streams[0].name, 1, 2, 10**6, 10 * self.iteration, 0, 0, 10**6),))
 
 
 def run(test: str, measurer_of: Callable[[int], FakeMeasurer], *settings: str) -> Outcome:
@@ -120,6 +155,68 @@ def test_an_untrusted_cell_of_a_sweep_is_not_averaged() -> None:
     deviation = next(row for row in table.rows if row["load_pct"] == 10 and row["iteration"] == "std dev")
     assert deviation["loss_pct_64B"] is None, "of the one iteration that can be trusted"
     assert found.state is State.INVALID
+
+
+CLASSES = (
+    Column("frame_size_bytes", "Size", "B"),
+    Column("port", "Port"),
+    Column("runt_verdict", "Undersize"),
+    Column("giant_verdict", "Oversize"),
+    Column("runts", "Undersize Rx", "frames"),
+)
+
+
+def with_classes(state: State, runt: str, runts: int) -> Outcome:
+    row: dict[str, Cell] = {"frame_size_bytes": 64, "port": 2, "runt_verdict": runt, "giant_verdict": "PASS"}
+    table = Table("t", "Errored", CLASSES, (row | {"runts": runts},), keys=("frame_size_bytes", "port"))
+    return Outcome(state, "", (table,), ())
+
+
+def test_verdicts_on_classes_flap_as_well() -> None:
+    """Two iterations pass with 0 frames of a class, two fail with 10 and 20 of them."""
+    counts = [("PASS", 0), ("FAIL", 10), ("FAIL", 20), ("PASS", 0)]
+    found = combined("Test", [with_classes(State(verdict), verdict, count) for verdict, count in counts])
+    rows = rows_of(found, "t")
+    assert rows["verdicts"] == {
+        "frame_size_bytes": 64,
+        "port": 2,
+        "iteration": "verdicts",
+        "runt_verdict": "flapping: 2 PASS, 2 FAIL",
+    }
+    assert (rows["avg, Undersize PASS"]["runts"], rows["avg, Undersize FAIL"]["runts"]) == (0, 15)
+    assert rows["avg, Undersize FAIL"]["giant_verdict"] == "PASS"
+    assert found.findings == ("Errored, 64 B, Port 2: Undersize flapping: 2 PASS, 2 FAIL",)
+
+
+def test_rows_without_a_verdict_of_an_untrusted_iteration_are_in_no_average() -> None:
+    outcomes = []
+    for state, value in ((State.PASS, 2), (State.INVALID, 1000), (State.PASS, 4)):
+        table = Table("t", "Latency", COLUMNS[::2], ({"frame_size_bytes": 64, "lost_frames": value},))
+        outcomes.append(Outcome(state, "", (table,), ()))
+    rows = rows_of(combined("Test", outcomes), "t")
+    assert (rows["avg"]["lost_frames"], rows["max"]["lost_frames"]) == (3, 4)
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
+def test_what_a_test_shows_in_both_iterations_has_statistics(test: TestMethod) -> None:
+    """Every second frame of a flow, or every third, is lost; a device that is reset loses 10 or 20 of them."""
+    parameters = resolve(test.name, test.parameters, ("iterations=2", *SETTINGS.get(test.name, ())))
+    results: dict[Unit, UnitResult] = {}
+    for unit in test.units(parameters, (128,)):
+        results[unit] = test.run_unit(unit, FOUR_PORTS, parameters, Losing(unit.iteration))
+    found = test.assemble(FOUR_PORTS, parameters, results)
+    assert len(found.iterations) == 2
+    compared = [table for table in found.tables if len(table.keys) > 1]
+    assert compared
+    for table in compared:
+        groups: dict[tuple[Cell, ...], list[str]] = {}
+        for row in table.rows:
+            key = tuple(row.get(name) for name in table.keys if name != "iteration")
+            groups.setdefault(key, []).append(str(row["iteration"]))
+        both = [names for names in groups.values() if {"1", "2"} <= {*names}]
+        assert both or not table.rows, table.name
+        for names in both:
+            assert {name.partition(",")[0] for name in names} >= {"min", "avg", "max", "std dev", "RSD %"}, table.name
 
 
 def test_rows_of_a_log_are_kept_and_not_compared() -> None:

@@ -22,6 +22,8 @@ ITERATIONS = integer("iterations", 1, "iterations", "RFC 8239 1.2", "repetitions
 ITERATION = Column("iteration", "Iteration")
 FLAPPING = "flapping"
 _STATE = "state"
+_CLASS_VERDICT = "_verdict"
+"""How the keys of columns end whose verdict is on a part of what the row is about, such as a class of frames."""
 _VERDICTS = "verdicts"
 _UNTRUSTED = (State.ABORT.value, State.INVALID.value)
 _MIN_DIGITS = 2
@@ -82,17 +84,25 @@ def _overall(states: Sequence[State]) -> State:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row of one iteration, and the verdict that decides with which others it is averaged."""
+    """A row of one iteration, and the verdicts in it, by column, that decide with which others it is averaged."""
 
     row: dict[str, Cell]
-    verdict: str
+    verdicts: Mapping[str, str]
+
+    @property
+    def untrusted(self) -> bool:
+        return any(verdict in _UNTRUSTED for verdict in self.verdicts.values())
 
 
 def _entry(number: int, row: Row, outcome: State) -> _Entry:
-    """Return a row with its own verdict, else with that of its iteration where that cannot be trusted."""
-    whole = outcome.value if outcome.value in _UNTRUSTED else ""
-    verdict = whole if row.get(_STATE) is None else _word(row[_STATE], _STATE)
-    return _Entry({ITERATION.key: str(number), **row}, verdict)
+    """Return a row with its own verdicts, else with that of its iteration where that cannot be trusted."""
+    own = {key: _word(cell, key) for key, cell in row.items() if _is_verdict(key) and cell is not None}
+    whole = {ITERATION.key: outcome.value} if outcome.value in _UNTRUSTED else {}
+    return _Entry({ITERATION.key: str(number), **row}, own or whole)
+
+
+def _is_verdict(key: str) -> bool:
+    return key == _STATE or key.endswith(_CLASS_VERDICT)
 
 
 def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, State]]:
@@ -124,10 +134,11 @@ def _combined_table(numbered: Sequence[tuple[int, Table, State]]) -> tuple[Table
         shared = {name: key[place] for place, name in enumerate(first.keys)}
         measured = [column for name, column in columns.items() if name not in first.keys]
         rows += [{**shared, **row} for row in _statistics(group, measured)]
-        states = [entry.verdict for entry in group if entry.row.get(_STATE) is not None]
-        if len(set(states)) > 1:
-            where = ", ".join(_key_text(columns[name], value) for name, value in shared.items())
-            flapping.append(f"{first.title}, {where}: {_counted(states)}")
+        where = ", ".join(_key_text(columns[name], value) for name, value in shared.items())
+        for name in filter(_is_verdict, columns):
+            states = [entry.verdicts[name] for entry in group if name in entry.verdicts]
+            if len(set(states)) > 1:
+                flapping.append(f"{first.title}, {where}: {_named(columns[name], _counted(states))}")
     note = "min to RSD: over the iterations with the same verdict; INVALID and ABORT iterations enter no statistic."
     place = len(first.keys)
     shown = [replace(column, digits=max(_MIN_DIGITS, column.digits or 0)) for column in columns.values()]
@@ -151,12 +162,17 @@ def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict
         if len(set(found)) > 1:
             words[column.key] = _counted(found)
     rows: list[dict[str, Cell]] = [{ITERATION.key: _VERDICTS, **words}] if words else []
-    classes = _names(entry.verdict for entry in group)
-    for verdict in classes:
-        alike = [entry.row for entry in group if entry.verdict == verdict]
-        if verdict in _UNTRUSTED:
+    differing = [column for column in columns if len({entry.verdicts.get(column.key) for entry in group}) > 1]
+    classes: dict[tuple[tuple[str, str], ...], list[_Entry]] = {}
+    for entry in group:
+        classes.setdefault(tuple(sorted(entry.verdicts.items())), []).append(entry)
+    for entries in classes.values():
+        first = entries[0]
+        if first.untrusted:
             continue
-        label = f", {verdict}" if verdict and len(classes) > 1 else ""
+        alike = [entry.row for entry in entries]
+        named = (_named(column, first.verdicts[column.key]) for column in differing if column.key in first.verdicts)
+        label = "".join(f", {text}" for text in named)
         statistics: dict[str, dict[str, Cell]] = {name: {} for name in ("min", "avg", "max", "std dev", "RSD %")}
         for column in columns:
             cells = [row.get(column.key) for row in alike]
@@ -228,7 +244,14 @@ def _counted(verdicts: Sequence[str]) -> str:
 
 
 def _key_text(column: Column, value: Cell) -> str:
-    return f"{value:g} {column.unit}" if isinstance(value, int | float) else str(value)
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"{value:g} {column.unit}" if column.unit else f"{column.title} {value:g}"
+
+
+def _named(column: Column, verdict: str) -> str:
+    """Return a verdict with what it is on, where it is not on the whole row."""
+    return verdict if column.key == _STATE else f"{column.title} {verdict}"
 
 
 def _names(items: Iterable[str]) -> list[str]:

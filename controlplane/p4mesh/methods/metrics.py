@@ -62,7 +62,7 @@ def rate_metrics(spec: TrialSpec, result: TrialResult, line_rates_bps: int | Seq
     received = result.rx_frames - result.duplicate_frames
     seconds = transmission_s(spec)
     forwarding = received / seconds if seconds else Fraction(0)
-    offered = _offered_fps(result, sum(len(stream.tx_ports) for stream in spec.streams))
+    offered = _offered_fps(result, sum(len(stream.tx_ports) for stream in spec.streams), seconds)
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
         offered,
@@ -73,9 +73,12 @@ def rate_metrics(spec: TrialSpec, result: TrialResult, line_rates_bps: int | Seq
     )
 
 
-def _offered_fps(result: TrialResult, ports: int) -> Fraction:
-    """Return the sum over ports of ``(frames - 1) / (last - first)``; all of them send for the same time."""
+def _offered_fps(result: TrialResult, ports: int, seconds: Fraction) -> Fraction:
+    """Return the sum over ports of ``(frames - 1) / (last - first)``; all of them send for the same time.
+
+    One frame per port has no distance to another one: it is what was sent in its transmission time.
+    """
     span_ns = result.last_tx_ns - result.first_tx_ns - result.start_spread_ns
     if span_ns <= 0 or result.tx_frames <= ports:
-        return Fraction(0)
+        return result.tx_frames / seconds if seconds else Fraction(0)
     return Fraction((result.tx_frames - ports) * NS_PER_S, span_ns)
