@@ -235,18 +235,20 @@ def _judged(
     return row | {
         "limit_pct": float(limit_pct),
         "clock_ppm": None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
-        "short_gap": _short_gap(row, earliest_ns, bed) if trusted else None,
+        "short_gap": _short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
         "finding": DETECTED if detected else "not detected" if trusted else row["status"],
         "state": (State.FAIL if detected else State.PASS).value if trusted else row["status"],
     }
 
 
-def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: TestBed) -> str | None:
+def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: TestBed, line_rate_bps: int) -> str | None:
     """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
 
-    None where it cannot be told: without two frames, or with stamps taken around whole frames.
+    None where it cannot be told: without two frames, or with stamps that are taken around whole frames or coarser
+    than the gap.
     """
-    if row["min_spacing_ns"] is None or not bed.stamps.first_bit:
+    coarse = bed.stamps.resolution_ns > frame_time_ns(STANDARD_IFG_BYTES, line_rate_bps, 0)
+    if row["min_spacing_ns"] is None or coarse or not bed.stamps.first_bit:
         return None
     return _YES if row["min_spacing_ns"] < earliest_ns - bed.stamps.resolution_ns else _NO
 
