@@ -124,6 +124,11 @@ def held(load: str) -> None:
         until(lambda: seen("resumed"))
 
 
+def searches_meet(trial: str) -> None:
+    if trial == "throughput 64":
+        until(lambda: seen("begin", "throughput", "512"))
+
+
 class Actor(FakeMeasurer):
     """Loses frames above CLEAN_PCT, writes what it does to the log, and does what the scene asks for."""
 
@@ -151,6 +156,23 @@ def open_actor(_: Topology) -> Iterator[Actor]:
     yield Actor()
 
 
+class Namer(FakeMeasurer):
+    """Loses nothing, writes part and frame size of its trials to the log, and does what the scene asks for."""
+
+    def measure(self, spec: TrialSpec, note_: object = None) -> TrialResult:
+        part, size = spec.label.split(" ")[:2]
+        note(f"begin {part} {size}")
+        scene = os.environ[SCENE]
+        if scene:
+            globals()[scene](f"{part} {size}")
+        return super().measure(spec)
+
+
+@contextmanager
+def open_namer(_: Topology) -> Iterator[Namer]:
+    yield Namer()
+
+
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, bytes]]:
     """Return what runs 26.3 in a scene and returns the files but those of the wall clock."""
@@ -170,7 +192,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
             settings,
             str(out),
             workers=workers,
-            opener="test_parallel_sweeps:open_actor",
+            opener=f"test_parallel_sweeps:{changes.get('opener', 'open_actor')}",
         )
         try:
             run_command.run(options)
@@ -305,6 +327,16 @@ def test_no_more_processes_measure_than_asked_for_and_none_without_need(stage: S
     # One search is one trial after the other: the second process is never started.
     stage("search", 2, None, test="rfc2544.throughput")
     assert len({words[0] for words in lines()}) == 1
+
+
+def test_searches_begin_before_sweeps_so_that_no_search_is_left_alone_at_the_end(stage: Stage) -> None:
+    """Searches and sweeps of two sizes on two processes: both searches run before the first trial of a sweep."""
+    mesh = {"test": "rfc2889.fully_meshed", "sizes": "64,512", "opener": "open_namer"}
+    together = stage("two", 2, searches_meet, **mesh)
+    parts = [words[2] for words in lines()]
+    assert "forwarding" not in parts[: parts.index("throughput") + 2]
+    assert [words[2:] for words in lines()].index(["throughput", "512"]) < parts.index("forwarding")
+    assert together == stage("one", 1, None, **mesh)
 
 
 def test_progress_of_a_unit_is_in_the_order_of_its_trials(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:

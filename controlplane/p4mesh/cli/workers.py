@@ -3,8 +3,10 @@
 Methods run here, in a thread per unit; a worker process measures one trial after the other. A thread that
 computes or measures on its unit's own device holds one of the workers. One that waits for an announced trial
 gives its worker back; who measured that trial hands it over again. A worker that nobody holds begins the next
-unit, and where there is none measures announced trials ahead, those first that their units need first. What a
-unit never asks for leaves no trace. The results are those of a run in one process.
+unit, and where there is none measures announced trials ahead, those first that their units need first. As long as
+units have not begun, announced trials wait: searches, which are one trial after the other, must not be what is left
+at the end, and announced trials fit in anywhere. What a unit never asks for leaves no trace. The results are those
+of a run in one process.
 """
 
 from __future__ import annotations
@@ -89,6 +91,11 @@ class _Run:
         self._results: dict[Unit, UnitResult] = {}
         self._failure: BaseException | None = None
         self._threads: list[threading.Thread] = []
+
+    @property
+    def units_wait(self) -> bool:
+        """Whether some unit has not begun; the lock is held."""
+        return bool(self._pending)
 
     def results(self) -> Mapping[Unit, UnitResult]:
         """Run everything; raise what the first unit that failed has raised."""
@@ -206,16 +213,16 @@ class _UnitBench:
         run = self._run
         with run.changed:
             run.check_open()
-            trial = self._trials.pop(spec.number)
-            here = not trial.started
-            if trial.started and trial.answer is None:
+            trial = self._trials[spec.number]
+            here = not (trial.started or run.units_wait)
+            if trial.answer is None and not here:
                 trial.awaited = True
                 run.release(self.worker)
                 while trial.answer is None and not run.closed:
                     run.changed.wait()
                 run.check_open()
-            else:
-                run.assign()
+            del self._trials[spec.number]
+            run.assign()
         if here:
             return self.worker.measure(_Task(trial.spec, self.unit.iteration))
         if isinstance(trial.answer, Exception):
