@@ -16,30 +16,43 @@ use crate::line::{wire_bytes, Line};
 use crate::time::Span;
 
 /// Loop events in a row, without any other event, after which a jump is tried.
-const PATIENCE_EVENTS: u32 = 4;
-/// Greatest patience after attempts that were not worth it.
-const MAX_PATIENCE_EVENTS: u32 = 4_096;
+const CALM_EVENTS: u32 = 4;
+/// Loop events to the next attempt after one that was not worth it: at first, and at most.
+const PAUSE_EVENTS: u32 = 8;
+const MAX_PAUSE_EVENTS: u32 = 4_096;
 /// Passes that are timed one by one within one attempt; some 10 ms of work.
 const TIMED_PASSES: u64 = 1 << 20;
 
 /// When an attempt is worth it. Costs a comparison per event where nothing is idle.
+///
+/// What makes attempts rare is a pause in loop events of all kinds, not a longer calm: the calm between two departures
+/// never gets longer.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
+    enabled: bool,
+    /// Loop events since any other event.
     calm: u32,
-    /// Loop events in a row that are waited for; `u32::MAX` switches jumps off.
-    needed: u32,
+    /// Loop events before the next attempt.
+    left: u32,
+    /// Those after the next attempt that is not worth it.
+    pause: u32,
 }
 
 impl Patience {
     pub fn new(enabled: bool) -> Patience {
-        let needed = if enabled { PATIENCE_EVENTS } else { u32::MAX };
-        Patience { calm: 0, needed }
+        Patience {
+            enabled,
+            calm: 0,
+            left: 0,
+            pause: PAUSE_EVENTS,
+        }
     }
 
     /// An event of the loop.
     #[inline]
     pub fn calm(&mut self) {
         self.calm = self.calm.saturating_add(1);
+        self.left = self.left.saturating_sub(1);
     }
 
     /// Any other event.
@@ -50,19 +63,20 @@ impl Patience {
 
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.calm >= self.needed && self.needed != u32::MAX
+        self.calm >= CALM_EVENTS && self.left == 0 && self.enabled
     }
 
     /// An attempt saved `passes` passes of `packets` packets.
     pub fn tried(&mut self, passes: u64, packets: u64) {
         self.calm = 0;
         if passes > 4 * packets {
-            self.needed = PATIENCE_EVENTS;
+            self.pause = PAUSE_EVENTS;
         } else {
+            self.left = self.pause;
             // An attempt looks at every packet, so it must be rare in proportion.
-            let most = u64::from(MAX_PATIENCE_EVENTS).max(32 * packets);
-            let most = u32::try_from(most).unwrap_or(u32::MAX - 1);
-            self.needed = self.needed.saturating_mul(2).min(most);
+            let most = u64::from(MAX_PAUSE_EVENTS).max(32 * packets);
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            self.pause = self.pause.saturating_mul(2).min(most);
         }
     }
 }

@@ -221,6 +221,34 @@ fn twenty_frames_a_second_for_a_hundred_seconds_take_under_two_seconds() {
     assert_same(&short, &with, &without);
 }
 
+#[test]
+fn short_calms_are_jumped_over_after_a_long_time_without_idle_passes() {
+    let plan = stream(0, &[1, 2], 64, 40_000, 1);
+    let scenario = Scenario {
+        tick_ps: 1_000,
+        loop_rate_bps: 100_000_000_000,
+        loop_latency_ps: 500_000,
+        egress_latency_ps: 0,
+        ports: 4,
+        streams: vec![plan.clone()],
+        lead_ticks: 10_000,
+        sends: Vec::new(),
+        stops_ps: Vec::new(),
+    };
+    let mut network = Network::from_json(&scenario.document(true)).unwrap();
+    install(&mut network, &program(), &[1, 2, 3, 4], &scenario.streams);
+    // The request sets a clock with each of its 250 passes, so that no attempt succeeds.
+    network.packet_out(start(250, scenario.lead_ticks));
+    network.run_until(1_000_000_000).unwrap();
+    assert_eq!(network.skipped_passes(), 0);
+    network.packet_out(seed(&plan, 0));
+    network.packet_out(start(1, scenario.lead_ticks));
+    network.run_until(11_000_000_000).unwrap();
+    // 10 ms are 250 departures and 19,000 passes; the frame of each departure meets some of them.
+    let skipped = network.skipped_passes();
+    assert!(skipped > 12_000, "{skipped} passes were skipped");
+}
+
 /// Debug builds are slower; the limits are those of release builds.
 fn debug_factor() -> f64 {
     if cfg!(debug_assertions) {

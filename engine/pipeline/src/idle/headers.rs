@@ -54,7 +54,7 @@ impl Shadow {
                     if to.shape == from.shape && to_base != from_base {
                         let slots = layout.shapes[to.shape].slots as usize;
                         let first = from_base as usize + 1;
-                        self.forms.copy_within(first..first + slots - 1, to_base as usize + 1);
+                        self.forms.copy(first..first + slots - 1, to_base as usize + 1);
                     }
                 }
             }
@@ -69,7 +69,7 @@ impl Shadow {
                 match base {
                     Some(base) => {
                         let from = (base + offset) as usize;
-                        self.forms.copy_within(from..from + limbs as usize, dst as usize);
+                        self.forms.copy(from..from + limbs as usize, dst as usize);
                     }
                     None => self.mark(dst, limbs as usize, Form::Fixed),
                 }
@@ -79,7 +79,7 @@ impl Shadow {
                 header_op(layout, op, &mut self.regs);
                 if let Some(base) = base {
                     let from = src as usize;
-                    self.forms.copy_within(from..from + limbs as usize, (base + offset) as usize);
+                    self.forms.copy(from..from + limbs as usize, (base + offset) as usize);
                 }
             }
             Op::StackElement { dst, index, .. } => {

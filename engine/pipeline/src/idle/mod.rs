@@ -9,6 +9,7 @@
 //!
 //! See docs/designs/0004-idle-loops.md.
 
+mod forms;
 mod headers;
 mod moving;
 mod shadow;
@@ -183,7 +184,7 @@ impl Switch {
         }
         shadow.limits = Limits::default();
         shadow.effects.clear();
-        shadow.forms[..code.constant_base as usize + code.constants.len()].fill(Form::Fixed);
+        shadow.forms.reset();
 
         // Ingress, in the order of `passes::Engine::ingress`.
         shadow.regs[..code.image.len()].copy_from_slice(&code.image);
@@ -264,8 +265,8 @@ impl Switch {
             }
         }
         let written = shadow.deparse(program, &mut probe.frame, ticks)?;
-        probe.frame.extend_from_slice(frame.get(payload..).unwrap_or(&[]));
-        if !same_but_for(&probe.frame, frame, &written) {
+        // Behind the headers stays what was there.
+        if !same_but_for(&probe.frame, frame.get(..payload).unwrap_or(frame), &written) {
             return Err(Refusal("the pass changes the frame"));
         }
         let list = shadow.fixed(packet_slot::RECIRCULATE)?;

@@ -15,6 +15,7 @@ use crate::wide_ops::wide_op;
 use crate::wire::{self, Regs};
 use crate::words;
 
+use super::forms::Forms;
 use super::moving::{Clock, Form, Limits, Moving, Probe, Refusal, Value};
 use super::StampField;
 
@@ -57,7 +58,7 @@ pub(super) enum Effect {
 /// Slots with their forms, and what the pass has asked for so far.
 pub(super) struct Shadow {
     pub regs: Box<Regs>,
-    pub forms: Vec<Form>,
+    pub forms: Forms,
     pub limits: Limits,
     pub effects: Vec<Effect>,
     scratch: Vec<u8>,
@@ -69,7 +70,7 @@ impl Shadow {
         let Ok(regs) = regs.try_into() else { unreachable!("the length is that of the slots") };
         Shadow {
             regs,
-            forms: vec![Form::Fixed; 65_536],
+            forms: Forms::new(),
             limits: Limits::default(),
             effects: Vec::new(),
             scratch: Vec::new(),
@@ -77,12 +78,12 @@ impl Shadow {
     }
 
     pub fn value(&self, slot: Slot) -> Value {
-        (self.regs[slot as usize], self.forms[slot as usize])
+        (self.regs[slot as usize], self.forms.get(slot))
     }
 
     pub fn set(&mut self, slot: Slot, (value, form): Value) {
         self.regs[slot as usize] = value;
-        self.forms[slot as usize] = form;
+        self.forms.set(slot, form);
     }
 
     /// The content of a slot that must not depend on time.
@@ -94,17 +95,17 @@ impl Shadow {
     }
 
     pub fn all_fixed(&self, from: Slot, count: usize) -> bool {
-        self.forms[from as usize..][..count].iter().all(|&form| form == Form::Fixed)
+        self.forms.all_fixed(from as usize..from as usize + count)
     }
 
     /// Sets the forms of a run of slots.
     pub fn mark(&mut self, from: Slot, count: usize, form: Form) {
-        self.forms[from as usize..][..count].fill(form);
+        self.forms.fill(from as usize..from as usize + count, form);
     }
 
     /// The result of an operation that is only understood on fixed operands.
     fn opaque(&mut self, dst: Slot, operands: &[Slot], value: u64) {
-        let fixed = operands.iter().all(|&slot| self.forms[slot as usize] == Form::Fixed);
+        let fixed = operands.iter().all(|&slot| self.forms.get(slot) == Form::Fixed);
         self.set(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
     }
 
@@ -285,7 +286,7 @@ impl Shadow {
             Op::MoveMany { dst, a, count } => {
                 let (from, to, count) = (a as usize, dst as usize, count as usize);
                 self.regs.copy_within(from..from + count, to);
-                self.forms.copy_within(from..from + count, to);
+                self.forms.copy(from..from + count, to);
             }
             Op::Add { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), false, mask);
@@ -468,7 +469,7 @@ impl Shadow {
             if piece.signed && form != Form::Fixed {
                 form = Form::Unknown;
             }
-            self.forms[(place.base + piece.offset) as usize] = form;
+            self.forms.set(place.base + piece.offset, form);
         }
         Ok(Ok(()))
     }
