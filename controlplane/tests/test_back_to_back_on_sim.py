@@ -163,11 +163,21 @@ def test_the_share_that_short_trials_hide_is_that_of_the_throughput_they_read() 
     assert 0 < (read - rho) / (1 - rho) < hidden_share(burst, frames)
 
 
+def test_trials_become_ten_times_as_long_at_most_and_what_is_left_is_said() -> None:
+    """179 frames of a queue of 8: 1 % asks for 17,900 frames, trials of 300 frames become 3,000."""
+    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=300", "search_resolution_pct=0.01")
+    _, outcome, trials = published.run(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
+    (told,) = outcome.findings
+    assert "may read 6.0 % too short, as throughput trials of 3000 frames" in told
+    lengths = [spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")]
+    assert 2800 < max(lengths) <= 3000
+
+
 def test_a_duration_of_the_users_is_kept_and_what_it_hides_is_said() -> None:
     settings = ("repetitions=1", "burst_max_frames=400", "duration_ms=1.344", "search_resolution_pct=0.01")
     _, outcome, trials = published.run(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
     assert outcome.findings == (
         "64 B: the corrected buffer may read 8.9 % too short, as throughput trials of 2000 frames end before the "
-        "buffer is full; raise duration_ms",
+        "buffer is full; raise scaled_frames or duration_ms",
     )
     assert max(spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")) == 2000

@@ -15,6 +15,8 @@ from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 
 TRIAL_FRAMES = "trial_frames"
 """Of a throughput that was searched again: the frames of its trials at line rate."""
+_LONGER = 10
+"""How much longer trials become for the sake of the buffer time."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +65,23 @@ def _trial_frames(parameters: ParameterSet, size: int, rate_bps: int) -> int:
 def in_longer_trials(
     found: UnitResult, burst_frames: Fraction, mesh: Mesh, size: int, parameters: ParameterSet, session: Session
 ) -> UnitResult:
-    """Return the throughput, searched again where its trials were so short that the buffer made it read too high."""
+    """Return the throughput, searched again where its trials were so short that the buffer made it read too high.
+
+    The trials become as long as ``buffer_error_pct`` needs them, at most ten times as long as they were.
+    """
     error = parameters.number("buffer_error_pct") / 100
     frames = _trial_frames(parameters, size, mesh.line_rate_bps)
     if not parameters.is_word("duration_ms") or hidden_share(burst_frames, frames) <= error:
         return found
-    highest = result_load_pct(found)
-    expected = 100 * without_buffer(highest / 100, burst_frames, frames) - parameters.number("search_resolution_pct")
+    lowest, highest = parameters.number("search_min_pct"), result_load_pct(found)
+    expected = lowest
+    if frames > burst_frames:
+        expected = 100 * without_buffer(highest / 100, burst_frames, frames)
+        expected -= parameters.number("search_resolution_pct")
     longer: dict[str, Value] = {
-        "scaled_frames": ceil(burst_frames / error),
+        "scaled_frames": min(_LONGER * parameters.integer("scaled_frames"), ceil(burst_frames / error)),
         "search_max_pct": highest,
-        "search_initial_pct": max(parameters.number("search_min_pct"), expected),
+        "search_initial_pct": min(highest, max(lowest, expected)),
     }
     again = measure_throughput(mesh, size, ParameterSet({**parameters.values, **longer}), session)
     return {
@@ -96,5 +104,5 @@ def hidden_finding(row: UnitResult, rate_bps: int, parameters: ParameterSet) -> 
         return ()
     return (
         f"{size} B: the corrected buffer may read {float(hidden_pct):.1f} % too short, as throughput trials of "
-        f"{frames} frames end before the buffer is full; raise duration_ms",
+        f"{frames} frames end before the buffer is full; raise scaled_frames or duration_ms",
     )
