@@ -44,12 +44,13 @@ class Unseen:
         queue = random.choice([1, 5, 17, 64])
         return cls(random, random.choice(RATES_BPS), queue, random.choice(gaps), random.randint(*ports))
 
-    def topology(self, rates_bps: dict[int, int] | None = None, ppm: int = 0, **device: Any) -> Topology:
-        """Return the device with a tester; ``rates_bps`` are those of ports that differ."""
+    def topology(
+        self, rates_bps: dict[int, int] | None = None, ppm: int = 0, tester_ppm: int = 0, **device: Any
+    ) -> Topology:
+        """Return the device with a tester, whose clocks are off; ``rates_bps`` are those of ports that differ."""
         rates = {port: (rates_bps or {}).get(port, self.rate_bps) for port in range(1, self.ports + 1)}
-        tester = [
-            {"numbers": port, "rate_bps": rate, "ifg_bits": 88, "pad_to_minimum": False} for port, rate in rates.items()
-        ]
+        common = {"ifg_bits": 88, "pad_to_minimum": False, "clock_offset_ppm": tester_ppm}
+        tester = [{"numbers": port, "rate_bps": rate, **common} for port, rate in rates.items()]
         ports = [
             {
                 "numbers": port,
@@ -91,12 +92,13 @@ def row_of(name: str, topology: Topology, sizes: tuple[int, ...], *settings: str
 @pytest.mark.parametrize("seed", range(8))
 def test_forward_pressure_is_a_gap_below_96_bits_on_any_clock(seed: int) -> None:
     unseen = Unseen.of(seed, "pressure", gaps=(88, 90, 96, 100, 160))
-    ppm = unseen.random.choice([-150, -60, 0, 60, 150])
+    ppm, tester_ppm = unseen.random.choice([-150, -60, 0, 60, 150]), unseen.random.choice([-40, 0, 40])
     size = unseen.random.choice([64, 100, 300, 777, 1518])
-    row = row_of("forward_pressure", unseen.topology(ppm=ppm), (size,))
-    slot_ns = max(unseen.out_ns(size, ppm), frame_time_ns(size, unseen.rate_bps, 19))
+    row = row_of("forward_pressure", unseen.topology(ppm=ppm, tester_ppm=tester_ppm), (size,))
+    own_bps = unseen.rate_bps * (1 + Fraction(tester_ppm, 10**6))
+    slot_ns = max(unseen.out_ns(size, ppm), frame_time_ns(size, own_bps, 19))
     # The last frames of a short queue may be lost: one slot of FRAMES.
-    exact = float(100 * frame_time_ns(size, unseen.rate_bps) / slot_ns)
+    exact = float(100 * frame_time_ns(size, own_bps) / slot_ns)
     assert row["rx_pct"] == pytest.approx(exact, rel=1.2 / FRAMES)
     assert (row["finding"] != "not detected") == (unseen.gap_bits < 96), (unseen, ppm, size, row)
 
@@ -196,8 +198,10 @@ def test_every_class_of_errored_frames_is_told_from_the_others(seed: int, stream
     # Short frames wait behind a long one that is stored and forwarded.
     unseen = replace(Unseen.of(seed, "errored", ports=(2, 4)), queue=64)
     least, most, strict = (unseen.random.choice(pair) for pair in ((60, 64), (1518, 9216), (True, False)))
-    topology = unseen.topology(min_frame_bytes=least, max_frame_bytes=most, filter_bad_fcs=strict)
-    load = unseen.random.choice([1, 30, 90])
+    ppm = unseen.random.choice([-120, 0, 80])
+    filters = {"min_frame_bytes": least, "max_frame_bytes": most, "filter_bad_fcs": strict}
+    topology = unseen.topology(ppm=ppm, tester_ppm=ppm, **filters)
+    load = unseen.random.choice([1, 30, 100])
     settings = (f"stream_set={stream_set}", f"sweep_start_pct={load}", f"sweep_end_pct={load}", "valid_sizes=12")
     row = row_of("errored_frames", topology, (64, 1000), *settings)
     verdicts = (row["undersize_verdict"], row["oversize_verdict"], row["bad_fcs_verdict"])

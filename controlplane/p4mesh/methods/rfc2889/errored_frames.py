@@ -32,8 +32,8 @@ from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 2889 5.9"
-NIBBLE_INTERFACES_BPS = 100_100_000
-"""Fastest ports with a nibble interface, clock offset included: others have no dribble bits and alignment errors."""
+NIBBLE_INTERFACES_BPS = 100_000_000
+"""Fastest ports with a nibble interface, the only ones with dribble bits and alignment errors."""
 _ERRORED = "errored"
 _IN_TURN = "errored_to_"
 """Part of a unit whose valid frames have several sizes; the largest one follows."""
@@ -132,12 +132,13 @@ class ErroredFrames(TestMethod):
         state = next((State(name) for name in ("ABORT", "INVALID") if name in statuses), None)
         state = state or (State.FAIL if forwarded else State.PASS)
         traffic = [self._traffic(unit, bed, parameters) for unit in results]
-        rate_bps = traffic[0].sender.rate_bps
-        duration = shared.duration_deviation(parameters, [round(it.mean_bytes) for it in traffic], rate_bps)
+        sender = traffic[0].sender
+        sizes = [round(it.mean_bytes) for it in traffic]
+        duration = shared.duration_deviation(parameters, sizes, sender.own_rate_bps)
         noted = (
             duration,
             "" if bed.sends_bad_fcs else f"Frames with a bad FCS: not supported on {bed.target}.",
-            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[rate_bps <= NIBBLE_INTERFACES_BPS]}",
+            f"Dribble bits and alignment errors: {_NIBBLE_NOTES[sender.rate_bps <= NIBBLE_INTERFACES_BPS]}",
         )
         return Outcome(
             state,

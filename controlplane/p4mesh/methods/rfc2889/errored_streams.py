@@ -114,7 +114,7 @@ class ErroredTraffic:
     @property
     def duration_ns(self) -> int:
         """Return the transmission time of each trial."""
-        return shared.duration_ns_of(self.parameters, round(self.mean_bytes), self.sender.rate_bps)
+        return shared.duration_ns_of(self.parameters, round(self.mean_bytes), self.sender.own_rate_bps)
 
     def trials(self, load_pct: Fraction) -> tuple[TrialSpec, ...]:
         """Return the trials at one load."""
@@ -150,7 +150,7 @@ class ErroredTraffic:
     def _sharing(self, lengths: Mapping[str, int], share_pct: Fraction) -> tuple[Stream, ...]:
         """Return a stream for each class, with the same share of the line."""
         return tuple(
-            self._stream(name, length, rate_at_pct(share_pct, length, self.sender.rate_bps))
+            self._stream(name, length, rate_at_pct(share_pct, length, self.sender.own_rate_bps))
             for name, length in lengths.items()
         )
 
@@ -160,7 +160,7 @@ class ErroredTraffic:
         Frames with a bad FCS take the place of valid ones: both together have the share.
         """
         slot_bytes, bad_bytes = self.mean_bytes + STANDARD_OVERHEAD_BYTES, round(self.mean_bytes)
-        fps = self.sender.rate_bps * share_pct / 100 / (8 * slot_bytes)
+        fps = self.sender.own_rate_bps * share_pct / 100 / (8 * slot_bytes)
         bad: tuple[Stream, ...] = ()
         if self.bad_fcs:
             errors_fps = self._errors_fps(fps)

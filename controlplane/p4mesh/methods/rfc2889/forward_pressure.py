@@ -263,6 +263,6 @@ def _about(clock: DeviceClock, parameters: ParameterSet) -> str:
     assert clock.overhead_bytes is not None
     return (
         f"Limit: 100 %, the device's clock, and {excess}. Under the same overload, the time that a frame of the device "
-        f"takes grows with its length as its clock says, {float(clock.offset_ppm):+.1f} ppm; the rest is preamble and "
-        f"gap, {float(clock.overhead_bytes):.3f} bytes (RFC: 20)."
+        f"takes grows with its length as its clock says, {float(clock.offset_ppm):+.1f} ppm against the tester's port; "
+        f"the rest is preamble and gap, {float(clock.overhead_bytes):.3f} bytes (RFC: 20)."
     )
