@@ -87,7 +87,7 @@ class DelayMeasurer(FakeMeasurer):
                         histograms.append(HistogramStats(stream.name, tx, rx, stats))
         return replace(
             base,
-            latency=statistics(everything, percentiles=spec.histograms is HistogramPer.STREAM),
+            latency=statistics(everything, percentiles=spec.histograms is not None and not spec.histogram_flows),
             flows=tuple(flows) if spec.per_flow else (),
             histograms=tuple(histograms),
         )

@@ -52,6 +52,7 @@ def test_percentiles_of_known_counts() -> None:
     assert percentile_ticks(counts, Fraction(99)) == 20
     assert percentile_ticks(counts, Fraction("99.9")) == 30
     assert percentile_ticks([0] * 2048, Fraction(50)) is None
+    assert percentile_ticks([], Fraction(50)) is None
 
 
 def test_signed_percentiles_of_known_counts() -> None:
@@ -63,6 +64,7 @@ def test_signed_percentiles_of_known_counts() -> None:
     assert signed_percentile_ticks(counts, Fraction(99)) == 10
     assert percentile_ticks(sizes(counts), Fraction(99)) == 20
     assert signed_percentile_ticks([0] * 4096, Fraction(50)) is None
+    assert signed_percentile_ticks([], Fraction(50)) is None
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 306), (7, 9), (306, 65_230), (65_535, 1)])

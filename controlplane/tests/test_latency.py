@@ -21,6 +21,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.target.contract import load_contract
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import ModifiedField, PatternKind, Stream, ValueList
@@ -430,12 +431,40 @@ def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
     (table,) = (table for table in plain.tables if table.name == "latency_throughput")
     assert "p99_us" not in {column.key for column in table.columns}
     measurer, counted = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput", "latency_percentiles=true")
-    assert {spec.histograms for spec in measurer.specs} == {HistogramPer.STREAM}
+    assert {spec.histograms for spec in measurer.specs} == {HistogramPer.FLOW}
     (row,) = rows(counted, "latency_throughput")
     assert (row["p50_us"], row["p99_9_us"], row["percentile_error_us"]) == (2.0, 2.0, 0.0)
     (table,) = (table for table in counted.tables if table.name == "latency_throughput_variation")
-    keys = {column.key for column in table.columns}
-    assert "ipdv_p99_us" in keys and "pdv_p99_us" not in keys
+    assert {"ipdv_p99_us", "pdv_p99_us", "pdv_max_us"} <= {column.key for column in table.columns}
+
+
+def test_pdv_of_a_mesh_is_that_of_its_flows_and_percentiles_of_latency_are_those_of_all_frames() -> None:
+    """Frames from port 1 take 101 or 102 us in turn, those from port 2 take 1 or 3 us: PDV is 2 us, p50 is 3 us."""
+
+    def delays(_: Stream, tx: int, rx: int, count: int) -> list[float]:
+        return [(101_000.0, 1_000.0)[tx - 1] + 1_000.0 * tx * (number % 2) for number in range(count)]
+
+    _, outcome = run(FullyMeshed(), bed(), delays, 64, "parts=throughput", "latency_percentiles=true")
+    (row,) = rows(outcome, "latency_throughput")
+    assert (row["min_us"], row["p50_us"], row["max_us"]) == (1, 3, 102)
+    (row,) = rows(outcome, "latency_throughput_variation")
+    assert (row["pdv_p99_us"], row["pdv_max_us"]) == (2, 2)
+
+
+def test_a_bed_has_the_histograms_of_the_program() -> None:
+    assert bed().histograms == load_contract()["HISTOGRAMS"]
+
+
+@pytest.mark.parametrize(("histograms", "per"), [(2, HistogramPer.FLOW), (1, HistogramPer.STREAM)])
+def test_a_mesh_with_more_flows_than_histograms_has_one_per_stream_and_no_pdv(
+    histograms: int, per: HistogramPer
+) -> None:
+    where = replace(bed(), histograms=histograms)
+    settings = ("parts=throughput", "latency_percentiles=true")
+    measurer, outcome = run(FullyMeshed(), where, constant(2000.0), 64, *settings)
+    assert {spec.histograms for spec in measurer.specs} == {per}
+    (table,) = (table for table in outcome.tables if table.name == "latency_throughput_variation")
+    assert ("pdv_p99_us" in {column.key for column in table.columns}) == (per is HistogramPer.FLOW)
 
 
 def test_broadcast_latency_of_every_port_in_the_definition_asked_for() -> None:

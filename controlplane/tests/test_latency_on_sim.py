@@ -174,6 +174,22 @@ def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
     assert float(row["rfc3550_avg_us"]) == pytest.approx(2 / 3, rel=0.35), "a smoothed estimate of the mean"
 
 
+def test_variation_of_a_mesh_is_that_of_its_flows(tmp_path: Path) -> None:
+    """Jitter of 0 to 2 us again; frames from and to port 3 take 5 us more on the wire, which is no variation."""
+    model = "    latency_ns: 5000\n    jitter: {uniform: {max_ns: 2000}}\n"
+    cables = "links:\n  - {from: 'tester:1-2', to: 'dut:1-2'}\n  - {from: tester:3, to: dut:3, latency_ns: 5000}\n"
+    topology = switch(model, 10**9, 10**9, 10**9).partition("links:")[0] + cables
+    settings = ("parts=forwarding", "sweep_start_pct=10", "sweep_end_pct=10", "scaled_frames=40000")
+    common = (*QUICK[:3], "latency_percentiles=true")
+    directory = run(tmp_path, topology, "64", *settings, test="rfc2889.fully_meshed", common=common)
+    (latency,) = table(directory, "latency_sweep")
+    (row,) = table(directory, "latency_sweep_variation")
+    assert float(latency["max_us"]) - float(latency["min_us"]) == pytest.approx(7.0, abs=0.05)
+    assert float(latency["p99_us"]) == pytest.approx(5 + 0.512 + 5 + 2 * (1 - 0.01 * 3 / 2), abs=0.1), "of all frames"
+    assert float(row["pdv_max_us"]) == pytest.approx(2.0, abs=0.02)
+    assert float(row["pdv_p99_us"]) == pytest.approx(1.98, abs=0.12)
+
+
 def test_tagged_frames_measure_what_all_frames_measure(tmp_path: Path) -> None:
     topology = switch("    latency_ns: 1200\n", 10**9, 10**9)
     (every,) = table(run(tmp_path, topology, "256", "scaled_frames=200", "loads=throughput"), "latency")

@@ -176,7 +176,7 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
 
 def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
     """Return what methods may know of a topology and of the target."""
-    switch = _switch(topology) if target == tofino.NAME else None
+    switch, histograms = _switch(topology) if target == tofino.NAME else (None, TestBed.histograms)
     stamps = _stamps(topology, target, switch)
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
@@ -204,15 +204,16 @@ def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
         sends_bad_fcs=switch.bad_fcs if switch else simulated,
         unmeasured=tofino.UNMEASURED if switch else (),
         stamps=stamps,
+        histograms=histograms,
         reset_times_s=tuple(resets) if simulated else (),
     )
 
 
-def _switch(topology: Topology) -> TofinoSwitch:
-    """Return the switch of target tofino once it, and the program for it, are known to be usable."""
+def _switch(topology: Topology) -> tuple[TofinoSwitch, int]:
+    """Return the switch of target tofino and its histograms, once the program for it is known to be usable."""
     switch = tofino.switch_of(topology)
-    tofino.load_tofino_contract(switch.chip, Path(switch.device_config))
-    return switch
+    contract = tofino.load_tofino_contract(switch.chip, Path(switch.device_config))
+    return switch, contract["HISTOGRAMS"]
 
 
 def _stamps(topology: Topology, target: str, switch: TofinoSwitch | None) -> TimeStamps:

@@ -60,6 +60,8 @@ class TestBed:
     unmeasured: tuple[str, ...] = ()
     """What tables show and the target does not measure."""
     stamps: TimeStamps = TimeStamps(Fraction(1))
+    histograms: int = 256
+    """How many histograms a trial can have."""
     calibration: Calibration | None = None
     """What was measured over wires, to be shown beside latencies."""
     reset_times_s: tuple[tuple[str, float], ...] = ()

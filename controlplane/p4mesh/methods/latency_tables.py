@@ -52,7 +52,7 @@ VARIATION_COLUMNS = (
 )
 _OF_FLOWS = ("pdv_p99_us", "pdv_p99_9_us", "pdv_max_us", "percentile_error_us")
 _OF_HISTOGRAMS = ("pdv_p99_us", "pdv_p99_9_us", "ipdv_p1_us", "ipdv_p99_us", "percentile_error_us")
-_PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2)."
+_PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
 _COUNTED_NOTE = "Percentiles of IPDV are within 0.79 %."
 _VARIATION_NOTE = (
     "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1). RFC 3550: estimate of each "

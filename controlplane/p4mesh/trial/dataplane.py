@@ -16,7 +16,7 @@ from p4mesh.p4runtime import Client, Entity, PacketIn
 from p4mesh.target.contract import Contract
 from p4mesh.trial.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
 from p4mesh.trial.entries import EntryKey, PlanEntries
-from p4mesh.trial.histogram import Bins
+from p4mesh.trial.histogram import Bins, Histogram
 from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
 from p4mesh.trial.plan import Plan, StreamPlan
 
@@ -176,21 +176,24 @@ class DataPlane:
                 counts[cells[index]] = data.packets
         return counts
 
-    def histogram_counts(self, histograms: Sequence[int], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
+    def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
         """Return the frames per bin that each histogram has counted since it was last read here.
 
-        Only bins between the extremes of ``records`` are read: the others cannot have changed.
+        Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
+        have changed.
         """
         size = self._contract["HISTOGRAM_BINS"]
-        latencies, sizes = latency_bins(records), ipdv_bins(records)
-        return {
-            number: Bins(
+        found = {}
+        for histogram in histograms:
+            number = histogram.number
+            own = records if histogram.tx_port is None else records[list(histogram.cells)]
+            latencies, sizes = latency_bins(own), ipdv_bins(own)
+            found[number] = Bins(
                 self._new_counts("latency_histogram", number * size, size, latencies),
                 self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
                 + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
             )
-            for number in histograms
-        }
+        return found
 
     def _new_counts(self, counter: str, first: int, size: int, bins: range) -> list[int]:
         """Return ``size`` counts from cell ``first`` on, of which those outside of ``bins`` are 0."""

@@ -180,7 +180,7 @@ class TrialEngine:
         self._packets.serve()
         records = self._read_settled(plan, spec.settle_ns)
         after = self.dataplane.reason_counts(plan.ports)
-        bins = self.dataplane.histogram_counts([histogram.number for histogram in plan.histograms], records)
+        bins = self.dataplane.histogram_counts(plan.histograms, records)
         counted = {
             port: (sent - bad_fcs[port][0], received - bad_fcs[port][1])
             for port, (sent, received) in self.target.bad_fcs_counts().items()

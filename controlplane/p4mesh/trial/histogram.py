@@ -6,9 +6,11 @@ bins per power of two. A percentile is the middle of its bin, at most 0.79 % awa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 _EXACT_TICKS = 64
 _BITS = 6
@@ -70,7 +72,8 @@ def bin_of(ticks: int) -> int:
 
 def percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
     """Return the latency that ``percentile`` per cent of the frames do not exceed; None without frames."""
-    return _percentile(enumerate(counts), sum(counts), percentile)
+    place = _place(counts, percentile)
+    return None if place is None else _middle_ticks(place)
 
 
 def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
@@ -80,9 +83,10 @@ def signed_percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Frac
     of decreases.
     """
     half = len(counts) // 2
-    upwards = [(-index, counts[half + index]) for index in reversed(range(half))]
-    upwards += [(index, counts[index]) for index in range(half)]
-    return _percentile(upwards, sum(counts), percentile)
+    place = _place([*reversed(counts[half:]), *counts[:half]], percentile)
+    if place is None:
+        return None
+    return _middle_ticks(place - half) if place >= half else -_middle_ticks(half - 1 - place)
 
 
 def sizes(counts: Sequence[int]) -> list[int]:
@@ -91,18 +95,17 @@ def sizes(counts: Sequence[int]) -> list[int]:
     return [up + down for up, down in zip(counts[:half], counts[half:], strict=True)]
 
 
-def _percentile(bins: Iterable[tuple[int, int]], total: int, percentile: Fraction) -> Fraction | None:
-    """Return the middle of the bin that holds the percentile; a negative bin number is a decrease."""
-    if not total:
+def _place(counts: Sequence[int], percentile: Fraction) -> int | None:
+    """Return which count holds the percentile; None without frames."""
+    seen = list(accumulate(counts))
+    if not seen or not seen[-1]:
         return None
-    rank = -(-total * percentile // 100)
-    seen = 0
-    for index, count in bins:
-        seen += count
-        if seen >= rank:
-            low, high = bin_bounds_ticks(abs(index))
-            return Fraction(low + high, 2) * (1 if index >= 0 else -1)
-    raise AssertionError("rank is at most the total")
+    return bisect_left(seen, -(-seen[-1] * percentile // 100))
+
+
+def _middle_ticks(index: int) -> Fraction:
+    low, high = bin_bounds_ticks(index)
+    return Fraction(low + high, 2)
 
 
 def prefixes(first: int, count: int, width_bits: int) -> list[tuple[int, int]]:

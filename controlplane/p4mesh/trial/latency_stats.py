@@ -97,7 +97,7 @@ def _percentiles(
     percents: Sequence[Fraction],
     tick_ps: int,
 ) -> tuple[tuple[float, float], ...]:
-    total = [sum(counts) for counts in zip(*bins, strict=True)]
+    total = np.sum(np.array(bins, dtype=np.int64), axis=0).tolist() if bins else []
     found = [(percent, percentile(total, percent)) for percent in percents]
     return tuple((float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None)
 

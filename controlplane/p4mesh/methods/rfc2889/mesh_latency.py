@@ -11,6 +11,7 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.latency import (
     LATENCY_DEFINITION,
     Definition,
+    Group,
     LatencySummary,
     definition_text,
     groups_of,
@@ -18,6 +19,7 @@ from p4mesh.methods.latency import (
     summarise,
     summary_of,
 )
+from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.outcome import Column, Table
 from p4mesh.methods.parameters import ParameterSet, boolean
 from p4mesh.trial.result import Status, TrialResult
@@ -27,22 +29,29 @@ _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Loa
 _RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us")
 PERCENTILES = boolean(
-    "latency_percentiles", False, "RFC 8239 2.3", "count all frames in a histogram of their stream, for percentiles"
+    "latency_percentiles", False, "RFC 8239 2.3", "count all frames in histograms: of their flows, or of their streams"
 )
+
+
+def counts_flows(bed: TestBed, parameters: ParameterSet, mesh: Mesh) -> bool:
+    """Return whether every flow has a histogram of its own, and so PDV."""
+    return parameters.flag(PERCENTILES.name) and len(mesh.pairs) <= bed.histograms
 
 
 class MeshLatency:
     """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted."""
 
-    def __init__(self, bed: TestBed, frame_size_bytes: int, parameters: ParameterSet) -> None:
+    def __init__(self, bed: TestBed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
         self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
         self._name = definition_text(bed, parameters)
-        self._histograms = HistogramPer.STREAM if parameters.flag(PERCENTILES.name) else None
+        self._of_flows = counts_flows(bed, parameters, mesh)
+        counted = HistogramPer.FLOW if self._of_flows else HistogramPer.STREAM
+        self._histograms = counted if parameters.flag(PERCENTILES.name) else None
 
     def asked(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with a histogram per stream where percentiles are wanted.
+        """Return the trial with histograms where percentiles are wanted.
 
         Flows are kept where each needs a correction of its own: for wires, and between ports of different rates.
         """
@@ -60,7 +69,7 @@ class MeshLatency:
         ]
         wires = []
         if bed.calibration is not None:
-            groups = groups_of(result, {flow.stream for flow in result.flows})
+            groups = _groups(result)
             calibrated = summary_of(groups, bed, size, self._definition, calibrated=True)
             rows.append(tables.latency_cells(calibrated, self._name, tables.CALIBRATED))
             for group in groups:
@@ -77,17 +86,33 @@ class MeshLatency:
         return tables.definition_cells({kind: self._summary(result, kind) for kind in Definition})
 
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
+        """Return the latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""
         bed, size = self._bed, self._size
+        of_flows = summary_of(_groups(result), bed, size, definition)
         if bed.mixed_rates:
-            return summary_of(groups_of(result, {flow.stream for flow in result.flows}), bed, size, definition)
+            return of_flows
         any_port = bed.ports[0].number
-        return summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port))
+        whole = summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port))
+        if whole is None or of_flows is None or not self._of_flows:
+            return whole
+        return replace(whole, pdv_percentiles_ns=of_flows.pdv_percentiles_ns, pdv_max_ns=of_flows.pdv_max_ns)
+
+
+def _groups(result: TrialResult) -> list[Group]:
+    """Return the latency of every flow that was kept or counted."""
+    streams = {flow.stream for flow in result.flows} | {counted.stream for counted in result.histograms}
+    return groups_of(result, streams)
 
 
 def mesh_latency_tables(
-    bed: TestBed, parameters: ParameterSet, throughput: Sequence[UnitResult], forwarding: Sequence[UnitResult]
+    bed: TestBed,
+    parameters: ParameterSet,
+    throughput: Sequence[UnitResult],
+    forwarding: Sequence[UnitResult],
+    mesh: Mesh,
 ) -> list[Table]:
     """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
+    of_flows = counts_flows(bed, parameters, mesh)
     found = []
     at_throughput = [(unit, unit["shown"]) for unit in throughput if unit["result_pct"] is not None]
     sweep = [(unit, row) for unit in forwarding for row in unit["rows"]]
@@ -105,9 +130,8 @@ def mesh_latency_tables(
         shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
         found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
         raw = [row for row in rows if row["calibrated"] == tables.RAW]
-        found.append(
-            tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=False, counted=counted)
-        )
+        varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
+        found.append(replace(varied, detail=detail or not of_flows))
         if bed.stamps.first_bit:
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))

@@ -83,7 +83,7 @@ class MeshTest(TestMethod):
         """Measure one sub-test at one frame size."""
         size = unit.frame_size_bytes
         mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
-        describe = MeshLatency(bed, size, parameters)
+        describe = MeshLatency(bed, size, parameters, mesh)
         if unit.part == FORWARDING:
             return measure_forwarding(mesh, size, parameters, session, describe)
         return measure_throughput(mesh, size, parameters, session, describe)
@@ -99,7 +99,7 @@ class MeshTest(TestMethod):
             shown.append(tables.throughput_table(throughput))
         if forwarding:
             shown += [tables.forwarding_table(forwarding, loss_limit_pct(parameters)), *tables.sweep_tables(forwarding)]
-        shown += mesh_latency_tables(bed, parameters, throughput, forwarding)
+        shown += mesh_latency_tables(bed, parameters, throughput, forwarding, mesh)
         shown += [tables.port_table(throughput, forwarding), *search_tables(throughput)]
         return Outcome(
             state,
