@@ -17,7 +17,8 @@ from p4mesh.methods.bed import TestBed, TestPort
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
-from p4mesh.methods.rfc2889.errored_streams import sizes_between
+from p4mesh.methods.rfc2889.errored_streams import PROGRAM_STREAMS, sizes_between
+from p4mesh.target.contract import load_contract
 from p4mesh.traffic.line_rate import l1_rate_bps, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -197,6 +198,10 @@ def test_the_stream_set_of_xena_has_three_equal_classes_and_errors_in_place_of_v
     third_bps = Fraction(50, 300) * 10**9
     assert l1_bps["undersize"] == l1_bps["oversize"] == l1_bps["valid"] + l1_bps["bad_fcs"] == third_bps
     assert len(spec.streams) == 64, "as many as the program has"
+
+
+def test_no_more_streams_are_asked_for_than_the_program_has() -> None:
+    assert load_contract()["STREAMS"] == PROGRAM_STREAMS
 
 
 @pytest.mark.parametrize(("count", "steps"), [(61, {24, 25}), (20, {76, 77}), (2, {1454}), (62, set())])
