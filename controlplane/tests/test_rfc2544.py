@@ -260,6 +260,18 @@ def test_back_to_back_finds_the_queue_behind_an_egress_overhead_of_24_bytes(
 
 
 @pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
+def test_scaled_trials_find_the_published_buffer_within_one_percent(size: int, burst: int, corrected_s: float) -> None:
+    """With the default durations: those of 1518 bytes are repeated with 100 times the burst."""
+    measurer = tail_drop(64, size=size)
+    result, outcome = run(BackToBack(), measurer, size, "repetitions=2")
+    assert result["burst_frames_avg"] == burst
+    assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=0.0115)
+    longest = max(spec.duration_ns for spec in measurer.specs if spec.label.startswith("throughput"))
+    assert longest == pytest.approx(max(500_000, 100 * burst) / float(max_rate_fps(size, GIGABIT)) * 1e9, rel=1e-6)
+    assert not outcome.findings
+
+
+@pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
 def test_buffer_times_are_exact_with_the_exact_throughput(size: int, burst: int, corrected_s: float) -> None:
     max_fps, throughput = max_rate_fps(size, GIGABIT), max_rate_fps(size, GIGABIT, 24)
     times = buffer_times(Fraction(burst), throughput, max_fps, max_fps / 10)
