@@ -88,14 +88,20 @@ class MeshLatency:
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
         """Return the latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""
         bed, size = self._bed, self._size
-        of_flows = summary_of(_groups(result), bed, size, definition)
         if bed.mixed_rates:
-            return of_flows
+            return summary_of(_groups(result), bed, size, definition)
         any_port = bed.ports[0].number
         whole = summarise(result.latency, shift_ns(bed, definition, size, any_port, any_port))
-        if whole is None or of_flows is None or not self._of_flows:
+        of_flows = summary_of(_groups(result), bed, size, definition) if self._of_flows else None
+        if whole is None or of_flows is None:
             return whole
-        return replace(whole, pdv_percentiles_ns=of_flows.pdv_percentiles_ns, pdv_max_ns=of_flows.pdv_max_ns)
+        errors_ns = [each.percentile_error_ns for each in (whole, of_flows) if each.percentile_error_ns is not None]
+        return replace(
+            whole,
+            percentile_error_ns=max(errors_ns, default=None),
+            pdv_percentiles_ns=of_flows.pdv_percentiles_ns,
+            pdv_max_ns=of_flows.pdv_max_ns,
+        )
 
 
 def _groups(result: TrialResult) -> list[Group]:
