@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,21 @@ def load_p4info(path: str | Path) -> p4i.P4Info:
     """Read P4Info in text format."""
     info = p4i.P4Info()
     try:
-        text_format.Parse(Path(path).read_text(encoding="utf-8"), info)
+        info.CopyFrom(_parsed(Path(path).read_text(encoding="utf-8")))
     except OSError as error:
         raise PipelineError(f"cannot read P4Info {path}: {error.strerror}") from None
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise PipelineError(
             f"{path} is not P4Info in text format: {error}", hint="p4c writes it with --p4runtime-files FILE.txtpb"
         ) from None
+    return info
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> p4i.P4Info:
+    """Return the message of a text, which must not be changed; every simulated device of a run has the same one."""
+    info = p4i.P4Info()
+    text_format.Parse(text, info)
     return info
 
 

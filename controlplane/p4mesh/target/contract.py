@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +109,10 @@ class Contract:
     @cached_property
     def record_fields(self) -> tuple[tuple[str, int], ...]:
         """Names and widths in bytes of the fields of ``record_t``, in wire order."""
-        program = json.loads(self.json_path.read_text())
-        for header_type in program["header_types"]:
-            if header_type["name"] == "record_t":
-                return tuple((name, bits // 8) for name, bits, *_ in header_type["fields"])
-        raise ProgramError(f"{self.json_path}: the program has no header record_t", hint=_FIX)
+        fields = _record_fields(self.json_path.read_text())
+        if not fields:
+            raise ProgramError(f"{self.json_path}: the program has no header record_t", hint=_FIX)
+        return fields
 
     def reason(self, name: str) -> int:
         """Return the number of a reason, for example ``EXPECTED``."""
@@ -128,6 +127,15 @@ class Contract:
             for name, number in self.constants.items()
             if name.startswith(prefix) and name != "REASON_BITS"
         }
+
+
+@lru_cache(maxsize=4)
+def _record_fields(program: str) -> tuple[tuple[str, int], ...]:
+    """Return names and widths in bytes of the fields of ``record_t`` in BMv2 JSON; none without such a header."""
+    for header_type in json.loads(program)["header_types"]:
+        if header_type["name"] == "record_t":
+            return tuple((name, bits // 8) for name, bits, *_ in header_type["fields"])
+    return ()
 
 
 def load_contract(name: str = TESTER, p4src: Path = P4SRC) -> Contract:
