@@ -17,6 +17,8 @@ use crate::time::Span;
 
 /// Loop events in a row, without any other event, after which a jump is tried.
 const CALM_EVENTS: u32 = 4;
+/// Passes of each packet that make up for an attempt, most of which is the proof.
+const WORTH_PASSES: u64 = 16;
 /// Loop events to the next attempt after one that was not worth it: at first, and at most.
 const PAUSE_EVENTS: u32 = 8;
 const MAX_PAUSE_EVENTS: u32 = 4_096;
@@ -69,7 +71,7 @@ impl Patience {
     /// An attempt saved `passes` passes of `packets` packets.
     pub fn tried(&mut self, passes: u64, packets: u64) {
         self.calm = 0;
-        if passes > 4 * packets {
+        if passes > WORTH_PASSES * packets {
             self.pause = PAUSE_EVENTS;
         } else {
             self.left = self.pause;
