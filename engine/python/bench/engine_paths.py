@@ -47,8 +47,7 @@ def receive(frames: int) -> dict[str, Any]:
     with Server(network) as client:
         dataplane = workload.program(client)
         seconds = _feed(network, workload.received_frames(frames))
-        received = dataplane.reason_counts([1])[1, "expected"]
-        return _rate(received, seconds)
+        return _rate(_all(dataplane.reason_counts([1])[1, "expected"], frames), seconds)
 
 
 def forward(frames: int) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def forward(frames: int) -> dict[str, Any]:
     with Server(network) as client:
         program_router(client)
         seconds = _feed(network, routed_frames(frames))
-        return _rate(client.read_counters("sent", [2])[0][1].packets, seconds)
+        return _rate(_all(client.read_counters("sent", [2])[0][1].packets, frames), seconds)
 
 
 def simulation(frames: int) -> dict[str, Any]:
@@ -111,6 +110,13 @@ def network_of(rate_bps: int, ports: int, hosts: tuple[int, ...]) -> dict[str, A
         ],
         "links": [{"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}} for port in hosts],
     }
+
+
+def _all(counted: int, offered: int) -> int:
+    """Return what was counted; raise RuntimeError where the program did something else with some of the frames."""
+    if counted != offered:
+        raise RuntimeError(f"{counted} of {offered} frames took the path that is measured")
+    return counted
 
 
 def _feed(network: Any, frames: list[bytes]) -> float:

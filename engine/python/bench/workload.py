@@ -64,7 +64,8 @@ class TesterWorkload:
             signature = (
                 self.contract["SIGNATURE_MAGIC"].to_bytes(2, "big")
                 + RUN.to_bytes(1, "big")
-                + flow.cell.to_bytes(3, "big")
+                + station(1).receiver_tag.to_bytes(1, "big")
+                + flow.cell.to_bytes(2, "big")
                 + (number // len(flows)).to_bytes(4, "big")
                 + number.to_bytes(6, "big")
             )
