@@ -44,7 +44,8 @@ class StreamTest(TesterTest):
         for stream in plan.streams:
             payload = payload_of(stream.stream)
             for number in range(stream.seeds):
-                self.tester.inject_seed(stream.index, payload, number, stream.seeds)
+                fraction = stream.clock.interval_fraction_q32
+                self.tester.inject_seed(stream.index, payload, number, stream.seeds, fraction_q32=fraction)
         self.bench.wait(_LEAD_NS)
         if before_start is not None:
             before_start(plan)

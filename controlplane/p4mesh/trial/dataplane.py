@@ -18,6 +18,7 @@ from p4mesh.trial.cell_reader import CellReader, RecordFormat, WaitForPasses, v1
 from p4mesh.trial.entries import EntryKey, PlanEntries
 from p4mesh.trial.histogram import Bins, Histogram
 from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
+from p4mesh.trial.pacing import first_fraction_q32
 from p4mesh.trial.plan import Plan, StreamPlan
 
 _RECORD_REPLICA = 1
@@ -108,10 +109,13 @@ class DataPlane:
         """Send one frame of the controller out of a port."""
         self._request("SEND", frame, port=self._ports.of(port))
 
-    def inject_seed(self, stream: int, payload: bytes, number: int, count: int, loop: int = 0) -> None:
-        """Put one of ``count`` seeds into a loop; their fractions are spread over one tick."""
+    def inject_seed(
+        self, stream: int, payload: bytes, number: int, count: int, loop: int = 0, fraction_q32: int = 0
+    ) -> None:
+        """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
         port = self._ports.front_loops[loop - 1] if loop else 0
-        self._request("SEED", payload, stream=stream, value=(number << 32) // count, port=port)
+        begun = first_fraction_q32(number, count)
+        self._request("SEED", payload, stream=stream, value=begun, window=int(begun < fraction_q32), port=port)
 
     def hold(self, streams: int, wait: WaitForPasses) -> None:
         """Set the clocks of streams 0 to ``streams`` - 1 far ahead: a run that was broken off has left departures."""

@@ -254,7 +254,9 @@ class TrialEngine:
         payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
         spacing_ns = self.target.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
         for number in range(stream.seeds):
-            self.dataplane.inject_seed(stream.index, payload, number, stream.seeds, stream.loop)
+            self.dataplane.inject_seed(
+                stream.index, payload, number, stream.seeds, stream.loop, stream.clock.interval_fraction_q32
+            )
             if self.target.exact_clock:
                 self._wait(spacing_ns)
 

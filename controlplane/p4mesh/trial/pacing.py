@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
@@ -177,7 +178,7 @@ class LoopUse:
     port_share: Fraction
     """Of the time of the recirculation port."""
     departure_error_ps: Fraction
-    """Distance of two passes of the stream's seeds, evenly spread, plus one tick."""
+    """Distance of two passes of the stream's seeds, evenly spread, plus the rounding of their fractions to ticks."""
 
 
 def loop_use(seeds: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_ps: int) -> list[LoopUse]:
@@ -186,8 +187,37 @@ def loop_use(seeds: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_p
     uses = []
     for count, size in zip(seeds, sizes, strict=True):
         round_ps = max(loop.round_ps(size), queued)
-        uses.append(LoopUse(round_ps, count * loop.pass_ps(size) / round_ps, round_ps / count + tick_ps))
+        error_ps = round_ps / count + rounding_ticks(count) * tick_ps
+        uses.append(LoopUse(round_ps, count * loop.pass_ps(size) / round_ps, error_ps))
     return uses
+
+
+def first_fraction_q32(number: int, seeds: int) -> int:
+    """Return the fraction of a tick with which a seed begins: each adds up its own, and rounds it for itself.
+
+    The fractions of all seeds are spread evenly, in an order of reversed bits: those of any seeds in a row are
+    spread as well, so that their carries do not come all together.
+    """
+    return (_ranks(seeds)[number] << _FRACTION_BITS) // seeds
+
+
+def rounding_ticks(seeds: int) -> int:
+    """Return how many ticks a clock is at most from its ideal time, because each seed rounds for itself.
+
+    One seed rounds by less than a tick; in an order of reversed bits the sum grows with the logarithm of their number.
+    """
+    return seeds.bit_length()
+
+
+@cache
+def _ranks(count: int) -> tuple[int, ...]:
+    """Return the rank of each number below ``count`` in the order of reversed bits."""
+    bits = (count - 1).bit_length()
+    order = sorted(range(count), key=lambda number: f"{number:0{bits}b}"[::-1])
+    ranks = [0] * count
+    for rank, number in enumerate(order):
+        ranks[number] = rank
+    return tuple(ranks)
 
 
 def _ceil(value: Fraction) -> int:
