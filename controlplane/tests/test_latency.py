@@ -467,6 +467,15 @@ def test_a_mesh_with_more_flows_than_histograms_has_one_per_stream_and_no_pdv(
     assert ("pdv_p99_us" in {column.key for column in table.columns}) == (per is HistogramPer.FLOW)
 
 
+@pytest.mark.parametrize("method", [Latency(), Broadcast()])
+def test_flows_have_no_histograms_where_the_program_has_fewer(method: TestMethod) -> None:
+    """Two flows: those of a pair of ports in both directions, or those of a broadcast to two ports."""
+    for histograms, per in ((2, HistogramPer.FLOW), (1, None)):
+        where = replace(bed(*[GIGABIT] * (3 if method.name == Broadcast.name else 2)), histograms=histograms)
+        measurer, _ = run(method, where, constant(2000.0), 64)
+        assert measurer.specs[-1].histograms is per
+
+
 def test_broadcast_latency_of_every_port_in_the_definition_asked_for() -> None:
     where = bed(GIGABIT, GIGABIT, 10**8)
     _, outcome = run(Broadcast(), where, constant(9000.0), 64, "latency_definition=LILO")

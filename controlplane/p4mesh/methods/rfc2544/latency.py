@@ -152,7 +152,7 @@ class Latency(TestMethod):
         left = len(possible) * len(networks) * runs
         rows: list[UnitResult] = []
         trials = {
-            (at, network): latency_trial(mesh, size, load, parameters, network)
+            (at, network): latency_trial(mesh, size, load, parameters, network, bed.histograms)
             for at, load in possible.items()
             for network in networks
         }

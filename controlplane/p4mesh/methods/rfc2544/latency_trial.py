@@ -25,8 +25,6 @@ _NEW_NETWORKS = {
     6: FieldModifier(ModifiedField.IPV6_DST, ValueList((1 << 8,))),
 }
 """From 198.18.P.2 to 198.19.P.2 (RFC 2544 C.2.2), from 2001:2:0:P::2 to 2001:2:0:P::102, a network of 120 bits."""
-_HISTOGRAMS = 256
-"""Flows that can have a histogram of their own."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,10 @@ def latency_mesh(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
     return replace(mesh, legs=(Leg(PatternKind.PAIRS, tx_ports, rx_ports),))
 
 
-def latency_trial(mesh: Mesh, size: int, load: Fraction, parameters: ParameterSet, network: str) -> LatencyTrial:
-    """Return the trial at one load; ``network`` is where tagged frames go."""
+def latency_trial(
+    mesh: Mesh, size: int, load: Fraction, parameters: ParameterSet, network: str, histograms: int
+) -> LatencyTrial:
+    """Return the trial at one load; ``network`` is where tagged frames go, ``histograms`` how many a trial can have."""
     duration_ns = parameters.integer("latency_factor") * shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
     spec = trial_spec(mesh, "latency", size, load, parameters, duration_ns)
     tagged = parameters.text("mode") == RFC
@@ -67,7 +67,7 @@ def latency_trial(mesh: Mesh, size: int, load: Fraction, parameters: ParameterSe
             streams.append(_to_new_network(part) if network == NEW and part.name == stream.name else part)
         samples.append(stream.name)
     flows = tuple((name, *pair) for name, leg in zip(samples, mesh.legs, strict=True) for pair in leg.pairs)
-    counted = not tagged and len(flows) <= _HISTOGRAMS
+    counted = not tagged and len(flows) <= histograms
     return LatencyTrial(
         replace(
             spec,

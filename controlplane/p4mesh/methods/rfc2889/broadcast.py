@@ -35,8 +35,6 @@ MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
 SINGLE_FRAME, STREAM = "single frame", "stream"
 ALL_DEVICES = "all"
-_HISTOGRAMS = 256
-"""Flows that can have a histogram of their own."""
 
 THROUGHPUT_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -238,7 +236,7 @@ def _spec(
         (stream,),
         duration_ns,
         per_flow=part != THROUGHPUT,
-        histograms=HistogramPer.FLOW if part == STREAM and len(stream.rx_ports) <= _HISTOGRAMS else None,
+        histograms=HistogramPer.FLOW if part == STREAM and len(stream.rx_ports) <= bed.histograms else None,
     )
 
 
