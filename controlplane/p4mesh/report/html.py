@@ -130,7 +130,8 @@ def _pacing(run: StoredRun) -> str:
 def _configuration(config: dict[str, Any]) -> str:
     rows = "".join(
         f'<tr><td><code>{escape(item["name"])}</code></td><td class="number">{escape(item["value"])}</td>'
-        f"<td>{escape(item['unit'])}</td><td>{escape(item['section'])}</td><td>{escape(item['summary'])}</td></tr>\n"
+        f"<td>{escape(item['unit'])}</td><td>{escape(item['section'])}</td>"
+        f'<td class="sentence">{escape(item["summary"])}</td></tr>\n'
         for item in config["parameters"]
     )
     return (

@@ -21,8 +21,8 @@ _COLUMNS = (
 )
 _NOTE = (
     "The interval of departures is programmed in steps of 2^-32 clock tick, which gives the grid of rates. "
-    "A departure waits for the next pass of a seed: the departure error is the distance of two passes, and "
-    "no distance of two departures differs by more from the ideal one."
+    "A departure waits for the next pass of a seed: the departure error is the distance of two passes and "
+    "what seeds round to whole ticks, and no distance of two departures differs by more from the ideal one."
 )
 
 
