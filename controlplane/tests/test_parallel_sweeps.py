@@ -22,6 +22,7 @@ import pytest
 from fakes import FakeMeasurer
 
 from p4mesh.cli import run_command
+from p4mesh.cli.preparation import test_bed as bed_of
 from p4mesh.errors import HookError, TargetError
 from p4mesh.methods.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -406,8 +407,6 @@ def test_announced_trials_are_those_measured_whatever_wraps_the_test(test: str, 
     method = find_test(test)
     if setting.partition("=")[0] not in {parameter.name for parameter in method.parameters}:
         pytest.skip(f"{test} has no {setting}")
-    from p4mesh.cli.preparation import test_bed as bed_of
-
     bed = bed_of(parse_topology("switch.yaml", SWITCH.format(model="loss_ppb: 0", link="")))
     parameters = resolve(test, method.parameters, (setting,))
     method.check(bed, parameters)
