@@ -6,6 +6,9 @@ root=$(dirname "$0")/..
 packages=
 notes=
 
+python_wanted=$(sed -n 's/^requires-python = ">=\(.*\)"/\1/p' "$root/pyproject.toml")
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/engine/Cargo.toml")
+
 need() {
     packages="$packages $1"
     notes="$notes
@@ -13,9 +16,9 @@ need() {
 }
 
 if ! command -v "$python" >/dev/null 2>&1; then
-    need "python3 python3-venv" "Python 3.10 or later ($python not found)"
-elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-    need "python3 python3-venv" "Python 3.10 or later ($python is $("$python" -V 2>&1 | cut -d' ' -f2)); PYTHON=... chooses another"
+    need "python3 python3-venv" "Python $python_wanted or later ($python not found)"
+elif ! "$python" -c "import sys; sys.exit(sys.version_info < tuple(map(int, '$python_wanted'.split('.'))))"; then
+    need "python3 python3-venv" "Python $python_wanted or later ($python is $("$python" -V 2>&1 | cut -d' ' -f2)); PYTHON=... chooses another"
 elif ! "$python" -c 'import venv, ensurepip' >/dev/null 2>&1; then
     need "python3-venv" "the venv module of $python"
 fi
@@ -24,7 +27,6 @@ if ! command -v cc >/dev/null 2>&1; then
     need "gcc libc6-dev" "a C compiler (cc not found)"
 fi
 
-rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root/engine/Cargo.toml")
 rust_help="Debian 13: packages cargo and rustc; older: the rustup installer of rust-lang.org"
 if ! command -v cargo >/dev/null 2>&1; then
     need "cargo rustc" "Rust $rust_wanted or later (cargo not found). $rust_help"
