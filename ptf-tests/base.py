@@ -21,9 +21,9 @@ from scapy.packet import Packet
 from signature import test_frame
 
 from p4mesh.p4runtime import Client, Entity
-from p4mesh.target.contract import Contract
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.frames import seed_payload
 from p4mesh.traffic.stream import FrameTemplate
-from p4mesh.trial.frames import seed_payload
 
 READ_CELLS = 64
 """Cells that tests use: enough for every flow, transmitter and port number in them."""

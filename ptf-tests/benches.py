@@ -19,8 +19,8 @@ from typing import Any
 import ptf.dataplane
 
 from p4mesh.p4runtime import Client
-from p4mesh.target.contract import Contract, load_contract
-from p4mesh.trial.dataplane import DataPlane
+from p4mesh.tester.contract import Contract, load_contract
+from p4mesh.tester.dataplane import DataPlane
 
 PORTS = (1, 2, 3, 4)
 _LAST_RUN = 255

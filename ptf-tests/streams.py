@@ -9,10 +9,10 @@ from fractions import Fraction
 from base import READ_CELLS, TesterTest
 from signature import Signature
 
+from p4mesh.tester.frames import seed_payload
+from p4mesh.tester.pacing import LoopModel
+from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial.frames import seed_payload
-from p4mesh.trial.pacing import LoopModel
-from p4mesh.trial.plan import Limits, Plan, make_plan
 
 PORTS = (1, 2, 3, 4)
 RATE_FPS = Fraction(100)

@@ -8,6 +8,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
 
+from p4mesh.tester.stations import station
 from p4mesh.traffic.stream import (
     FieldModifier,
     FrameTemplate,
@@ -17,7 +18,6 @@ from p4mesh.traffic.stream import (
     PseudoRandom,
     ValueList,
 )
-from p4mesh.trial.stations import station
 
 FRAMES = 7
 IPV4_FIELDS = {

@@ -11,7 +11,7 @@ from signature import test_frame
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, PacketIn
-from p4mesh.trial.dataplane import DataPlane
+from p4mesh.tester.dataplane import DataPlane
 
 STATION = "02:00:00:00:00:01"
 

@@ -13,11 +13,11 @@ from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
 
+from p4mesh.tester.entries import PlanEntries
+from p4mesh.tester.frames import seed_payload
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.stations import station
 from p4mesh.traffic.stream import Burst, FrameTemplate, PatternKind
-from p4mesh.trial.entries import PlanEntries
-from p4mesh.trial.frames import seed_payload
-from p4mesh.trial.plan import Plan
-from p4mesh.trial.stations import station
 
 
 class WithoutStreamEntrySeedsEnd(TesterTest):

@@ -12,7 +12,7 @@ import sys
 import describe_dataplane
 import describe_devices
 
-from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources_of
+from p4mesh.tester.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
 COMPILED = P4SRC / "compiled"
 COMPILER = "p4c-bm2-ss"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.p4runtime import load_p4info
-from p4mesh.target.contract import P4SRC, constants_of, hash_of_sources, sources_of
+from p4mesh.tester.contract import P4SRC, constants_of, hash_of_sources, sources_of
 
 MAIN = "tna/p4mesh.p4"
 RECORD = P4SRC / "compiled" / "tofino.json"

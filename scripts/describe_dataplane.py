@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from p4mesh.p4runtime import load_p4info
-from p4mesh.target.contract import Contract, load_contract
+from p4mesh.tester.contract import Contract, load_contract
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "DATAPLANE.md"
 BEGIN = "<!-- generated from the compiled program: make p4 -->"

@@ -11,7 +11,7 @@ import sys
 
 from harness.programs import COMPILED, SOURCES, source_names
 
-from p4mesh.target.contract import hash_of_sources, sources_of
+from p4mesh.tester.contract import hash_of_sources, sources_of
 
 COMPILER = "p4c-bm2-ss"
 

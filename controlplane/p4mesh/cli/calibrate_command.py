@@ -10,14 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from p4mesh import __version__
-from p4mesh.cli.execution import resolve_opener
-from p4mesh.cli.preparation import OPENERS, SIMULATED, parse_frame_sizes, test_bed
 from p4mesh.errors import EXIT_OK, CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Table
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.report.text import table_text
+from p4mesh.run.execution import resolve_opener
+from p4mesh.run.preparation import OPENERS, SIMULATED, parse_frame_sizes, test_bed
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology, load_topology
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire

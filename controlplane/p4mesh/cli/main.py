@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 from p4mesh import __version__
 from p4mesh.cli import calibrate_command, run_command, suite_command
-from p4mesh.cli.preparation import OPENERS, SIMULATED, check_settings
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, P4MeshError, UsageError
 from p4mesh.methods.base import TestMethod
 from p4mesh.methods.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
+from p4mesh.run.preparation import OPENERS, SIMULATED, check_settings
 from p4mesh.target.sim import build_network
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw

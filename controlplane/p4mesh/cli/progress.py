@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from p4mesh.cli.execution import TrialReport
+from p4mesh.run.execution import TrialReport
 
 _STRAYS = ("flooded", "misdirected")
 _TRIALS_BEFORE_OUTLOOK = 5

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh import __version__
-from p4mesh.cli.one_process import run_in_process
-from p4mesh.cli.preparation import OPENERS, SIMULATED, Prepared, RunOptions, prepare
 from p4mesh.cli.progress import Progress
-from p4mesh.cli.workers import run_parallel
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.registry import find_test
 from p4mesh.report.publish import REPORT, publish, stored_outcome
 from p4mesh.report.text import outcome_text
+from p4mesh.run.one_process import run_in_process
+from p4mesh.run.preparation import OPENERS, SIMULATED, Prepared, RunOptions, prepare
+from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory, StoredTrial, read_run
 from p4mesh.topology import load_topology

@@ -7,7 +7,6 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from p4mesh.cli.preparation import Prepared, RunOptions, prepare
 from p4mesh.cli.run_command import directory_path, execute, exit_code, results_data
 from p4mesh.errors import EXIT_OK, P4MeshError, ParameterError, RunDirectoryError, TopologyError, UnsupportedError
 from p4mesh.methods.base import TestMethod
@@ -16,6 +15,7 @@ from p4mesh.methods.outcome import Column, Outcome, Table
 from p4mesh.methods.registry import suites
 from p4mesh.report.index import index_html
 from p4mesh.report.text import outcome_text, table_text
+from p4mesh.run.preparation import Prepared, RunOptions, prepare
 from p4mesh.topology import load_topology
 
 INDEX = "suite.json"

@@ -16,8 +16,8 @@ from fractions import Fraction
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.parameters import ParameterSet, choice
+from p4mesh.tester.histogram import RELATIVE_ERROR
 from p4mesh.traffic.line_rate import serialization_ns
-from p4mesh.trial.histogram import RELATIVE_ERROR
 from p4mesh.trial.result import LatencyStats, TrialResult
 
 

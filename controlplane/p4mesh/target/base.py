@@ -9,8 +9,8 @@ from fractions import Fraction
 from types import TracebackType
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import Topology
-from p4mesh.trial.pacing import LoopModel
 
 BadFcsRule = tuple[int, int, int]
 """(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""

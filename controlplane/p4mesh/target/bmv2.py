@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 
 from p4mesh.errors import EnvironmentFault, TargetError
-from p4mesh.target.contract import Contract
 from p4mesh.target.namespace import NamespaceTarget
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import Topology
-from p4mesh.trial.pacing import LoopModel
 
 PROGRAM = "simple_switch_grpc"
 TICK_PS = 1_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 
 from p4mesh.errors import EngineMissingError, TargetError
-from p4mesh.target.contract import Contract
 from p4mesh.target.namespace import NamespaceTarget
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import Topology
-from p4mesh.trial.pacing import LoopModel
 
 TICK_PS = 1000
 _LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=200_000)

@@ -6,10 +6,10 @@ import time
 from fractions import Fraction
 
 from p4mesh.target.base import LinkState, Target
-from p4mesh.target.contract import Contract
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import Topology
 from p4mesh.topology.netns import NetnsNetwork
-from p4mesh.trial.pacing import LoopModel
 
 
 class NamespaceTarget(Target):

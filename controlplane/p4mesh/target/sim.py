@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from p4mesh.errors import EngineMissingError
 from p4mesh.target.base import BadFcsRule, LinkState, Target
-from p4mesh.target.contract import Contract
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.engine_errors import topology_error
-from p4mesh.trial.pacing import LoopModel
 
 if TYPE_CHECKING:
     from p4mesh import _engine

@@ -16,10 +16,10 @@ from types import TracebackType
 
 from p4mesh.errors import ProgramError, TopologyError, UnsupportedError
 from p4mesh.target.base import BadFcsRule, LinkState, Target
-from p4mesh.target.contract import P4SRC, Contract, hash_of_sources, load_contract, sources_of
+from p4mesh.tester.contract import P4SRC, Contract, hash_of_sources, load_contract, sources_of
+from p4mesh.tester.loop_model import TOFINO_1, TOFINO_2, Chip, pipe_of
+from p4mesh.tester.pacing import LoopModel
 from p4mesh.topology import TofinoSwitch, Topology
-from p4mesh.trial.loop_model import TOFINO_1, TOFINO_2, Chip, pipe_of
-from p4mesh.trial.pacing import LoopModel
 
 NAME = "tofino"
 TICK_PS = 1000

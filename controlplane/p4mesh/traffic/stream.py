@@ -42,7 +42,7 @@ class FrameTemplate:
     vlan_ids: tuple[int, ...] = ()
     """Outermost first; one or two tags."""
     ipv6_extensions: tuple[str, ...] = ()
-    """Extension headers in order (RFC 5180 5.3), by their names in :mod:`p4mesh.trial.frames`."""
+    """Extension headers in order (RFC 5180 5.3), by their names in :mod:`p4mesh.tester.frames`."""
     udp_source: int = 20001
     udp_destination: int = 20001
     ttl: int = 64

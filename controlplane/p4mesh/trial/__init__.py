@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from p4mesh.target.base import Target
-    from p4mesh.target.contract import Contract
+    from p4mesh.tester.contract import Contract
     from p4mesh.topology import Topology
     from p4mesh.trial.engine import TrialEngine
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @contextmanager
 def open_measurer(topology: Topology) -> Iterator[TrialEngine]:
     """Start the simulated network of a topology; yields what can measure trials on it."""
-    from p4mesh.target.contract import load_contract
     from p4mesh.target.sim import SimTarget
+    from p4mesh.tester.contract import load_contract
 
     contract = load_contract()
     with _engine(SimTarget(topology, contract), contract) as engine:
@@ -32,7 +32,7 @@ def open_measurer(topology: Topology) -> Iterator[TrialEngine]:
 def open_on_bmv2(topology: Topology) -> Iterator[TrialEngine]:
     """Start simple_switch_grpc on veth interfaces; yields what can measure trials on it."""
     from p4mesh.target.bmv2 import Bmv2Target
-    from p4mesh.target.contract import load_contract
+    from p4mesh.tester.contract import load_contract
 
     contract = load_contract()
     with _engine(Bmv2Target(topology, contract), contract) as engine:
@@ -42,8 +42,8 @@ def open_on_bmv2(topology: Topology) -> Iterator[TrialEngine]:
 @contextmanager
 def open_live(topology: Topology) -> Iterator[TrialEngine]:
     """Start the engine on veth interfaces; yields what can measure trials on it."""
-    from p4mesh.target.contract import load_contract
     from p4mesh.target.live import LiveTarget
+    from p4mesh.tester.contract import load_contract
 
     contract = load_contract()
     with _engine(LiveTarget(topology, contract), contract) as engine:
@@ -57,9 +57,9 @@ def open_on_tofino(topology: Topology) -> Iterator[TrialEngine]:
 
     from p4mesh.p4runtime import Client
     from p4mesh.target.tofino import TofinoTarget, load_tofino_contract, switch_of
-    from p4mesh.trial.dataplane import SwitchPorts
+    from p4mesh.tester.dataplane import SwitchPorts
+    from p4mesh.tester.tofino_dataplane import TofinoDataPlane
     from p4mesh.trial.engine import TrialEngine
-    from p4mesh.trial.tofino_dataplane import TofinoDataPlane
 
     switch = switch_of(topology)
     contract = load_tofino_contract(switch.chip, Path(switch.device_config))
@@ -77,7 +77,7 @@ def open_on_tofino(topology: Topology) -> Iterator[TrialEngine]:
 @contextmanager
 def _engine(target: Target, contract: Contract) -> Iterator[TrialEngine]:
     from p4mesh.p4runtime import Client
-    from p4mesh.trial.dataplane import DataPlane
+    from p4mesh.tester.dataplane import DataPlane
     from p4mesh.trial.engine import TrialEngine
 
     with target, Client(target.address, target.device_id) as client:

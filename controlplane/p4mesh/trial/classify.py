@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.traffic.stream import PatternKind
-from p4mesh.trial.histogram import (
+from p4mesh.tester.histogram import (
     Bins,
 )
+from p4mesh.tester.plan import Plan, Transmitter
+from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
-from p4mesh.trial.plan import Plan, Transmitter
 from p4mesh.trial.result import (
     FlowCounts,
     Outage,

@@ -14,24 +14,24 @@ import numpy as np
 
 from p4mesh.errors import TargetError
 from p4mesh.target.base import Target
-from p4mesh.target.contract import Contract
+from p4mesh.tester.bad_fcs import bad_fcs_rules
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import DataPlane
+from p4mesh.tester.frames import FCS_BYTES, learning_frame, seed_payload
+from p4mesh.tester.histogram_plan import with_histograms
+from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.packet_service import PacketService
+from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
+from p4mesh.tester.stations import addresses_of
+from p4mesh.tester.stream_checks import require_line_rates
 from p4mesh.traffic.derived import with_start_skew
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.bad_fcs import bad_fcs_rules
 from p4mesh.trial.classify import Readings, ReasonCounts, addresses_reached, classify
-from p4mesh.trial.dataplane import DataPlane
-from p4mesh.trial.frames import FCS_BYTES, learning_frame, seed_payload
-from p4mesh.trial.histogram_plan import with_histograms
 from p4mesh.trial.link_watch import LinkWatch
-from p4mesh.trial.pacing import LoopUse, loop_use
-from p4mesh.trial.packet_service import PacketService
-from p4mesh.trial.plan import Limits, Plan, StreamPlan, make_plan
 from p4mesh.trial.resets import StallFinder, reset_before_trial, trigger
 from p4mesh.trial.result import StreamPacing, TrialResult
 from p4mesh.trial.spec import ControllerFrame, Interruption, TrialSpec
-from p4mesh.trial.stations import addresses_of
-from p4mesh.trial.stream_checks import require_line_rates
 from p4mesh.trial.verification import verification_streams
 
 _LAST_RUN = 255

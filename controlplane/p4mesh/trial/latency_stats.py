@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.trial.histogram import (
+from p4mesh.tester.histogram import (
     PERCENTILES,
     SIGNED_PERCENTILES,
     Bins,
@@ -17,7 +17,7 @@ from p4mesh.trial.histogram import (
     signed_percentile_ticks,
     sizes,
 )
-from p4mesh.trial.plan import Plan
+from p4mesh.tester.plan import Plan
 from p4mesh.trial.result import HistogramStats, LatencyStats
 
 _ALL_ONES = 0xFFFFFFFF

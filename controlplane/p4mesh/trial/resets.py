@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from p4mesh.target.base import Target
+from p4mesh.tester.plan import Plan
 from p4mesh.trial.hook import NS_PER_S, run_hook
-from p4mesh.trial.plan import Plan
 from p4mesh.trial.spec import Interruption, Reset, ResetAction
 
 Wait = Callable[[int | Fraction], None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from p4mesh.p4runtime import load_p4info
 from p4mesh.p4runtime.stubs import p4i
-from p4mesh.target.contract import P4SRC, hash_of_sources, sources_of
+from p4mesh.tester.contract import P4SRC, hash_of_sources, sources_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "programs"

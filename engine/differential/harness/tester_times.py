@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.scenario import Observation
-from p4mesh.target.contract import load_contract
+from p4mesh.tester.contract import load_contract
 
 _TIME_PREFIXES = (
     "latency_min",

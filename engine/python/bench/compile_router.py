@@ -7,7 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from p4mesh.target.contract import constants_of, hash_of_sources, sources_of
+from p4mesh.tester.contract import constants_of, hash_of_sources, sources_of
 
 P4_DIRECTORY = Path(__file__).parent / "p4"
 ROUTER = "l3_forward"

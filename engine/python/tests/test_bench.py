@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from p4mesh.target.contract import load_contract
+from p4mesh.tester.contract import load_contract
 
 _DIRECTORY = Path(__file__).parents[1]
 

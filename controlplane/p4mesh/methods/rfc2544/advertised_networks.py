@@ -8,8 +8,8 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Table
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice
+from p4mesh.tester.stations import host_behind, station
 from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, MAX_ADVERTISED_PORT
-from p4mesh.trial.stations import host_behind, station
 
 NAME, CONNECTED = "advertised_prefix", "none"
 CONNECTED_PREFIX_BITS = 64

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from p4mesh.methods.bed import TestBed
 from p4mesh.methods.outcome import Cell, Column, Table
-from p4mesh.trial.stations import station
+from p4mesh.tester.stations import station
 
 FILTER_1, FILTER_25 = "filter_1", "filter_25"
 _FILTER_LINES = 25

@@ -7,7 +7,7 @@ from harness.corpus.state import ones_complement_sum
 from harness.generate import PORTS, Generator
 from harness.programs import TESTER
 from harness.scenario import Frame, PacketOut
-from p4mesh.target.contract import Contract, load_contract
+from p4mesh.tester.contract import Contract, load_contract
 
 _RUN = 9
 _FLOWS = 12

@@ -1,7 +1,7 @@
 //! The messages of P4Runtime v1 and P4Info as prost structs, written by hand from the
 //! specification, so that neither protoc nor generated code is needed.
 //!
-//! Owns: tags and types, nothing else. `controlplane/tests/test_p4runtime_messages.py` compares
+//! Owns: tags and types, nothing else. `controlplane/tests/p4runtime/test_p4runtime_messages.py` compares
 //! every field with the published descriptors. Messages that the server only passes on (P4Info in
 //! a pipeline config) stay raw bytes, which have the same encoding as an embedded message.
 

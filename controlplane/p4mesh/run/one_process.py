@@ -1,0 +1,63 @@
+"""Runs all units one after the other in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.run.execution import Job, Measurer, Observer, TrialReport
+from p4mesh.run.session import Measured, UnitSession, opened, timed
+from p4mesh.store.run_directory import RunDirectory
+from p4mesh.trial.spec import TrialSpec
+
+
+def run_in_process(
+    job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
+) -> Mapping[Unit, UnitResult]:
+    """Return the results of all units."""
+
+    def publish(report: TrialReport) -> None:
+        if report.timing is not None:
+            directory.append(report.trial, report.timing)
+        observer.trial(report)
+
+    results: dict[Unit, UnitResult] = {}
+    for unit in units:
+        bench = _LocalBench(job, unit.iteration)
+        try:
+            session = UnitSession(job, unit, directory.stored(unit.key), directory.kept(unit.key), publish, bench)
+            results[unit] = job.method.run_unit(unit, job.bed, job.parameters, session)
+        finally:
+            bench.leave_device()
+        observer.unit_finished(unit.key)
+    return results
+
+
+class _LocalBench:
+    """Measures in this process; announced trials when they are asked for, none ahead."""
+
+    def __init__(self, job: Job, iteration: int) -> None:
+        self._job = job
+        self._iteration = iteration
+        self._device: tuple[ExitStack, Measurer] | None = None
+
+    def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
+        if self._device is None:
+            stack = ExitStack()
+            self._device = stack, stack.enter_context(opened(self._job, self._iteration))
+            for earlier in before:
+                self._device[1].measure(earlier)
+        return timed(self._device[1], spec)
+
+    def leave_device(self) -> None:
+        if self._device is not None:
+            stack, self._device = self._device[0], None
+            stack.close()
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Forget them: none is measured before it is asked for."""
+
+    def measure_announced(self, spec: TrialSpec) -> Measured:
+        with opened(self._job, self._iteration) as measurer:
+            return timed(measurer, spec)

@@ -1,0 +1,238 @@
+"""From what the user wrote to a test that can run: every input is checked before anything is written."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from p4mesh.errors import ParameterError, TopologyError, UsageError
+from p4mesh.methods.base import TestMethod
+from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
+from p4mesh.methods.parameters import ParameterSet, resolve
+from p4mesh.methods.registry import TESTS
+from p4mesh.methods.resets import SWAP_ROLES
+from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, SCALED_FRAMES, template_of
+from p4mesh.run.execution import DEFAULT_OPENER, Job
+from p4mesh.store.calibration_file import read_calibration
+from p4mesh.target import bmv2, live, tofino
+from p4mesh.target.sim import build_network
+from p4mesh.topology import TESTER, PortRef, TofinoSwitch, Topology
+from p4mesh.topology.memory import memory_of, memory_without_verification
+
+MIN_FRAME_SIZE_BYTES = 64
+MAX_FRAME_SIZE_BYTES = 9216
+SIMULATED = "sim"
+OPENERS = {
+    SIMULATED: DEFAULT_OPENER,
+    "bmv2": "p4mesh.trial:open_on_bmv2",
+    "live": "p4mesh.trial:open_live",
+    tofino.NAME: "p4mesh.trial:open_on_tofino",
+}
+"""What measures on each target."""
+_SOFTWARE_TICK_PS = {"bmv2": bmv2.TICK_PS, "live": live.TICK_PS}
+"""Targets whose time stamps are taken by software."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the user asked for, not yet checked."""
+
+    test: str
+    topology: str
+    sizes: str | None = None
+    settings: tuple[str, ...] = ()
+    out: str | None = None
+    as_json: bool = False
+    workers: int | None = None
+    target: str = SIMULATED
+    opener: str = ""
+    """Instead of the target's own."""
+    calibration: str | None = None
+    """File of measured wires, to be shown beside latencies."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A test whose input is known to be good."""
+
+    method: TestMethod
+    job: Job
+    sizes: tuple[int, ...]
+    workers: int
+    target: str
+
+
+def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prepared:
+    """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
+    parameters = _resolve(method, topology, options.settings, options.target)
+    sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
+    _check_format(method, sizes, parameters)
+    bed = test_bed(topology, options.target)
+    method.check(bed, parameters)
+    if options.target == SIMULATED and not options.opener:
+        build_network(topology)
+    if options.calibration is not None:
+        bed = _calibrated(method, bed, parameters, sizes, options)
+    opener, simulated = options.opener or OPENERS[options.target], options.target == SIMULATED
+    memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
+    job = Job(method.name, topology, bed, parameters, opener, simulated, *memory)
+    return Prepared(method, job, sizes, _workers(options), options.target)
+
+
+def check_settings(topology: Topology) -> None:
+    """Raise TopologyError for a parameter in section ``tests`` of a topology that its test does not take."""
+    tests = {test.name: test for test in TESTS}
+    for name, settings in topology.settings.items():
+        if name not in tests:
+            close = difflib.get_close_matches(name, tests, n=1)
+            raise TopologyError(
+                f"{topology.source}: tests: there is no test '{name}'",
+                hint=f"did you mean {close[0]}?" if close else f"valid tests: {', '.join(tests)}",
+            )
+        try:
+            resolve(name, tests[name].parameters, settings)
+        except ParameterError as error:
+            message = error.message.removeprefix("--set ")
+            raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
+
+
+def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
+    """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults.
+
+    Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
+    """
+    check_settings(topology)
+    asked = {setting.partition("=")[0] for setting in settings}
+    own = topology.settings.get(method.name, ())
+    kept = [setting for setting in own if setting.partition("=")[0] not in asked]
+    given = (*settings, *kept)
+    scaled = any(setting.partition("=")[0] == SCALED_FRAMES for setting in given)
+    return resolve(method.name, method.parameters, given, real_time=target != SIMULATED and not scaled)
+
+
+def _calibrated(
+    method: TestMethod, bed: TestBed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions
+) -> TestBed:
+    """Return the bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
+    assert options.calibration is not None
+    pairs = method.latency_pairs(bed, parameters)
+    if not pairs:
+        raise ParameterError(
+            f"--calibration {options.calibration}: {method.name} prints no latency", hint="leave --calibration out"
+        )
+    if parameters.values.get("reset_between") == SWAP_ROLES:
+        raise ParameterError(
+            f"--calibration {options.calibration}: reset_between={SWAP_ROLES} exchanges the ports behind each latency",
+            hint="use another reset_between, or leave --calibration out",
+        )
+    calibration = read_calibration(Path(options.calibration), "--calibration")
+    rates = {port.number: port.rate_bps for port in bed.ports}
+    calibration.require(f"--calibration {options.calibration}", options.target, pairs, rates, sizes)
+    return replace(bed, calibration=calibration)
+
+
+def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
+    if text is None:
+        return default
+    valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
+    sizes: list[int] = []
+    for word in text.split(","):
+        if not word.strip().isdecimal() or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
+            raise ParameterError(f"--sizes {text}: '{word}' is not valid", hint=valid)
+        if int(word) in sizes:
+            raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)
+        sizes.append(int(word))
+    return tuple(sizes)
+
+
+def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
+    """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
+    if "frame_format" not in parameters.values:
+        return
+    from p4mesh.tester.frames import minimum_frame_bytes  # scapy takes long to load
+
+    template = template_of(parameters)
+    minimum = minimum_frame_bytes(template)
+    short = [size for size in sizes if size < minimum]
+    if short:
+        possible = dict.fromkeys([minimum, *(size for size in sizes if size > minimum)])
+        tag = " with a VLAN tag" if parameters.integer("vlan_id") else ""
+        if template.ipv6_extensions:
+            tag += f" with {' + '.join(template.ipv6_extensions)} header"
+        hint = f"frame sizes in {minimum}..{MAX_FRAME_SIZE_BYTES} B: --sizes {','.join(map(str, possible))}"
+        if template.ip_version == 6 and "extension_headers" in parameters.values:
+            # RFC 5180 5.3: results with and without extension headers compare at equal frame sizes.
+            some = (replace(template, ipv6_extensions=names) for names in EXTENSION_HEADERS.values())
+            hint += f"; {max(map(minimum_frame_bytes, some))} B is the least for all extension headers, to compare them"
+        raise ParameterError(
+            f"frame size {short[0]} B: {parameters.text('frame_format')} frames{tag} with a signature need {minimum} B",
+            hint=hint,
+        )
+
+
+def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
+    """Return what methods may know of a topology and of the target."""
+    switch, histograms = _switch(topology) if target == tofino.NAME else (None, TestBed.histograms)
+    stamps = _stamps(topology, target, switch)
+    far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
+    ports = (
+        TestPort(
+            port.number,
+            port.name,
+            port.rate_bps,
+            port.ifg_bits,
+            far_ends[PortRef(TESTER, port.number)].node,
+            port.options.get("pad_to_minimum", True),
+            port.clock_offset_ppm,
+        )
+        for port in topology.tester_ports
+    )
+    rates = {(device.name, port.number): port.rate_bps for device in topology.devices for port in device.ports}
+    uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
+    uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
+    resets = ((device.name, device.model["reset"]["time_s"]) for device in topology.devices if "reset" in device.model)
+    simulated = target == SIMULATED
+    return TestBed(
+        topology.name,
+        tuple(ports),
+        uplink_rate_bps,
+        target,
+        sends_bad_fcs=switch.bad_fcs if switch else simulated,
+        unmeasured=tofino.UNMEASURED if switch else (),
+        stamps=stamps,
+        histograms=histograms,
+        reset_times_s=tuple(resets) if simulated else (),
+    )
+
+
+def _switch(topology: Topology) -> tuple[TofinoSwitch, int]:
+    """Return the switch of target tofino and its histograms, once the program for it is known to be usable."""
+    switch = tofino.switch_of(topology)
+    contract = tofino.load_tofino_contract(switch.chip, Path(switch.device_config))
+    return switch, contract["HISTOGRAMS"]
+
+
+def _stamps(topology: Topology, target: str, switch: TofinoSwitch | None) -> TimeStamps:
+    if switch is None:
+        tick_ps = _SOFTWARE_TICK_PS.get(target, topology.clock_tick_ps)
+        return TimeStamps(Fraction(tick_ps, 1000), first_bit=target not in _SOFTWARE_TICK_PS)
+    note = "" if switch.mac_stamp else "Sent frames are stamped in the tester's egress parser: it adds a constant."
+    return TimeStamps(Fraction(tofino.TICK_PS, 1000), note=note)
+
+
+def _workers(options: RunOptions) -> int:
+    wanted = options.workers
+    if wanted is not None and wanted < 1:
+        raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
+    if options.target == SIMULATED:
+        return wanted or os.cpu_count() or 1
+    if wanted is not None and wanted > 1:
+        raise UsageError(
+            f"--jobs {wanted}: not supported on {options.target}, where trials on the wall clock disturb each other",
+            hint="leave --jobs out, or use --target sim",
+        )
+    return 1

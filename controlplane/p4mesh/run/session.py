@@ -1,0 +1,196 @@
+"""The session of one unit: answers from disk first, then from the bench; every trial goes to the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Protocol
+
+from p4mesh.errors import EngineMissingError, RunDirectoryError
+from p4mesh.methods.base import TrialNote, Unit
+from p4mesh.methods.outcome import State
+from p4mesh.run.execution import Job, Measurer, TrialReport, resolve_opener
+from p4mesh.store.codec import decode, encode
+from p4mesh.store.run_directory import KeptTrial, StoredTrial, Timing
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+Publish = Callable[[TrialReport], None]
+"""Returns when the trial is on disk."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An answer, and the wall-clock facts about it."""
+
+    result: TrialResult
+    started_utc: str
+    elapsed_s: float
+
+
+class Bench(Protocol):
+    """Where the trials of one unit are measured."""
+
+    def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
+        """Measure on the unit's own device; one that is new measures the trials of ``before`` first."""
+        ...
+
+    def leave_device(self) -> None:
+        """Give up the unit's own device: the next trial on it meets a new one."""
+        ...
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Take note of trials that may be measured ahead, each on a new device; earlier ones are forgotten."""
+        ...
+
+    def measure_announced(self, spec: TrialSpec) -> Measured:
+        """Return the answer to an announced trial."""
+        ...
+
+
+class UnitSession:
+    """The session of one unit. Which device a trial meets depends on what the method asks, never on processes."""
+
+    def __init__(
+        self,
+        job: Job,
+        unit: Unit,
+        stored: Sequence[StoredTrial],
+        kept: Mapping[int, KeptTrial],
+        publish: Publish,
+        bench: Bench,
+    ) -> None:
+        self._job = job
+        self._unit = unit
+        self._stored = stored
+        self._kept = kept
+        self._publish = publish
+        self._bench = bench
+        self._index = 0
+        self._announced: dict[int, TrialSpec] = {}
+        self._on_device: list[TrialSpec] = []
+        """Trials that the unit's own device has had."""
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Let independent trials be measured ahead, where devices are simulated and keep nothing."""
+        numbered = [replace(spec, number=self._index + place) for place, spec in enumerate(specs)]
+        self._announced = {}
+        if not self._job.simulated or not all(self._stands_alone(spec) for spec in numbered):
+            return
+        self._announced = {spec.number: spec for spec in numbered}
+        self._bench.leave_device()
+        self._on_device.clear()
+        known = {*range(len(self._stored)), *self._kept}
+        self._bench.announce([spec for spec in numbered if spec.number not in known])
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        """Return the result of a trial once it is on disk."""
+        index, self._index = self._index, self._index + 1
+        spec = replace(spec, number=index)
+        question = encode(spec)
+        alone = self._announced.get(index) == spec
+        if not alone:
+            self._drop_announced()
+            self._on_device.append(spec)
+        if index < len(self._stored):
+            known = self._stored[index]
+            if known.spec != question:
+                raise RunDirectoryError(
+                    f"trial {index} of {self._unit.key} on disk is not the trial that this version asks for",
+                    hint="start a new run in another directory",
+                )
+            self._publish(TrialReport(known, None, note.remaining))
+            return decode(TrialResult, known.result)
+        kept = self._kept.get(index)
+        if alone and kept is not None and kept.spec == question:
+            measured = Measured(decode(TrialResult, kept.result), kept.started_utc, kept.elapsed_s)
+        elif alone:
+            measured = self._bench.measure_announced(spec)
+        else:
+            measured = self._bench.measure(spec, self._trials_before())
+        result = measured.result
+        trial = StoredTrial(
+            self._unit.key, index, float(note.load_pct), _verdict(result, note), question, encode(result)
+        )
+        timing = Timing(self._unit.key, index, measured.started_utc, measured.elapsed_s)
+        self._publish(TrialReport(trial, timing, note.remaining))
+        return result
+
+    def _drop_announced(self) -> None:
+        if self._announced:
+            self._announced = {}
+            self._bench.announce(())
+
+    def _trials_before(self) -> tuple[TrialSpec, ...]:
+        """Return what a new device must have had before it can take the trial that is asked now.
+
+        The trials on disk have left theirs in a state that matters where a trial builds on another one, and
+        where devices keep more than the learning phase of a trial restores.
+        """
+        builds = any(spec.continues for spec in self._on_device)
+        if self._job.simulated:
+            builds = builds or any(self._finds_memory(spec) for spec in self._on_device)
+        return tuple(self._on_device[:-1]) if builds else ()
+
+    def _stands_alone(self, spec: TrialSpec) -> bool:
+        """Return whether a trial may be measured ahead on a device of its own, and then perhaps not be wanted.
+
+        Not so for one that finds what another trial has left, and for one that runs a command of the user's.
+        """
+        hooks = spec.reset.hook or (spec.interruption and spec.interruption.hook)
+        return not (spec.continues or hooks or self._finds_memory(spec))
+
+    def _finds_memory(self, spec: TrialSpec) -> bool:
+        """Return whether a trial may find devices other than new: without learning, with what others have taught."""
+        memory = self._job.memory if spec.learning.verify else self._job.memory_without_verification
+        return bool(memory) or not spec.learning.enabled
+
+
+@contextmanager
+def opened(job: Job, iteration: int) -> Iterator[Measurer]:
+    """Start the target of an iteration; every one meets other random numbers, the same in every run."""
+    topology = replace(job.topology, seed=job.topology.seed + iteration - 1)
+    with ExitStack() as stack:
+        try:
+            measurer = stack.enter_context(resolve_opener(job.opener)(topology))
+        except ImportError as error:
+            raise EngineMissingError(
+                f"the trial engine does not load: {error}", hint="build it with: make setup"
+            ) from None
+        yield measurer
+
+
+def timed(measurer: Measurer, spec: TrialSpec) -> Measured:
+    """Measure one trial, with what the clock on the wall says about it."""
+    started, begin = datetime.now(timezone.utc), time.monotonic()
+    result = _from_first_departure(measurer.measure(spec))
+    return Measured(result, started.isoformat(timespec="milliseconds"), round(time.monotonic() - begin, 6))
+
+
+def _verdict(result: TrialResult, note: TrialNote) -> str:
+    """Return the verdict on one trial for the log: DONE for one that has no criterion of its own."""
+    if result.status is not Status.VALID:
+        return str(result.status.value)
+    return note.judge(result).value if note.judge else State.DONE.value
+
+
+def _from_first_departure(result: TrialResult) -> TrialResult:
+    """Return the result with times counted from its first departure.
+
+    What the target's clock shows depends on the trials before this one, which a resumed run has not made.
+    """
+    origin_ns = result.first_tx_ns
+    flows = tuple(
+        replace(
+            flow,
+            first_rx_ns=flow.first_rx_ns - origin_ns if flow.rx_frames else 0,
+            last_rx_ns=flow.last_rx_ns - origin_ns if flow.rx_frames else 0,
+            first_tx_ns=flow.first_tx_ns - origin_ns,
+            last_gap_tx_ns=None if flow.last_gap_tx_ns is None else flow.last_gap_tx_ns - origin_ns,
+        )
+        for flow in result.flows
+    )
+    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows)

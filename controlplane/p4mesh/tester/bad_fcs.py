@@ -1,0 +1,27 @@
+"""Frames with a bad FCS: which ones the ports must damage. The program cannot, the MAC behind it may."""
+
+from __future__ import annotations
+
+from p4mesh.target.base import BadFcsRule
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.frames import headers_of
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.stations import TO_MANY, receiver_tag
+
+_RECEIVER_SHIFT, _RUN_SHIFT, _MAGIC_SHIFT = 16, 24, 32
+
+
+def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[BadFcsRule]]:
+    """Return by port magic, run, receiver and flow (six bytes of the signature) of every flow with bad FCS."""
+    rules: dict[int, set[BadFcsRule]] = {}
+    damaged = {item.origin: item.stream for item in plan.streams if item.stream.bad_fcs}
+    for flow in plan.flows:
+        stream = damaged.get(flow.stream)
+        if stream is None:
+            continue
+        offset_bytes = len(headers_of(stream.template, stream.frame_size_bytes))
+        tag = 0 if stream.pattern in TO_MANY else receiver_tag(flow.rx_port)
+        start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
+        start |= tag << _RECEIVER_SHIFT | flow.sequence_cell
+        rules.setdefault(flow.tx_port, set()).add((offset_bytes, start, start))
+    return {port: sorted(chosen) for port, chosen in rules.items()}

@@ -1,0 +1,131 @@
+"""Reads and clears the cells of the tester in band (docs/DATAPLANE.md, "Records").
+
+A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be
+lost, come twice or come late; what is returned is complete, or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from p4mesh.errors import TargetError
+from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.tester.contract import Contract
+
+WaitForPasses = Callable[[int], None]
+"""Lets the target's time pass until a frame has made this many rounds of the loop."""
+
+_READ_ATTEMPTS = 3
+_TIME_BITS = 48
+
+
+@dataclass(frozen=True)
+class RecordFormat:
+    """What a target sends for a cell."""
+
+    decode: Callable[[bytes], np.ndarray[Any, Any]]
+    """From the payloads of packet-ins, one after the other, to records; each begins with its cell in 4 bytes."""
+    passes: int = 1
+    """Rounds of the loop that a reading frame makes for a cell."""
+
+
+def v1model_format(contract: Contract) -> RecordFormat:
+    """Return the format of ``record_t``."""
+    dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
+    return RecordFormat(lambda payloads: np.frombuffer(payloads, dtype=dtype))
+
+
+class CellReader:
+    """Sends reading frames and takes their records; ``keep`` gets packet-ins that are something else."""
+
+    def __init__(
+        self, client: Client, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]
+    ) -> None:
+        self._client = client
+        self._contract = contract
+        self._form = form
+        self._keep = keep
+        self._last_record_ticks: int | None = None
+
+    def forget(self) -> None:
+        """Begin anew with a program that has just been loaded."""
+        self._last_record_ticks = None
+
+    def clear(self, cells: int, wait: WaitForPasses, *, window: int = 0, port: int = 0) -> None:
+        """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record.
+
+        ``window`` is the place of the duplicate window that is cleared, ``port`` the loop port that the frame
+        circulates in when it is not 0.
+        """
+        older = self._last_record_ticks
+        flags = self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
+        for _ in range(_READ_ATTEMPTS):
+            self._request(cells, wait, flags=flags, window=window, value=0, port=port)
+            if self._records({cells - 1}, older):
+                return
+        raise TargetError(
+            f"a clearing pass over {cells} cells did not return in {_READ_ATTEMPTS} attempts",
+            hint="the controller channel or the loop loses frames",
+        )
+
+    def read(self, cells: int, wait: WaitForPasses, *, port: int = 0) -> np.ndarray[Any, Any]:
+        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``.
+
+        Records that are lost, or a reading frame, are noticed by the missing cells, which are read
+        again. Of duplicate records the first is kept, and records of an earlier reading, which may
+        come late or twice, are known by their time. Raises TargetError when records stay missing.
+        """
+        payloads: dict[int, bytes] = {}
+        missing = [(0, cells)]
+        older = self._last_record_ticks
+        for _ in range(_READ_ATTEMPTS):
+            for first, count in missing:
+                self._request(count, wait, value=first, port=port)
+            payloads |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
+            missing = _gaps(payloads.keys(), cells)
+            if not missing:
+                return self._form.decode(b"".join(payloads[cell] for cell in range(cells)))
+        raise TargetError(
+            f"{sum(count for _, count in missing)} of {cells} records were not received in {_READ_ATTEMPTS} attempts",
+            hint="the controller channel or the loop loses frames",
+        )
+
+    def _request(self, count: int, wait: WaitForPasses, **fields: int) -> None:
+        self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
+        wait(self._form.passes * count + 2)
+
+    def _records(self, cells: Set[int], older: int | None) -> dict[int, bytes]:
+        """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
+        found: dict[int, bytes] = {}
+        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found))):
+            for packet in packets:
+                cell = int.from_bytes(packet.payload[:4], "big")
+                if packet.metadata["kind"] != self._contract["KIND_READ"]:
+                    self._keep(packet)
+                elif cell in cells and (older is None or _is_later(packet.metadata["time"], older)):
+                    self._last_record_ticks = packet.metadata["time"]
+                    found.setdefault(cell, packet.payload)
+        return found
+
+
+def _is_later(ticks: int, other: int) -> bool:
+    """Compare two time stamps of 48 bits, which wrap; 0 is no time stamp."""
+    return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
+
+
+def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:
+    """Return (first, count) of each run of missing cells."""
+    gaps: list[tuple[int, int]] = []
+    known = set(present)
+    for cell in range(cells):
+        if cell in known:
+            continue
+        if gaps and gaps[-1][0] + gaps[-1][1] == cell:
+            gaps[-1] = (gaps[-1][0], gaps[-1][1] + 1)
+        else:
+            gaps.append((cell, 1))
+    return gaps

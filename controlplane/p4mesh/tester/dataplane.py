@@ -1,0 +1,243 @@
+"""The tester program seen by a controller: entries, seeds, starts and reading passes by name.
+
+Everything goes through P4Runtime (docs/DATAPLANE.md): table entries, multicast groups and
+packet-outs in, counters and packet-ins out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from p4mesh.p4runtime import Client, Entity, PacketIn
+from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.entries import EntryKey, PlanEntries
+from p4mesh.tester.histogram import Bins, Histogram
+from p4mesh.tester.pacing import first_fraction_q32
+from p4mesh.tester.plan import Plan, StreamPlan
+from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
+
+_RECORD_REPLICA = 1
+_HOLD_TICKS = (1 << 30) - (1 << 24)
+"""With the longest start offset still within reach of the departure clock, which compares 31 bits."""
+_RECEIVE_REASONS = (
+    "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
+)  # fmt: skip
+_LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
+_TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
+
+
+@dataclass(frozen=True)
+class SwitchPorts:
+    """How the switch numbers ports where that is not as the tester does."""
+
+    devices: Mapping[int, int] = field(default_factory=dict)
+    """Number of a tester port for the program; ports that are not named have their own number."""
+    front_loops: tuple[int, ...] = ()
+    """Ports in loopback, which are loops 1, 2, ... beside loop 0 of the program."""
+
+    def of(self, number: int) -> int:
+        """Return what the program calls a tester port."""
+        return self.devices.get(number, number)
+
+
+class DataPlane:
+    """Programs and reads one tester. The client must be the primary of the tester's device."""
+
+    numeric_ports = False
+    """Whether groups name ports as servers before P4Runtime 1.4 know them."""
+
+    def __init__(
+        self,
+        client: Client,
+        contract: Contract,
+        ports: SwitchPorts | None = None,
+        form: RecordFormat | None = None,
+    ) -> None:
+        self._client = client
+        self._contract = contract
+        self._ports = ports or SwitchPorts()
+        self._numbers = {device: number for number, device in self._ports.devices.items()}
+        self._reader = CellReader(client, contract, form or v1model_format(contract), self._keep_punted)
+        self._entries: dict[EntryKey, Entity] = {}
+        self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._bins: dict[tuple[str, int], int] = {}
+        self._punts: dict[EntryKey, Entity] = {}
+        self._punted = 0
+        self._handed: list[tuple[int, bytes]] = []
+
+    def load_program(self) -> None:
+        """Push the compiled tester and install what every trial needs."""
+        self._client.set_pipeline(self._contract.p4info_path, self._contract.device_config_path)
+        self._entries.clear()
+        self._bins.clear()
+        self._groups.clear()
+        self._punts.clear()
+        self._punted = 0
+        self._handed.clear()
+        self._reader.forget()
+        self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
+
+    @property
+    def packet_outs_sent(self) -> int:
+        """Packet-outs so far; the target's clock waits for them."""
+        return self._client.packet_outs_sent
+
+    def configure(self, plan: Plan, run: int) -> None:
+        """Install the entries and groups of a plan and remove those of the plan before."""
+        self._set_groups(
+            {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
+            | {stream.group: self._replicas(stream) for stream in plan.streams}
+        )
+        self._set_entries(PlanEntries(self._client.schema, self._contract, self._ports.of).of(plan))
+        self._client.modify(
+            [
+                self._client.schema.default_entry("receive_run", "set_receive_run", {"run_id": run}),
+                self._client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": run}),
+            ]
+        )
+
+    def stop_streams(self) -> None:
+        """Remove the stream entries; every seed ends at its next pass."""
+        self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})
+
+    def send(self, port: int, frame: bytes) -> None:
+        """Send one frame of the controller out of a port."""
+        self._request("SEND", frame, port=self._ports.of(port))
+
+    def inject_seed(
+        self, stream: int, payload: bytes, number: int, count: int, loop: int = 0, fraction_q32: int = 0
+    ) -> None:
+        """Put one of ``count`` seeds into a loop, as if it had closed gaps with this fraction before."""
+        port = self._ports.front_loops[loop - 1] if loop else 0
+        begun = first_fraction_q32(number, count)
+        self._request("SEED", payload, stream=stream, value=begun, window=int(begun < fraction_q32), port=port)
+
+    def hold(self, streams: int, wait: WaitForPasses) -> None:
+        """Set the clocks of streams 0 to ``streams`` - 1 far ahead: a run that was broken off has left departures."""
+        self.start(streams, _HOLD_TICKS)
+        wait(streams + 2)
+
+    def start(self, streams: int, lead_ticks: int) -> None:
+        """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
+        self._request("START", b"", value=lead_ticks, count=streams)
+
+    def punt(self, ether_types: Sequence[int]) -> None:
+        """Have frames of these types without signature handed to the controller, and no others."""
+        wanted: dict[EntryKey, Entity] = {
+            ("punt", number): self._client.schema.table_entry(
+                "punt", match={"ether_type": (number, 0xFFFF)}, action="to_controller", priority=1
+            )
+            for number in ether_types
+        }
+        self._client.delete([entry for key, entry in self._punts.items() if key not in wanted])
+        self._client.insert([entry for key, entry in wanted.items() if key not in self._punts])
+        self._punts = wanted
+
+    def take_punted(self, ports: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return (port, frame) of every frame that was handed to the controller since the last call."""
+        cells = {self._reason_cell(port, "punted"): port for port in ports}
+        counted = sum(data.packets for _, data in self._client.read_counters("receive_reason", list(cells)))
+        missing, self._punted = counted - self._punted - len(self._handed), counted
+        while missing > 0 and (packets := self._client.take_packet_ins(missing)):
+            missing -= sum(self._keep_punted(packet) for packet in packets)
+        taken, self._handed = self._handed, []
+        return taken
+
+    def _keep_punted(self, packet: PacketIn) -> bool:
+        punted = packet.metadata["kind"] == self._contract["KIND_SEND"]
+        if punted:
+            port = packet.metadata["port"]
+            self._handed.append((self._numbers.get(port, port), packet.payload))
+        return punted
+
+    def clear(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record."""
+        self._reader.clear(cells, wait)
+
+    def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear the duplicate windows of all cells, and everything else there."""
+        for place in range(1 << self._contract["WINDOW_BITS"]):
+            self._reader.clear(cells, wait, window=place)
+
+    def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``; all of them, or TargetError."""
+        return self._reader.read(cells, wait)
+
+    def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
+        """Return the frames per (port, reason)."""
+        counts = {}
+        for counter, reasons in (
+            ("receive_reason", _RECEIVE_REASONS + _LOOP_REASONS),
+            ("transmit_reason", _TRANSMIT_REASONS),
+        ):
+            cells = {self._reason_cell(port, reason): (port, reason) for port in ports for reason in reasons}
+            for index, data in self._client.read_counters(counter, list(cells)):
+                counts[cells[index]] = data.packets
+        return counts
+
+    def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
+        """Return the frames per bin that each histogram has counted since it was last read here.
+
+        Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
+        have changed.
+        """
+        size = self._contract["HISTOGRAM_BINS"]
+        found = {}
+        for histogram in histograms:
+            number = histogram.number
+            own = records if histogram.tx_port is None else records[list(histogram.cells)]
+            latencies, sizes = latency_bins(own), ipdv_bins(own)
+            found[number] = Bins(
+                self._new_counts("latency_histogram", number * size, size, latencies),
+                self._new_counts("ipdv_histogram", 2 * number * size, size, sizes)
+                + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
+            )
+        return found
+
+    def _new_counts(self, counter: str, first: int, size: int, bins: range) -> list[int]:
+        """Return ``size`` counts from cell ``first`` on, of which those outside of ``bins`` are 0."""
+        counts = [0] * size
+        cells = range(first + bins.start, first + bins.stop)
+        for cell, data in self._client.read_counters(counter, cells) if cells else ():
+            counts[cell - first] = data.packets - self._bins.get((counter, cell), 0)
+            self._bins[counter, cell] = data.packets
+        return counts
+
+    def _reason_cell(self, port: int, reason: str) -> int:
+        return (self._ports.of(port) << self._contract["REASON_BITS"]) + self._contract.reason(reason.upper())
+
+    def _request(self, kind: str, payload: bytes, **fields: int) -> None:
+        self._client.packet_out(payload, kind=self._contract[f"KIND_{kind}"], **fields)
+
+    def _replicas(self, stream: StreamPlan) -> tuple[tuple[int, int], ...]:
+        loop = self._ports.front_loops[stream.loop - 1] if stream.loop else self._contract["PORT_LOOP"]
+        return ((loop, 0), *((self._ports.of(t.port), t.id) for t in stream.transmitters))
+
+    def _reading_group(self, loop_port: int) -> dict[int, tuple[tuple[int, int], ...]]:
+        """Return the group by which a record goes to the controller and its frame round the loop of a port."""
+        return {self._contract["GROUP_READ"]: ((self._contract["PORT_CPU"], _RECORD_REPLICA), (loop_port, 0))}
+
+    def _set_entries(self, wanted: dict[EntryKey, Entity]) -> None:
+        """Write the difference between what is installed and what is wanted."""
+        self._client.delete([entry for key, entry in self._entries.items() if key not in wanted])
+        self._client.modify(
+            [entry for key, entry in wanted.items() if key in self._entries and self._entries[key] != entry]
+        )
+        self._client.insert([entry for key, entry in wanted.items() if key not in self._entries])
+        self._entries = dict(wanted)
+
+    def _set_groups(self, wanted: dict[int, tuple[tuple[int, int], ...]]) -> None:
+        def entities(groups: Mapping[int, tuple[tuple[int, int], ...]]) -> list[Entity]:
+            encode = self._client.schema.multicast_group
+            return [encode(number, members, numeric_ports=self.numeric_ports) for number, members in groups.items()]
+
+        known = self._groups
+        self._client.delete(entities({n: members for n, members in known.items() if n not in wanted}))
+        self._client.modify(entities({n: m for n, m in wanted.items() if n in known and known[n] != m}))
+        self._client.insert(entities({n: members for n, members in wanted.items() if n not in known}))
+        self._groups = dict(wanted)

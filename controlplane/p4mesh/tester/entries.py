@@ -1,0 +1,148 @@
+"""The table entries of a plan, by the names of P4Info (docs/DATAPLANE.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from p4mesh.p4runtime import Entity, Schema
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
+from p4mesh.tester.stations import Station
+from p4mesh.tester.stations import station as station_of
+from p4mesh.traffic.stream import Progression, Stream, ValueList
+
+EntryKey = tuple[object, ...]
+"""What an entry is for, beginning with a word such as ``stream``; equal keys mean the same match."""
+
+_MODIFIERS = ("a", "b")
+_BAD_FCS = 1 << len(_MODIFIERS)
+"""Bit of ``modified`` of a transmitter whose frames leave with an FCS that does not fit, where the target can."""
+
+
+class PlanEntries:
+    """Builds entities; knows tables and actions, not what is installed."""
+
+    def __init__(self, schema: Schema, contract: Contract, port_of: Callable[[int], int] = int) -> None:
+        """Take what the program calls a tester port from ``port_of``: its own number unless told otherwise."""
+        self._schema = schema
+        self._contract = contract
+        self._port_of = port_of
+
+    def of(self, plan: Plan) -> dict[EntryKey, Entity]:
+        """Return every entry that the streams of a plan need."""
+        wanted: dict[EntryKey, Entity] = {}
+        for place, (stream, station) in enumerate(plan.destinations):
+            wanted["destination", place] = self._destination(place, stream, station)
+        for receiver in plan.receivers:
+            wanted["receiver", receiver.port, receiver.mac, receiver.mask] = self._schema.table_entry(
+                "receiver",
+                match={
+                    "port": self._port_of(receiver.port),
+                    "destination_mac": (int.from_bytes(receiver.mac, "big"), receiver.mask),
+                },
+                action="expected",
+                params={"flow_offset": receiver.flow_offset, "receiver_tag": receiver.tag},
+                priority=receiver.mask.bit_count(),
+            )
+        for rule in plan.histogram_rules:
+            wanted["histogram", rule] = self._schema.table_entry(
+                "histogram",
+                match={"port": self._port_of(rule.port), "flow": (rule.flow, rule.mask)},
+                action="use_histogram",
+                params={"first_cell": rule.histogram * self._contract["HISTOGRAM_BINS"]},
+                priority=1,
+            )
+        for letter, values in zip(_MODIFIERS, plan.value_lists, strict=True):
+            for entry, value in enumerate(values):
+                wanted["value", letter, entry] = self._schema.table_entry(
+                    f"modifier_{letter}.list_value",
+                    match={"entry": entry},
+                    action=f"modifier_{letter}.set_value",
+                    params={"addend": value},
+                )
+        for planned in plan.streams:
+            wanted["stream", planned.index] = self._stream(planned)
+            for transmitter in planned.transmitters:
+                wanted["transmitter", transmitter.id] = self._transmitter(planned.stream, transmitter)
+                for number, letter in zip(range(len(planned.stream.modifiers)), _MODIFIERS, strict=False):
+                    wanted["modifier", letter, transmitter.id] = self._modifier(
+                        planned.stream, transmitter, number, letter
+                    )
+        return wanted
+
+    def _stream(self, plan: StreamPlan) -> Entity:
+        return self._schema.table_entry(
+            "stream",
+            match={"stream": plan.index},
+            action="set_stream",
+            params={
+                "interval_ticks": plan.clock.interval_ticks,
+                "interval_fraction_q32": plan.clock.interval_fraction_q32,
+                "departure_count": min(plan.clock.departures, self._contract["UNLIMITED_DEPARTURES"]),
+                "start_offset_ticks": plan.start_offset_ticks,
+                "last_slot": plan.clock.last_slot,
+                "burst_slots": plan.clock.burst_slots,
+                "multicast_group": plan.group,
+                "queue": plan.stream.priority,
+            },
+        )
+
+    def _modifier(self, stream: Stream, transmitter: Transmitter, number: int, letter: str) -> Entity:
+        modifier = stream.modifiers[number]
+        params = {"field_code": self._contract[f"FIELD_{modifier.field.name}"]}
+        if isinstance(modifier.values, Progression):
+            action = "progression_of"
+            params |= {"last_step": modifier.values.count - 1, "step_size": modifier.values.step % (1 << 32)}
+        elif isinstance(modifier.values, ValueList):
+            action = "list_of"
+            params |= {"last_step": len(modifier.values.values) - 1, "first_entry": transmitter.lists[number]}
+        else:
+            action = "random_of"
+            params |= {
+                "last_step": modifier.values.count - 1,
+                "seed": modifier.values.seed,
+                "mask": modifier.values.mask,
+            }
+        return self._schema.table_entry(
+            f"modifier_{letter}.modifier",
+            match={"transmitter": transmitter.id},
+            action=f"modifier_{letter}.{action}",
+            params=params,
+        )
+
+    def _transmitter(self, stream: Stream, transmitter: Transmitter) -> Entity:
+        source = station_of(transmitter.port)
+        family, address = _addresses(stream, source)
+        params = {
+            "first": transmitter.first_place,
+            "last": transmitter.positions - 1,
+            "length_entries": transmitter.list_length,
+            "base_entry": transmitter.list_base,
+            "flow": transmitter.flow_base,
+            "skipped": transmitter.skipped,
+            "end_departure": transmitter.skipped + transmitter.frames,
+            "modified": (1 << len(stream.modifiers)) - 1 | (_BAD_FCS if stream.bad_fcs else 0),
+            "mac": int.from_bytes(stream.source_mac or source.mac, "big"),
+            **address,
+        }
+        return self._schema.table_entry(
+            "transmitter", match={"transmitter": transmitter.id}, action=f"source_{family}", params=params
+        )
+
+    def _destination(self, place: int, stream: Stream, station: Station) -> Entity:
+        family, address = _addresses(stream, station)
+        return self._schema.table_entry(
+            "destination",
+            match={"entry": place},
+            action=f"station_{family}",
+            params={"mac": int.from_bytes(station.mac, "big"), **address, "receiver_tag": station.receiver_tag},
+        )
+
+
+def _addresses(stream: Stream, station: Station) -> tuple[str, dict[str, int]]:
+    if stream.template.ip_version is None:
+        return "ethernet", {}
+    if stream.template.ip_version == 4:
+        return "ipv4", {"address": int(station.ipv4)}
+    prefix, low = divmod(int(station.ipv6), 1 << 32)
+    return "ipv6", {"prefix": prefix, "low": low}

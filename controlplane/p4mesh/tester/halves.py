@@ -1,0 +1,64 @@
+"""Records of the tester on Tofino, which come as words of two passes (docs/TOFINO.md, "Reading cells")."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from p4mesh.errors import ProgramError
+from p4mesh.tester.contract import P4SRC, Contract
+
+PASSES_PER_CELL = 3
+"""Rounds of a reading frame for one cell: low words, high words, report."""
+_WORD = ">u4"
+_EXTREMES = {"_min_inverted": ("_extremes", "high"), "_max": ("_extremes", "low")}
+_SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}
+
+
+def records_of_halves(payloads: bytes, contract: Contract, p4src: Path = P4SRC) -> np.ndarray[Any, Any]:
+    """Return the reports of a Tofino as records of v1model, one after the other.
+
+    Fields that Tofino does not measure (docs/LIMITATIONS.md) are missing. Raises ProgramError when the payloads
+    are no whole number of reports.
+    """
+    names = _words(p4src / "tna" / "headers.p4")
+    words = np.dtype([(name, _WORD) for name in names])
+    if len(payloads) % words.itemsize:
+        raise ProgramError(
+            f"{len(payloads)} bytes are no whole number of reports of {words.itemsize} bytes",
+            hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",
+        )
+    reports = np.frombuffer(payloads, dtype=words)
+    kept = [(name, width) for name, width in contract.record_fields if f"low.{_source(name)[0]}" in names]
+    records = np.zeros(len(reports), dtype=[("cell", _WORD), *((name, f">u{width}") for name, width in kept)])
+    records["cell"] = reports["cell"]
+    for name, width in kept:
+        field, half = _source(name)
+        if half is None and width == 8:
+            records[name] = (reports[f"high.{field}"].astype(np.uint64) << np.uint64(32)) | reports[f"low.{field}"]
+        else:
+            records[name] = reports[f"{half or 'low'}.{field}"]
+    return records
+
+
+def _words(headers: Path) -> list[str]:
+    """Return the names of the words of a report in wire order: the cell, the high and the low words."""
+    source = headers.read_text()
+    fields = {}
+    for header in ("transmit_half_t", "receive_half_t"):
+        body = re.search(rf"header {header} {{(.*?)}}", source, re.S)
+        if body is None:
+            raise ProgramError(f"{headers}: there is no header {header}", hint="check out p4src again")
+        fields[header] = re.findall(r"bit<32>\s+(\w+);", body[1])
+    return ["cell", *(f"{half}.{name}" for half in ("high", "low") for names in fields.values() for name in names)]
+
+
+def _source(name: str) -> tuple[str, str | None]:
+    """Return the field of a half, and the half when a field of the record is one word of a pair."""
+    for ending, (field, half) in (_EXTREMES | _SUMS).items():
+        if name.endswith(ending) and not name.startswith("spacing"):
+            return name.removesuffix(ending) + field, half
+    return name, None

@@ -1,0 +1,70 @@
+"""Which frames of a trial are counted in which histogram.
+
+A histogram is selected by the receive port and the flow number of a frame (table ``histogram`` of the
+P4 program), so one stream, one receive port of a stream, or one flow can have a histogram of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from p4mesh.errors import ParameterError
+from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
+from p4mesh.tester.plan import FLOW_BITS, Flow, Limits, Plan, require
+from p4mesh.trial.spec import FlowName, HistogramPer
+
+
+def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowName], limits: Limits) -> Plan:
+    """Return the plan with histograms per stream, (stream, receive port) or flow.
+
+    Raises UnsupportedError when the program has fewer histograms or rules than that, ParameterError
+    when a chosen flow is not one of the plan.
+    """
+    if per is None:
+        return plan
+    if per is HistogramPer.FLOW:
+        groups = _flow_groups(plan, chosen)
+    else:
+        groups = _port_groups(plan, per is HistogramPer.STREAM_AND_PORT)
+    histograms, rules = [], []
+    for number, (name, flows, covered) in enumerate(groups):
+        histograms.append(Histogram(number, *name, tuple(flow.cell for flow in flows if flow.expected)))
+        rules += [
+            HistogramRule(number, port, flow, mask)
+            for port in sorted({flow.rx_port for flow in flows})
+            for flow, mask in covered
+        ]
+    require(len(histograms), limits.histograms, "histograms", limits)
+    require(len(rules), limits.histogram_rules, "histogram rules", limits)
+    return replace(plan, histograms=tuple(histograms), histogram_rules=tuple(rules))
+
+
+_Group = tuple[tuple[str, int | None, int | None], Sequence[Flow], list[tuple[int, int]]]
+"""(stream, transmit port, receive port), flows, and (flow number, mask) pairs that cover them."""
+
+
+def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
+    for number, stream in sorted(plan.names.items()):
+        flows = [flow for flow in plan.flows if flow.stream == number]
+        # A broadcast carries the first of its cells as flow number; they are in the same range.
+        covered = prefixes(flows[0].cell, len(flows), FLOW_BITS)
+        if not per_port:
+            yield (stream, None, None), flows, covered
+            continue
+        for port in sorted({flow.rx_port for flow in flows if flow.expected}):
+            yield (stream, None, port), [flow for flow in flows if flow.rx_port == port], covered
+
+
+def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:
+    names = plan.names
+    known = {(names[f.stream], f.tx_port, f.rx_port): f for f in plan.flows if f.expected}
+    for name in chosen or known:
+        if name not in known:
+            stream, tx_port, rx_port = name
+            raise ParameterError(
+                f"histogram: the trial has no flow of stream '{stream}' from port {tx_port} to port {rx_port}",
+                hint=f"streams are {', '.join(dict.fromkeys(stream for stream, _, _ in known))}",
+            )
+        flow = known[name]
+        yield name, [flow], [(flow.sequence_cell, (1 << FLOW_BITS) - 1)]

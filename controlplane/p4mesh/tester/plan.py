@@ -1,0 +1,394 @@
+"""From streams to cells, places and replicas: what the tables of the P4 program will hold.
+
+Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a transmitter is one
+(stream, transmit port), a flow is one (stream, source, destination) and has one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.histogram import Histogram, HistogramRule
+from p4mesh.tester.pacing import (
+    LONGEST_SLOT_TICKS,
+    DepartureClock,
+    LoopModel,
+    departure_clock,
+    shared_loops,
+    slot_rate_fps,
+)
+from p4mesh.tester.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
+from p4mesh.tester.stream_checks import check_stream
+from p4mesh.traffic.derived import with_addresses, without_phase
+from p4mesh.traffic.line_rate import frame_time_ns
+from p4mesh.traffic.stream import PatternKind, Stream, ValueList
+
+FLOW_BITS = 16
+FIRST_STREAM_GROUP = 2
+"""Multicast group of stream 0; group 1 belongs to reading passes."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One cell of the measurement registers."""
+
+    cell: int
+    sequence_cell: int
+    """Cell that counts the frames sent; a broadcast has one for all its receivers."""
+    stream: int
+    """Number of the stream in the trial."""
+    tx_port: int
+    rx_port: int
+    expected: bool = True
+    """False for the cell of a broadcast that would come back to its source."""
+
+
+@dataclass(frozen=True)
+class Transmitter:
+    """One (stream, transmit port). ``id`` is the replication id of its copies."""
+
+    id: int
+    stream: int
+    """Number of the stream in the trial."""
+    port: int
+    first_place: int
+    positions: int
+    list_base: int
+    list_length: int
+    flow_base: int
+    skipped: int
+    frames: int
+    lists: tuple[int, ...] = ()
+    """First entry of the value list of each modifier; 0 for modifiers without a list."""
+    contention_ps: int = 0
+    """How long a frame may wait for one frame of each other stream on its port."""
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """One stream with its clock, seeds and transmitters."""
+
+    index: int
+    stream: Stream
+    clock: DepartureClock
+    start_offset_ticks: int
+    seeds: int
+    transmitters: tuple[Transmitter, ...]
+    origin: int = 0
+    """Number of the stream in the trial. Ports whose offsets are no whole departures apart have clocks of their own."""
+    start_offset_error_ticks: Fraction = Fraction(0)
+    """Largest distance of a port's start from the one asked for."""
+    loop: int = 0
+    """Number of the loop in which the seeds circulate; 0 is the recirculation port."""
+
+    @property
+    def group(self) -> int:
+        """Multicast group of the stream."""
+        return FIRST_STREAM_GROUP + self.index
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the streams of a trial need in the data plane."""
+
+    streams: tuple[StreamPlan, ...]
+    destinations: tuple[tuple[Stream, Station], ...]
+    receivers: tuple[Receiver, ...]
+    flows: tuple[Flow, ...]
+    ports: tuple[int, ...]
+    value_lists: tuple[tuple[int, ...], ...] = ((), ())
+    """Values of all lists, for the first and for the second modifier of the streams."""
+    histograms: tuple[Histogram, ...] = ()
+    histogram_rules: tuple[HistogramRule, ...] = ()
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the streams of the trial, by their numbers."""
+        return {plan.origin: plan.stream.name for plan in self.streams}
+
+    @property
+    def cells(self) -> int:
+        """Cells that a reading pass must visit: flows, transmitters and ports."""
+        transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
+        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports), default=0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes of the program and properties of the target that a plan must respect."""
+
+    streams: int
+    transmitters: int
+    flows: int
+    destinations: int
+    receivers: int
+    modifier_values: int
+    histograms: int
+    histogram_rules: int
+    tick_ps: int
+    loop: LoopModel
+    target: str
+    bad_fcs: bool = False
+    """Whether ports can send frames with an FCS that does not fit."""
+    front_loops: tuple[LoopModel, ...] = ()
+    """Ports in loopback, loops 1, 2, ..."""
+
+    @classmethod
+    def of(
+        cls,
+        contract: Contract,
+        tick_ps: int,
+        loop: LoopModel,
+        target: str,
+        *,
+        bad_fcs: bool = False,
+        front_loops: tuple[LoopModel, ...] = (),
+    ) -> Limits:
+        """Return the limits of a compiled program on a target."""
+        return cls(
+            streams=contract["STREAMS"],
+            transmitters=contract["TRANSMITTERS"],
+            flows=contract["FLOWS"],
+            destinations=contract["DESTINATIONS"],
+            receivers=contract["RECEIVERS"],
+            modifier_values=contract["MODIFIER_VALUES"],
+            histograms=contract["HISTOGRAMS"],
+            histogram_rules=contract["HISTOGRAM_RULES"],
+            tick_ps=tick_ps,
+            loop=loop,
+            target=target,
+            bad_fcs=bad_fcs,
+            front_loops=front_loops,
+        )
+
+
+def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
+    """Allocate cells and places for ``streams``; raises when the program has no room for them.
+
+    Start offsets are kept to the tick where the loop has room for the clocks and seeds that this needs;
+    else they are whole departures (``start_offset_error_ticks``).
+    """
+    for stream in streams:
+        check_stream(stream)
+    streams = [without_phase(stream) if stream.pattern is PatternKind.MESH_STREAMS else stream for stream in streams]
+    streams = [with_addresses(stream) for stream in streams]
+    if any(any(stream.start_offset_ns) for stream in streams):
+        with suppress(UnsupportedError):
+            return _allocate(streams, limits, rate_bps_of, whole_departures=False)
+    return _allocate(streams, limits, rate_bps_of, whole_departures=True)
+
+
+def _allocate(
+    streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, whole_departures: bool
+) -> Plan:
+    shared_ports = shared_ports_of(streams)
+    destinations: list[tuple[Stream, Station]] = []
+    list_bases: dict[tuple[object, ...], int] = {}
+    flows: list[Flow] = []
+    plans: list[StreamPlan] = []
+    values: tuple[list[int], list[int]] = ([], [])
+    transmitter_id = 0
+    for index, stream in enumerate(streams):
+        if stream.bad_fcs and not limits.bad_fcs:
+            raise UnsupportedError(
+                f"not supported on {limits.target}: stream '{stream.name}' asks for frames with a bad FCS",
+                hint="leave these frames out, or use --target sim",
+            )
+        clock = _clock(stream, limits, rate_bps_of)
+        lists = _lists_of(stream, values)
+        starts = _starts(stream, clock, limits, whole_departures=whole_departures)
+        transmitters = []
+        for source, port in enumerate(stream.tx_ports):
+            transmitter_id += 1
+            first, positions, length = _places(stream, source)
+            base = _list_base(stream, source, destinations, list_bases)
+            if stream.router_macs and stream.pattern is PatternKind.PAIRS:
+                first, length = 0, 1
+            transmitters.append(
+                Transmitter(
+                    transmitter_id,
+                    index,
+                    port,
+                    first,
+                    positions,
+                    base,
+                    length,
+                    len(flows),
+                    starts[source].skipped,
+                    stream.frame_count,
+                    lists,
+                )
+            )
+            flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
+        plans += _groups(len(plans), index, stream, clock, transmitters, starts)
+    require(len(plans), limits.streams, "streams", limits)
+    require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
+    require(len(flows), limits.flows, "flows", limits)
+    require(len(destinations), limits.destinations, "destination places", limits)
+    require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
+    receivers = receivers_of(streams, shared_ports)
+    require(len(receivers), limits.receivers, "receivers", limits)
+    slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
+    plans = _with_contention(plans, rate_bps_of)
+    shares = shared_loops(slots, (limits.loop, *limits.front_loops), limits.target)
+    return Plan(
+        tuple(replace(plan, seeds=seeds, loop=loop) for plan, (seeds, loop) in zip(plans, shares, strict=True)),
+        tuple(destinations),
+        receivers,
+        tuple(flows),
+        tuple(sorted(rate_bps_of)),
+        (tuple(values[0]), tuple(values[1])),
+    )
+
+
+def _places(stream: Stream, source: int) -> tuple[int, int, int]:
+    """Return (first place, number of positions, list length) of the source-th transmitter.
+
+    The program visits place = (first + k mod positions), minus the length when it is reached.
+    """
+    count = len(stream.rx_ports)
+    if stream.pattern is PatternKind.FULL_MESH:
+        return source + 1, count - 1, count
+    if stream.pattern is PatternKind.ROTATE:
+        return source % count, count, count
+    if stream.pattern is PatternKind.IN_PHASE:
+        return 0, count, count
+    if stream.pattern is PatternKind.PAIRS:
+        return source, 1, count
+    return 0, 1, 1
+
+
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]) -> list[Flow]:
+    port = stream.tx_ports[source]
+    if stream.pattern in TO_MANY:
+        expected = set(stream.rx_ports) - {port}
+        return [Flow(base + place, base, index, port, rx, rx in expected) for place, rx in enumerate(shared_ports)]
+    first, positions, length = _places(stream, source)
+    return [
+        Flow(base + place, base + place, index, port, stream.rx_ports[(first + place) % length])
+        for place in range(positions)
+    ]
+
+
+def _with_contention(plans: Sequence[StreamPlan], rate_bps_of: dict[int, int]) -> list[StreamPlan]:
+    """Tell every transmitter how long frames of the other streams of its port may hold it up."""
+    wire_ps = {
+        (plan.index, port): int(frame_time_ns(plan.stream.frame_size_bytes, rate_bps_of[port]) * 1000) + 1
+        for plan in plans
+        for port in {transmitter.port for transmitter in plan.transmitters}
+    }
+    busy_ps: dict[int, int] = {}
+    for (_, port), duration_ps in wire_ps.items():
+        busy_ps[port] = busy_ps.get(port, 0) + duration_ps
+    return [
+        replace(
+            plan,
+            transmitters=tuple(
+                replace(t, contention_ps=busy_ps[t.port] - wire_ps[plan.index, t.port]) for t in plan.transmitters
+            ),
+        )
+        for plan in plans
+    ]
+
+
+def _lists_of(stream: Stream, values: tuple[list[int], list[int]]) -> tuple[int, ...]:
+    """Append the value lists of a stream's modifiers; return where each begins."""
+    bases = []
+    for modifier, kept in zip(stream.modifiers, values, strict=False):
+        bases.append(len(kept))
+        if isinstance(modifier.values, ValueList):
+            kept.extend(modifier.values.values)
+    return tuple(bases)
+
+
+def _list_base(
+    stream: Stream, source: int, destinations: list[tuple[Stream, Station]], bases: dict[tuple[object, ...], int]
+) -> int:
+    """Return where the destination list of a stream's transmitter begins; equal lists are kept once."""
+    stations = destinations_of(stream, source)
+    key = (stream.template.ip_version, *stations)
+    if key not in bases:
+        bases[key] = len(destinations)
+        destinations.extend((stream, station) for station in stations)
+    return bases[key]
+
+
+def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
+    wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
+    burst = stream.burst.frames if stream.burst else 1
+    return departure_clock(
+        stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
+    )
+
+
+@dataclass(frozen=True)
+class _Start:
+    """When a transmitter begins: departures left out, after a start of its clock that is this much later."""
+
+    skipped: int
+    ticks: int
+    error_ticks: Fraction
+
+
+def _starts(stream: Stream, clock: DepartureClock, limits: Limits, *, whole_departures: bool) -> list[_Start]:
+    period, interval = clock.period_ticks, clock.frame_interval_ticks
+    starts = []
+    for offset_ns in stream.start_offset_ns or (0,) * len(stream.tx_ports):
+        wanted = Fraction(offset_ns * 1000, limits.tick_ps)
+        if whole_departures:
+            skipped, ticks = round(wanted / interval), 0
+        else:
+            periods = int((wanted + Fraction(1, 2)) / period)
+            skipped, ticks = periods * clock.burst_slots, round(wanted - periods * period)
+            require(ticks, LONGEST_SLOT_TICKS, "ticks between the first departures of two ports", limits)
+        starts.append(_Start(skipped, ticks, abs(skipped * interval + ticks - wanted)))
+    return starts
+
+
+def _groups(
+    index: int,
+    origin: int,
+    stream: Stream,
+    clock: DepartureClock,
+    transmitters: Sequence[Transmitter],
+    starts: Sequence[_Start],
+) -> list[StreamPlan]:
+    """Return one clock for the transmitters of each start, numbered from ``index``."""
+    plans = []
+    for number, ticks in enumerate(dict.fromkeys(start.ticks for start in starts), index):
+        members = [(t, start) for t, start in zip(transmitters, starts, strict=True) if start.ticks == ticks]
+        plans.append(
+            StreamPlan(
+                number,
+                stream,
+                _with_more_departures(clock, max(start.skipped for _, start in members)),
+                ticks,
+                0,
+                tuple(transmitter for transmitter, _ in members),
+                origin,
+                max(start.error_ticks for _, start in members),
+            )
+        )
+    return plans
+
+
+def _with_more_departures(clock: DepartureClock, skipped: int) -> DepartureClock:
+    periods, rest = divmod(skipped, clock.burst_slots)
+    extra = periods * (clock.last_slot + 1) + rest
+    return DepartureClock(
+        clock.interval_ticks, clock.interval_fraction_q32, clock.departures + extra, clock.last_slot, clock.burst_slots
+    )
+
+
+def require(wanted: int, available: int, what: str, limits: Limits) -> None:
+    """Raise UnsupportedError when the trial needs more than the program has."""
+    if wanted > available:
+        raise UnsupportedError(
+            f"not supported on {limits.target}: the trial needs {wanted} {what}, the program has {available}",
+            hint="use fewer streams or ports (p4src/include/sizes.p4)",
+        )

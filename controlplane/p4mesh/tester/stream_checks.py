@@ -1,0 +1,120 @@
+"""Streams that contradict themselves, and rates that no port can send, refused before a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.tester.stations import TO_MANY
+from p4mesh.topology.model import TesterPort
+from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
+from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, PatternKind, Stream
+
+_ROUNDING = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What one stream takes of the line of a port, and when."""
+
+    stream: Stream
+    limit_fps: Fraction
+    first_ns: Fraction
+
+    @property
+    def share(self) -> Fraction:
+        return self.stream.rate_fps / self.limit_fps
+
+    def lasts_until(self, time_ns: Fraction) -> bool:
+        """Whether the stream has begun at ``time_ns`` and still has a frame to send."""
+        length_ns = (self.stream.frame_count - 1) * NS_PER_S / self.stream.rate_fps
+        return self.first_ns <= time_ns and (time_ns == self.first_ns or time_ns < self.first_ns + length_ns)
+
+
+def require_line_rates(streams: Sequence[Stream], tester_ports: Iterable[TesterPort]) -> None:
+    """Raise ParameterError, with the limit, when the streams of a port need more than its line rate at a time."""
+    ports = {port.number: port for port in tester_ports}
+    uses: dict[int, list[_Use]] = {}
+    for stream in streams:
+        for place, number in enumerate(stream.tx_ports):
+            port = ports[number]
+            overhead_bytes = PREAMBLE_BYTES + Fraction(port.ifg_bits, 8)
+            limit_fps = max_rate_fps(stream.frame_size_bytes, max(port.rate_bps, port.own_rate_bps), overhead_bytes)
+            first_ns = Fraction(stream.start_offset_ns[place] if stream.start_offset_ns else 0)
+            uses.setdefault(number, []).append(_Use(stream, limit_fps, first_ns))
+    for number, together in uses.items():
+        if sum(use.share for use in together) > 1 + _ROUNDING:
+            _require_room_on_the_line(number, together)
+
+
+def _require_room_on_the_line(number: int, uses: Sequence[_Use]) -> None:
+    for beginning in uses:
+        busy = sum(use.share for use in uses if use.lasts_until(beginning.first_ns))
+        if busy > 1 + _ROUNDING:
+            raise ParameterError(
+                f"stream '{beginning.stream.name}': port {number} needs {float(100 * busy):.6g} % of its line rate",
+                hint=f"the port sends at most {float(beginning.limit_fps):.10g} frames/s of "
+                f"{beginning.stream.frame_size_bytes} bytes",
+            )
+
+
+def check_stream(stream: Stream) -> None:
+    """Raise ParameterError when no tester could send the stream."""
+    if stream.frame_count < 1:
+        raise ParameterError(
+            f"stream '{stream.name}': no frame fits into the trial at {float(stream.rate_fps):.3g} frames/s",
+            hint="lengthen the trial or raise the rate",
+        )
+    if stream.pattern in (PatternKind.FULL_MESH, PatternKind.MESH_STREAMS) and (
+        stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2
+    ):
+        raise ParameterError(
+            f"stream '{stream.name}': a full mesh needs two or more ports, the same to transmit and to receive",
+            hint="use the pattern rotate for partial meshes",
+        )
+    if not stream.tx_ports or not stream.rx_ports:
+        raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
+    if len(stream.modifiers) > MAX_MODIFIERS:
+        raise ParameterError(
+            f"stream '{stream.name}' has {len(stream.modifiers)} field modifiers", hint=f"use at most {MAX_MODIFIERS}"
+        )
+    if stream.addresses_per_port != 1:
+        _check_addresses(stream)
+    if (stream.source_mac and len(stream.tx_ports) > 1) or (stream.destination_mac and len(stream.rx_ports) > 1):
+        raise ParameterError(
+            f"stream '{stream.name}' gives one address to several ports",
+            hint="source_mac needs one transmit port, destination_mac one receive port",
+        )
+    if stream.routed and (stream.template.ip_version is None or stream.pattern in TO_MANY):
+        raise ParameterError(
+            f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
+            hint="use an IP frame format and a unicast pattern",
+        )
+    if stream.advertised_prefix_bits and not stream.routed:
+        raise ParameterError(
+            f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
+            hint="only routed streams have destinations behind the receivers",
+        )
+    if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
+        raise ParameterError(
+            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
+            "are no pairs",
+            hint="name equally many ports",
+        )
+
+
+def _check_addresses(stream: Stream) -> None:
+    count = stream.addresses_per_port
+    if count.bit_count() != 1 or not 1 <= count <= MAX_ADDRESSES_PER_PORT:
+        raise ParameterError(
+            f"stream '{stream.name}' has {count} addresses per port",
+            hint=f"use a power of two, at most {MAX_ADDRESSES_PER_PORT}",
+        )
+    if stream.modifiers or stream.source_mac or stream.destination_mac or stream.routed or stream.pattern in TO_MANY:
+        raise ParameterError(
+            f"stream '{stream.name}' has {count} addresses per port beside modifiers, addresses of its own, "
+            "a router or a pattern to many",
+            hint="several addresses per port need a plain unicast stream: they take both modifiers",
+        )

@@ -1,0 +1,272 @@
+"""``p4mesh calibrate`` and ``run --calibration``: wires measured, joined, shown; what does not fit is refused.
+
+Each refusal has a golden file in ``golden/calibration``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from p4mesh.cli import run_command
+from p4mesh.cli.calibrate_command import calibrate
+from p4mesh.cli.main import main
+from p4mesh.cli.suite_command import run_suite
+from p4mesh.errors import P4MeshError
+from p4mesh.run.preparation import RunOptions
+from p4mesh.store.calibration_file import read_calibration
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "calibration"
+
+
+def topology(*links: tuple[int, int], ports: int = 4, rate_bps: int = 10**9, name: str = "cables") -> str:
+    """Return tester ports cabled to each other."""
+    lines = "".join(f"  - {{from: tester:{a}, to: tester:{b}, latency_ns: 10}}\n" for a, b in links)
+    return f"name: {name}\ntester:\n  ports: [{{numbers: 1-{ports}, rate_bps: {rate_bps}}}]\nlinks:\n{lines}"
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cables.yaml").write_text(topology((1, 2), (3, 4)))
+    (tmp_path / "recabled.yaml").write_text(topology((1, 3), (2, 4), name="recabled"))
+    (tmp_path / "faster.yaml").write_text(topology((1, 2), (3, 4), rate_bps=10**10))
+    (tmp_path / "switch.yaml").write_text(
+        "name: switched\ntester:\n  ports: [{numbers: 1-2, rate_bps: 1000000000}]\nnodes:\n  - name: dut\n"
+        "    device: ethernet_switch\n    ports: [{numbers: 1-2, rate_bps: 1000000000}]\n"
+        "links: [{from: tester:1-2, to: dut:1-2}]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def measure(
+    source: str = "cables.yaml", sizes: str | None = "64,128", opener: str = "delays:open_wires", target: str = "sim"
+) -> int:
+    return calibrate(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
+
+
+def refuse(name: str, error: P4MeshError) -> None:
+    """Compare an error with its golden file."""
+    golden, text = GOLDEN / f"{name}.txt", f"exit {error.exit_code}\n{error.render()}\n"
+    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: str) -> int:
+    """Run the latency test over ports 1 and 2, which take 2000 ns."""
+    settings = ("scaled_frames=50", "search_resolution_pct=20")
+    options = RunOptions(
+        "rfc2544.latency",
+        source,
+        sizes,
+        settings,
+        out,
+        workers=1,
+        opener="delays:open_device",
+        calibration="wires.json",
+        **more,  # type: ignore[arg-type]
+    )
+    return run_command.run(options)
+
+
+def test_every_direction_of_every_wire_is_measured_with_every_size(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure() == 0
+    stored = read_calibration(workplace / "wires.json", "")
+    assert [wire.place for wire in stored.wires] == [
+        (tx, rx, size) for tx, rx in ((1, 2), (2, 1), (3, 4), (4, 3)) for size in (64, 128)
+    ]
+    assert {(wire.tx_port, wire.median_ns, wire.median_error_ns) for wire in stored.wires} == {
+        (port, 100.0 + 10 * port, 0.0) for port in (1, 2, 3, 4)
+    }
+    (run,) = stored.runs
+    assert (run.topology, run.target, run.resolution_ns, len(run.topology_sha256)) == ("cables", "sim", 1.0, 64)
+    assert run.date_utc.endswith("+00:00")
+    shown = capsys.readouterr()
+    assert "Wires of cables" in shown.out
+    assert "calibration: wires.json: 8 wires, 8 of them new" in shown.out
+
+
+def test_calibrations_of_other_cables_are_appended(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measure()
+    measure("recabled.yaml", "64")
+    stored = read_calibration(workplace / "wires.json", "")
+    assert [run.topology for run in stored.runs] == ["cables", "recabled"]
+    assert len(stored.wires) == 12
+    assert stored.runs[stored.wire(1, 3, 64).run].topology == "recabled"
+    assert stored.runs[stored.wire(1, 2, 64).run].topology == "cables"
+    assert "12 wires, 4 of them new" in capsys.readouterr().out
+
+
+def test_the_same_wires_again_change_nothing(workplace: Path) -> None:
+    measure()
+    before = (workplace / "wires.json").read_bytes()
+    measure()
+    assert (workplace / "wires.json").read_bytes() == before
+
+
+def test_a_run_shows_the_wires_and_both_latencies(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measure()
+    capsys.readouterr()
+    assert latency("run") == 0
+    shown = capsys.readouterr().out
+    assert "Calibration: latency over the wire" in shown
+    assert "Raw latency  Calibrated" in shown
+    with (workplace / "run" / "latency_calibration.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["wire_us"], row["latency_raw_us"], row["latency_calibrated_us"]) for row in rows] == [
+        ("0.11", "2.0", "1.89"),
+        ("0.12", "2.0", "1.88"),
+    ]
+    stored = json.loads((workplace / "run" / "run.json").read_text())["calibration"]
+    assert len(stored["wires"]) == 8
+    assert "Calibration: latency over the wire" in (workplace / "run" / "report.html").read_text()
+
+
+def test_in_a_suite_the_calibration_is_for_the_tests_with_latency(workplace: Path) -> None:
+    measure()
+    options = RunOptions(
+        "rfc2544",
+        "switch.yaml",
+        "64",
+        ("scaled_frames=50", "search_resolution_pct=20"),
+        "all",
+        workers=1,
+        opener="delays:open_device",
+        calibration="wires.json",
+    )
+    assert run_suite(options) == 0
+    assert (workplace / "all" / "latency" / "latency_calibration.csv").exists()
+    assert json.loads((workplace / "all" / "frame_loss" / "run.json").read_text())["calibration"] is None
+
+
+def test_a_run_does_not_resume_with_other_wires(workplace: Path) -> None:
+    measure()
+    latency("run")
+    (workplace / "wires.json").unlink()
+    measure(opener="delays:open_longer_wires")
+    with pytest.raises(P4MeshError, match="different calibration"):
+        latency("run")
+
+
+def test_contradictions_are_refused_and_the_file_stays(workplace: Path) -> None:
+    measure()
+    before = (workplace / "wires.json").read_bytes()
+    for name, source, opener in (
+        ("contradicting_time", "cables.yaml", "delays:open_longer_wires"),
+        ("contradicting_rate", "faster.yaml", "delays:open_wires"),
+    ):
+        with pytest.raises(P4MeshError) as raised:
+            measure(source, opener=opener)
+        refuse(name, raised.value)
+    assert (workplace / "wires.json").read_bytes() == before
+
+
+def test_wires_of_another_target_are_not_joined(workplace: Path) -> None:
+    measure()
+    with pytest.raises(P4MeshError) as raised:
+        measure(target="live")
+    refuse("contradicting_target", raised.value)
+
+
+def test_what_the_calibration_lacks_is_named(workplace: Path) -> None:
+    measure("recabled.yaml", "64")
+    with pytest.raises(P4MeshError) as raised:
+        latency("run")
+    refuse("missing_ports", raised.value)
+    measure("cables.yaml", "64")
+    with pytest.raises(P4MeshError) as raised:
+        latency("run", sizes="64,512,1518")
+    refuse("missing_sizes", raised.value)
+    (workplace / "wires.json").unlink()
+    measure("faster.yaml", "64")
+    with pytest.raises(P4MeshError) as raised:
+        latency("run")
+    refuse("other_speed", raised.value)
+    assert not (workplace / "run").exists()
+
+
+def test_a_calibration_is_for_its_target(workplace: Path) -> None:
+    measure()
+    with pytest.raises(P4MeshError) as raised:
+        latency("run", target="bmv2")
+    refuse("other_target", raised.value)
+
+
+def test_a_test_without_latency_refuses_a_calibration(workplace: Path) -> None:
+    measure()
+    with pytest.raises(P4MeshError) as raised:
+        run_command.run(RunOptions("rfc2544.frame_loss", "switch.yaml", calibration="wires.json"))
+    refuse("no_latency", raised.value)
+
+
+def test_ports_that_exchange_their_roles_have_no_wire_of_their_own(workplace: Path) -> None:
+    measure()
+    options = RunOptions(
+        "rfc2544.latency", "switch.yaml", "64", ("reset_between=swap_roles",), "run", calibration="wires.json"
+    )
+    with pytest.raises(P4MeshError) as raised:
+        run_command.run(options)
+    refuse("swapped_roles", raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("not_json", "wires"),
+        ("not_a_calibration", "{}"),
+        ("other_format", '{"kind": "calibration", "format": 2}'),
+        ("damaged", '{"kind": "calibration", "format": 1, "runs": [], "wires": [{"tx_port": 1}]}'),
+        ("absent", None),
+    ],
+)
+def test_files_that_are_no_calibration(
+    name: str, content: str | None, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (workplace / "wires.json").write_text(content)
+    with pytest.raises(P4MeshError) as raised:
+        latency("run")
+    refuse(name, raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("device_between", ("--topology", "switch.yaml", "--out", "wires.json")),
+        ("out_is_a_directory", ("--topology", "cables.yaml", "--out", ".")),
+        ("out_not_given", ("--topology", "cables.yaml")),
+        ("bad_load", ("--topology", "cables.yaml", "--out", "wires.json", "--load-pct", "0")),
+        ("bad_size", ("--topology", "cables.yaml", "--out", "wires.json", "--sizes", "60")),
+    ],
+)
+def test_wrong_commands(
+    name: str, arguments: tuple[str, ...], workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(("calibrate", *arguments))
+    golden, text = GOLDEN / f"{name}.txt", f"exit {code}\n{capsys.readouterr().err}"
+    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
+        golden.write_text(text)
+    assert text == golden.read_text()
+    assert not (workplace / "wires.json").exists()
+
+
+def test_lossy_and_untrusted_wires_are_not_stored(workplace: Path) -> None:
+    for name, opener in (("lossy_wire", "fakes:open_lossy"), ("untrusted_wire", "delays:open_untrusted")):
+        with pytest.raises(P4MeshError) as raised:
+            measure(opener=opener)
+        refuse(name, raised.value)
+    assert not (workplace / "wires.json").exists()
+
+
+def test_every_golden_file_has_a_case() -> None:
+    named = Path(__file__).read_text()
+    assert all(f'"{golden.stem}"' in named for golden in GOLDEN.glob("*.txt"))

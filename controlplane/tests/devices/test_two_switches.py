@@ -1,0 +1,42 @@
+"""RFC 2889 5.3 on two simulated switches and an uplink: the results are what the uplink lets through."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support import published
+
+from p4mesh.methods.outcome import Outcome
+from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
+
+UPLINK = "numbers: 3, rate_bps: 1000000000"
+
+
+def run(uplink_bps: int, *settings: str) -> Outcome:
+    topology = published.changed("two-switches", (UPLINK, UPLINK.replace(str(10**9), str(uplink_bps))))
+    quick = ("scaled_frames=5000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100")
+    return published.run(MultipleDevices(), topology, (128,), *quick, *settings)[1]
+
+
+@pytest.mark.parametrize(
+    ("uplink_bps", "local", "limit_pct"),
+    [
+        (10**9, "false", Fraction(50)),
+        (10**9, "true", Fraction(75)),  # 2 of 3 destinations are behind the uplink: 2 ports x 2/3 = 4/3 lines
+        (10**10, "false", Fraction(100)),
+        (10**10, "true", Fraction(100)),
+    ],
+)
+def test_the_uplink_limits_what_two_switches_carry(uplink_bps: int, local: str, limit_pct: Fraction) -> None:
+    outcome = run(uplink_bps, f"local_traffic={local}")
+    throughput, forwarding = (
+        next(table for table in outcome.tables if table.name == name).rows[0]
+        for name in ("throughput", "forwarding_rate")
+    )
+    assert throughput["theoretical_pct"] == limit_pct
+    assert throughput["tx_pct"] == pytest.approx(float(limit_pct), abs=0.4)
+    assert throughput["uplink_mbps"] == uplink_bps / 10**6
+    assert throughput["local_traffic"] == {"true": "on", "false": "off"}[local]
+    # At line rate the outputs get what the uplink and the local traffic give them; queues add a little.
+    assert forwarding["frmol_fps"] == pytest.approx(forwarding["theoretical_fps"], rel=0.01)

@@ -1,0 +1,118 @@
+"""RFC 2544 throughput decided for every source port by itself (methodology 1.6)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from support import published
+from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.search import SearchGoal, Verdict, bisect, bisect_each
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+SIZE = 128
+BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+MIXED = """
+name: mixed
+tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports:
+      - {numbers: 1-3, rate_bps: 1000000000}
+      - {numbers: 4-4, rate_bps: 1000000000, ifg_bytes: 40, queue_frames: 16}
+links: [{from: "tester:1-4", to: "dut:1-4"}]
+"""
+
+
+def limited(limits_pct: dict[int, str]) -> FlowMeasurer:
+    """Return a device that carries so much of each source port, without a queue."""
+
+    def carry(spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
+        rates = {stream.tx_ports[0]: stream.rate_fps for stream in spec.streams}
+        arrived = {}
+        for key, count in sent.items():
+            limit_fps = Fraction(limits_pct[key[1]]) / 100 * max_rate_fps(SIZE, GIGABIT)
+            arrived[key] = count if rates[key[1]] <= limit_fps else int(count * limit_fps / rates[key[1]])
+        return arrived
+
+    return FlowMeasurer(carry)
+
+
+def run(measurer: FakeMeasurer, *settings: str) -> tuple[UnitResult, Outcome]:
+    test = Throughput()
+    parameters = resolve(test.name, test.parameters, ("decision=per_source_port", *settings))
+    test.check(BED, parameters)
+    (unit,) = test.units(parameters, (SIZE,))
+    result = test.run_unit(unit, BED, parameters, measurer)
+    return result, test.assemble(BED, parameters, {unit: result})
+
+
+def test_every_port_finds_its_own_limit_in_common_trials() -> None:
+    limits = {1: "100", 2: "75.3", 3: "20", 4: "60.5"}
+    measurer = limited(limits)
+    result, outcome = run(measurer)
+    for row in result["ports"]:
+        true_limit = float(limits[row["port"]])
+        assert true_limit - 0.1 <= row["tx_pct"] <= true_limit
+        assert row["upper_pct"] is None or row["upper_pct"] > true_limit
+    assert outcome.state is State.PASS
+    assert all(len(spec.streams) == 4 for spec in measurer.specs), "a port that is ready keeps sending"
+    assert measurer.specs[-1].duration_ns == 2 * measurer.specs[0].duration_ns
+
+
+def test_the_loads_of_a_port_are_those_of_a_search_alone() -> None:
+    goals = {n: SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10)) for n in (17, 60, 99)}
+
+    def passes(limit: int, load: Fraction) -> Verdict:
+        return Verdict.PASS if load <= limit else Verdict.FAIL
+
+    found = bisect_each(goals, lambda loads: {limit: passes(limit, load) for limit, load in loads.items()})
+    for limit, goal in goals.items():
+        assert found[limit] == bisect(goal, lambda load, limit=limit: passes(limit, load))  # type: ignore[misc]
+
+
+def test_a_port_that_loses_always_fails_and_the_others_do_not() -> None:
+    result, outcome = run(limited({1: "100", 2: "0.001", 3: "100", 4: "100"}))
+    states = {row["port"]: row["state"] for row in result["ports"]}
+    assert states == {1: "PASS", 2: "FAIL", 3: "PASS", 4: "PASS"}
+    assert next(row["tx_pct"] for row in result["ports"] if row["port"] == 2) is None
+    assert outcome.state is State.FAIL
+
+
+def test_ports_that_send_in_phase_keep_their_pattern() -> None:
+    measurer = FlowMeasurer(lossless)
+    run(measurer, "ports=multi_port", "bidirectional=false")
+    assert [(s.pattern, s.tx_ports, s.rx_ports) for s in measurer.specs[0].streams] == [
+        (PatternKind.IN_PHASE, (1,), (3, 4)),
+        (PatternKind.IN_PHASE, (2,), (3, 4)),
+    ]
+
+
+def test_other_searches_are_refused() -> None:
+    with pytest.raises(ParameterError, match="decision=per_source_port with search_method=mlr"):
+        run(FlowMeasurer(lossless), "search_method=mlr")
+
+
+def test_a_slow_output_limits_the_port_that_sends_to_it_alone() -> None:
+    """Port 4 of the switch needs 48 bytes per frame instead of 20; port 3 is the one that sends to it."""
+    quick = ("scaled_frames=10000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+    topology = parse_topology("mixed.yaml", MIXED)
+    results, outcome, _ = published.run(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
+    (result,) = results.values()
+    found = {row["port"]: row["tx_pct"] for row in result["ports"]}
+    assert (found[1], found[2], found[4]) == (100, 100, 100)
+    assert found[3] == pytest.approx(100 * (SIZE + 20) / (SIZE + 48), abs=0.3)
+    (table, *_) = outcome.tables
+    assert [row["port"] for row in table.rows] == [1, 2, 3, 4]

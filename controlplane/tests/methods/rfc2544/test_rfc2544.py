@@ -1,0 +1,390 @@
+"""RFC 2544 and RFC 9004 on devices with closed-form answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from support.fakes import FakeMeasurer, capacity, wire
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import TestMethod, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.rfc2544.back_to_back import BackToBack
+from p4mesh.methods.rfc2544.buffer_times import buffer_times
+from p4mesh.methods.rfc2544.frame_loss import FrameLoss
+from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import HistogramPer, TrialSpec
+
+GIGABIT = 10**9
+
+
+def bed(count: int = 4) -> TestBed:
+    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
+
+
+def run(test: TestMethod, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+    parameters = resolve(test.name, test.parameters, settings)
+    test.check(bed(), parameters)
+    (unit,) = test.units(parameters, (size,))
+    result = test.run_unit(unit, bed(), parameters, measurer)
+    return result, test.assemble(bed(), parameters, {unit: result})
+
+
+def tail_drop(queue_frames: int, overhead_bytes: int = 24, size: int = 64) -> FakeMeasurer:
+    """Return a device with a queue per output: a burst loses what neither drains nor waits."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        stream = spec.streams[0]
+        rho = min(Fraction(1), max_rate_fps(size, GIGABIT, overhead_bytes) / stream.rate_fps)
+        lost = max(0, ceil(stream.frame_count * (1 - rho)) - queue_frames)
+        return sent - lost * sum(len(item.tx_ports) for item in spec.streams)
+
+    return FakeMeasurer(carry)
+
+
+def test_pairs_are_neighbours_in_both_directions() -> None:
+    measurer = FakeMeasurer()
+    run(Throughput(), measurer, 64)
+    out, back = measurer.specs[0].streams
+    assert (out.pattern, out.tx_ports, out.rx_ports) == (PatternKind.PAIRS, (1, 3), (2, 4))
+    assert (back.tx_ports, back.rx_ports) == ((2, 4), (1, 3))
+
+
+def test_multi_port_traffic_is_in_phase_from_half_to_half() -> None:
+    measurer = FakeMeasurer()
+    run(Throughput(), measurer, 64, "ports=multi_port", "bidirectional=false")
+    (stream,) = measurer.specs[0].streams
+    assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (PatternKind.IN_PHASE, (1, 2), (3, 4))
+
+
+def test_throughput_of_a_known_capacity_is_confirmed_by_a_longer_trial() -> None:
+    limit_fps = Fraction(3_000_000)
+    measurer = FakeMeasurer(capacity(limit_fps))
+    result, outcome = run(Throughput(), measurer, 64)
+    limit_pct = 100 * limit_fps / (4 * max_rate_fps(64, GIGABIT))
+    assert limit_pct - Fraction(1, 10) <= result["result_pct"] <= limit_pct
+    assert outcome.state is State.PASS
+    assert measurer.specs[-1].duration_ns == 2 * measurer.specs[0].duration_ns
+    assert measurer.specs[-1].label.startswith("confirmation")
+
+
+def test_a_result_that_fails_the_longer_trial_is_searched_again_below() -> None:
+    """A queue of 100 frames hides the overload from the search trials, not from the confirmation."""
+    measurer = tail_drop(100)
+    result, _ = run(Throughput(), measurer, 64, "scaled_frames=1000", "confirm_factor=50")
+    assert measurer.specs[1].label.startswith("confirmation")
+    true_limit = 100 * Fraction(84, 88)
+    assert result["result_pct"] <= true_limit + 100 * Fraction(100, 50_000)
+    assert result["shown"]["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize("method", ["bisect", "linear_down"])
+def test_a_limit_that_short_trials_do_not_see_is_found_with_long_ones(method: str) -> None:
+    """Short trials pass at every load, long ones above 30 % fail: below the first load of the search."""
+    limit_fps = Fraction(30, 100) * max_rate_fps(64, GIGABIT)
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        seen = spec.duration_ns > measurer.specs[0].duration_ns and spec.streams[0].rate_fps > limit_fps
+        return sent - 1 if seen else sent
+
+    measurer = FakeMeasurer(carry)
+    settings = ("search_max_pct=45", "search_initial_pct=45", f"search_method={method}", "search_step_pct=5")
+    result, _ = run(Throughput(), measurer, 64, *settings)
+    assert result["result_pct"] == pytest.approx(30, abs=0.1)
+    assert result["shown"]["verdict"] == "PASS"
+    assert len(measurer.specs) < 20
+
+
+def test_frame_formats_reach_the_streams() -> None:
+    measurer = FakeMeasurer()
+    run(Throughput(), measurer, 128, "frame_format=ipv6")
+    assert measurer.specs[0].streams[0].template.ip_version == 6
+
+
+def test_frame_loss_starts_at_100_and_stops_after_two_lossless_loads() -> None:
+    result, outcome = run(FrameLoss(), FakeMeasurer(capacity(Fraction(4_500_000))), 64)
+    assert [row["load_pct"] for row in result["rows"]] == [100, 90, 80, 70, 60]
+    assert result["rows"][0]["loss_pct"] == pytest.approx(100 * (1 - 4.5 / (4 * 1.488095)), abs=0.01)
+    assert outcome.figures[0].x_max == outcome.figures[0].y_max == 100
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdicts"),
+    [("none", ["PASS"] * 5), ("0", ["FAIL"] * 3 + ["PASS"] * 2), ("15", ["FAIL"] * 2 + ["PASS"] * 3)],
+)
+def test_a_frame_loss_sweep_passes_unless_a_load_misses_the_threshold(limit: str, verdicts: list[str]) -> None:
+    """A device that carries 75 % of line rate loses, at 100, 90 and 80 %, 25, 16.7 and 6.25 % of the frames."""
+    device = FakeMeasurer(capacity(3 * max_rate_fps(64, GIGABIT)))
+    result, outcome = run(FrameLoss(), device, 64, f"sweep_loss_limit_pct={limit}")
+    assert [row["loss_pct"] for row in result["rows"]] == pytest.approx([25, 100 / 6, 6.25, 0, 0], abs=0.01)
+    assert [row["state"] for row in outcome.tables[0].rows] == verdicts
+    assert outcome.state is (State.FAIL if "FAIL" in verdicts else State.PASS)
+
+
+def test_an_untrusted_load_is_not_lossless_and_shows_no_counts() -> None:
+    measurer = FakeMeasurer(status=lambda spec: Status.INVALID if len(measurer.specs) == 1 else Status.VALID)
+    result, outcome = run(FrameLoss(), measurer, 64)
+    assert len(result["rows"]) == 3
+    first, *others = outcome.tables[0].rows
+    assert first == {"frame_size_bytes": 64, "load_pct": 100, "state": "INVALID"}
+    assert [row["state"] for row in others] == ["PASS", "PASS"]
+    assert [[x for x, _ in series.points] for series in outcome.figures[0].series] == [[90, 80]]
+    assert outcome.state is State.INVALID
+
+
+def test_latency_is_measured_at_the_throughput_and_below_it() -> None:
+    measurer = FakeMeasurer(capacity(Fraction(3_000_000)))
+    result, _ = run(Latency(), measurer, 64, "loads=all")
+    assert [(row["at"], row["definition"]) for row in result["latency"]] == [
+        ("10 %", "LILO"),
+        ("50 %", "LILO"),
+        ("90 %", "NA"),
+        ("throughput", "LILO"),
+    ]
+    assert result["latency"][3]["load_pct"] == result["throughput"]["result_pct"]
+
+
+def test_a_load_that_equals_the_throughput_is_measured() -> None:
+    settings = ("loads=all", "search_max_pct=90", "search_initial_pct=90")
+    result, _ = run(Latency(), FakeMeasurer(wire), 64, *settings)
+    assert [row["definition"] for row in result["latency"]] == ["LILO"] * 4
+
+
+def test_the_throughput_table_is_that_of_the_rfc() -> None:
+    """Theoretical rate, throughput in frames/s, % and bits of both layers, trials, duration of the deciding one."""
+    result, outcome = run(Throughput(), FakeMeasurer(capacity(Fraction(3_000_000))), 64)
+    table = outcome.tables[0]
+    assert [column.title for column in table.columns][:9] == [
+        "Frame size",
+        "Result",
+        "Theoretical",
+        "Throughput",
+        "Throughput",
+        "L1",
+        "L2",
+        "Trials",
+        "Duration",
+    ]
+    (row,) = table.rows
+    line_fps = 4 * float(max_rate_fps(64, GIGABIT))
+    assert row["theoretical_fps"] == pytest.approx(line_fps)
+    assert row["throughput_fps"] == pytest.approx(line_fps * result["result_pct"] / 100, rel=1e-4)
+    assert row["throughput_l1_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 84 / 1e6)
+    assert row["throughput_l2_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 64 / 1e6)
+    assert row["duration_ms"] == pytest.approx(2 * 30_000 * 672e-6), "the confirming trial"
+    assert f"As a single value: {row['throughput_fps']:.0f} frames/s with 64 B frames, of 5952381" in table.note
+    assert "IPv4/UDP" in table.note
+
+
+def test_a_throughput_that_was_not_found_is_no_number() -> None:
+    _, outcome = run(Throughput(), FakeMeasurer(lambda _, sent: 0), 64)
+    (row,) = outcome.tables[0].rows
+    assert (row["state"], row["throughput_fps"], row["throughput_pct"]) == ("FAIL", None, None)
+    assert (row["tried_pct"] < 1, row["loss_pct"]) == (True, 100)
+    assert "As a single value" not in outcome.tables[0].note
+
+
+def test_the_throughput_shows_what_each_direction_sent_and_received() -> None:
+    result, outcome = run(Throughput(), FakeMeasurer(wire), 64)
+    table = outcome.tables[1]
+    assert [(row["from_ports"], row["to_ports"]) for row in table.rows] == [("1, 3", "2, 4"), ("2, 4", "1, 3")]
+    sent = result["shown"]["tx_frames"] / 2
+    # The fake knows counts of the ports of one direction only.
+    assert table.rows[0]["tx_frames"] == sent
+
+
+def test_one_pair_of_ports_can_be_measured_alone() -> None:
+    measurer = FakeMeasurer()
+    run(Throughput(), measurer, 64, "ports=first_pair", "bidirectional=false")
+    (stream,) = measurer.specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((1,), (2,))
+    parameters = resolve(Throughput.name, Throughput.parameters, ("ports=first_pair",))
+    Throughput().check(bed(3), parameters)
+
+
+def test_a_short_search_with_a_confirmation_of_the_rfc_says_so() -> None:
+    _, outcome = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=6000", "confirm_factor=10")
+    assert outcome.deviations == (
+        "Search trials are shorter than the 60 s of RFC 2544 24, the confirming ones are not.",
+    )
+    _, outcome = run(Throughput(), FakeMeasurer(wire), 64, "duration_ms=60000")
+    assert outcome.deviations == ()
+
+
+def test_latency_as_the_rfc_wants_it_departs_from_nothing() -> None:
+    _, outcome = run(Latency(), FakeMeasurer(wire), 64, "duration_ms=60000", "mode=rfc")
+    assert outcome.deviations == ()
+    shown = {column.key for column in outcome.tables[0].columns}
+    assert not shown & {"p50_us", "p99_us", "percentile_error_us", "jitter_avg_us"}, "one frame per flow and run"
+    _, outcome = run(Latency(), FakeMeasurer(wire), 64, "duration_ms=60000", "mode=rfc", "warm_up_pct=40")
+    assert any("samples begin after 40 %" in text for text in outcome.deviations)
+
+
+def test_latency_trials_ask_for_histograms_and_searches_do_not() -> None:
+    measurer = FakeMeasurer(wire)
+    run(Latency(), measurer, 64)
+    assert [spec.histograms for spec in measurer.specs] == [None, None, HistogramPer.FLOW]
+    assert {name for name, _, _ in measurer.specs[-1].histogram_flows} == {"pairs1"}, "not of the warm-up"
+
+
+PUBLISHED_QUEUE = ((64, 1408, 43.0e-6), (1518, 24672, 787e-6))
+"""Frame size, longest burst, corrected buffer time of Q = 64 frames behind an egress overhead of 24 bytes."""
+
+
+@pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
+def test_back_to_back_finds_the_queue_behind_an_egress_overhead_of_24_bytes(
+    size: int, burst: int, corrected_s: float
+) -> None:
+    """``b2b = Q / (1 - rho)`` and ``corrected = Q / max_fps``, as exact as trials of 60 s find the throughput."""
+    settings = ("duration_ms=60000", "search_resolution_pct=0.0001", "repetitions=2")
+    result, outcome = run(BackToBack(), tail_drop(64, size=size), size, *settings)
+    assert result["burst_frames_avg"] == burst
+    # A queue of 64 frames lets throughput read 64 / (frames of 60 s) of line rate too high.
+    frames = 60 * max_rate_fps(size, GIGABIT)
+    error = float(
+        (64 / frames + Fraction(1, 10**6)) / (1 - max_rate_fps(size, GIGABIT, 24) / max_rate_fps(size, GIGABIT))
+    )
+    assert error < 0.01
+    assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=error + 0.001)
+    assert result["implied_buffer_s"] == pytest.approx(burst / float(max_rate_fps(size, GIGABIT)))
+    assert outcome.state is State.DONE
+
+
+@pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
+def test_scaled_trials_find_the_published_buffer_within_one_percent(size: int, burst: int, corrected_s: float) -> None:
+    """With the default durations: those of 1518 bytes are repeated with 100 times the burst."""
+    measurer = tail_drop(64, size=size)
+    result, outcome = run(BackToBack(), measurer, size, "repetitions=2")
+    assert result["burst_frames_avg"] == burst
+    assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=0.0115)
+    longest = max(spec.duration_ns for spec in measurer.specs if spec.label.startswith("throughput"))
+    assert longest == pytest.approx(max(500_000, 100 * burst) / float(max_rate_fps(size, GIGABIT)) * 1e9, rel=1e-6)
+    assert not outcome.findings
+
+
+@pytest.mark.parametrize(("size", "burst", "corrected_s"), PUBLISHED_QUEUE)
+def test_buffer_times_are_exact_with_the_exact_throughput(size: int, burst: int, corrected_s: float) -> None:
+    max_fps, throughput = max_rate_fps(size, GIGABIT), max_rate_fps(size, GIGABIT, 24)
+    times = buffer_times(Fraction(burst), throughput, max_fps, max_fps / 10)
+    assert times.corrected_s == 64 / max_fps
+    assert float(times.corrected_s) == pytest.approx(corrected_s, rel=0.001)
+    assert times.actual_s == 640 / max_fps, "ten times as long at a tenth of the rate"
+
+
+def test_back_to_back_is_the_average_of_fifty_searches() -> None:
+    """The device loses one frame more in every second search: bursts of 1408 and 1386 frames in turn."""
+    test = BackToBack()
+    assert resolve(test.name, test.parameters, ()).integer("repetitions") == 50
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        burst = spec.label.startswith("back_to_back")
+        found = [label for label in measurer.labels if label.endswith(" 1408 frames")]
+        queue = 64 if not burst or len(found) % 2 == 0 else 63
+        return tail_drop(queue).carry(spec, sent)
+
+    class Labelled(FakeMeasurer):
+        @property
+        def labels(self) -> list[str]:
+            return [spec.label for spec in self.specs[:-1]]
+
+    measurer = Labelled(carry)
+    result, outcome = run(BackToBack(), measurer, 64, "scaled_frames=5000")
+    assert result["repetitions"] == 50
+    assert result["burst_frames_min"] < result["burst_frames_avg"] < result["burst_frames_max"] == 1408
+    assert result["burst_frames_stddev"] > 0
+    (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
+    assert len(table.rows) == 50
+    assert not any("instead of 50" in text for text in outcome.deviations)
+
+
+def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
+    """A queue that empties in T at line rate takes 10 T at 10 % of it; above the throughput that has no meaning."""
+    result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=10")
+    assert result["actual_fps"] == pytest.approx(148_809.5, abs=0.1)
+    assert result["actual_buffer_s"] == pytest.approx(10 * result["corrected_buffer_s"])
+    result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=99")
+    assert result["actual_buffer_s"] is None
+    result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1")
+    assert result["actual_fps"] == result["throughput_fps"]
+
+
+@pytest.mark.parametrize("ppm_below", [0, 100])
+def test_back_to_back_does_not_apply_at_line_rate(ppm_below: int) -> None:
+    result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
+    assert (result["state"], result["burst_frames_avg"]) == ("not applicable", None)
+    assert outcome.state is State.DONE
+
+
+def test_a_throughput_that_was_not_searched_to_its_end_is_no_prerequisite() -> None:
+    result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, "search_max_pct=50")
+    assert (result["state"], outcome.state) == ("INVALID: raise search_max_pct", State.INVALID)
+
+
+def test_a_burst_near_the_upper_limit_is_searched_again_with_a_longer_one() -> None:
+    """1408 frames are beyond 1000 and near 1420: both are repeated, the table says so."""
+    for longest in (1000, 1420):
+        result, outcome = run(BackToBack(), tail_drop(64), 64, f"burst_max_frames={longest}", "repetitions=3")
+        assert (result["state"], result["burst_frames_avg"]) == ("PASS", 1408)
+        assert (result["limit_frames"], result["repetitions"]) == (4 * longest, 3)
+        (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
+        assert [row["state"] for row in table.rows] == ["near the limit: repeated", "PASS", "PASS", "PASS"]
+        assert outcome.state is State.DONE
+
+
+def test_a_burst_near_the_limit_of_all_limits_is_invalid() -> None:
+    """0.67 ms are 997 frames of 64 bytes."""
+    result, outcome = run(BackToBack(), tail_drop(64), 64, "burst_max_frames=100", "burst_limit_s=0.00067")
+    assert result["state"] == "INVALID: raise burst_limit_s"
+    assert (result["limit_frames"], result["burst_frames_avg"]) == (997, None)
+    assert outcome.state is State.INVALID
+
+
+def test_the_silence_behind_a_burst_is_not_shorter_than_the_burst() -> None:
+    """RFC 9004 6.2: at least 2 s, more when the burst takes longer."""
+    measurer = tail_drop(64)
+    run(BackToBack(), measurer, 64, "burst_max_frames=20000000", "repetitions=1")
+    bursts = [spec for spec in measurer.specs if spec.label.startswith("back_to_back")]
+    assert max(spec.duration_ns for spec in bursts) > 6 * 10**9
+    assert all(spec.settle_ns == max(2 * 10**9, spec.duration_ns) for spec in bursts)
+
+
+def test_back_to_back_refuses_a_throughput_with_loss() -> None:
+    with pytest.raises(ParameterError, match=r"acceptable_loss_pct=1: rfc2544\.back_to_back needs the throughput"):
+        run(BackToBack(), FakeMeasurer(), 64, "acceptable_loss_pct=1")
+
+
+def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
+    _, outcome = run(BackToBack(), tail_drop(64, size=128), 128, "repetitions=1", "frame_format=ipv6")
+    text = " ".join(outcome.deviations)
+    assert all(part in text for part in ("instead of the 60 s", "N = 1 searches instead of 50", "RFC 5180 7.4"))
+
+
+@pytest.mark.parametrize("test", [Throughput(), Latency(), FrameLoss()])
+def test_an_odd_number_of_ports_is_refused(test: TestMethod) -> None:
+    with pytest.raises(TopologyError, match="needs an even number of tester ports"):
+        test.check(bed(3), resolve(test.name, test.parameters, ()))
+
+
+def test_contradicting_burst_bounds_are_refused() -> None:
+    with pytest.raises(ParameterError, match="burst_min_frames=50 is above"):
+        run(BackToBack(), FakeMeasurer(), 64, "burst_min_frames=50", "burst_max_frames=40")
+
+
+def test_spread_of_measurements() -> None:
+    spread = spread_of([2, 4, 4, 4, 5, 5, 7, 9])
+    assert (spread.minimum, spread.mean, spread.maximum) == (2, 5, 9)
+    assert spread.stddev == pytest.approx((32 / 7) ** 0.5)
+    assert spread.rsd_pct == pytest.approx(100 * (32 / 7) ** 0.5 / 5)
+    assert spread_of([3]).stddev == 0
+    assert spread_of([0, 0]).rsd_pct is None
+    with pytest.raises(ValueError, match="no value"):
+        spread_of([])

@@ -1,0 +1,166 @@
+"""RFC 2544 26.5: the rate changes from one frame to the next, and the last loss is timed from there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from support import published
+from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
+
+from p4mesh.methods.base import Session, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, SystemRecovery
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
+from p4mesh.trial.result import FlowCounts, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+EGRESS_GAP_BYTES, UPLINK_GAP_BYTES = 22, 16
+CHAIN = """
+name: chain
+tester: {ports: [{numbers: 1-3, rate_bps: 1000000000}]}
+nodes:
+  - name: first
+    device: ethernet_switch
+    ports:
+      - {numbers: 1-2, rate_bps: 1000000000}
+      - {numbers: 3-3, rate_bps: 1000000000, ifg_bytes: 16, queue_frames: QUEUE}
+  - name: second
+    device: ethernet_switch
+    ports:
+      - {numbers: 1-1, rate_bps: 1000000000}
+      - {numbers: 2-2, rate_bps: 1000000000, ifg_bytes: 22, queue_frames: 8}
+links:
+  - {from: tester:1, to: first:1}
+  - {from: tester:3, to: first:2}
+  - {from: first:3, to: second:1}
+  - {from: second:2, to: tester:2}
+"""
+FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wait_ms=1")
+
+
+def run(measurer: Session, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+    test, bed = SystemRecovery(), TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
+    parameters = resolve(test.name, test.parameters, settings)
+    test.check(bed, parameters)
+    (unit,) = test.units(parameters, (size,))
+    result = test.run_unit(unit, bed, parameters, measurer)
+    return result, test.assemble(bed, parameters, {unit: result})
+
+
+class Numbed(FlowMeasurer):
+    """Loses what exceeds ``limit_fps``, and everything for ``numb_ns`` after an overload."""
+
+    def __init__(self, limit_fps: Fraction, numb_ns: int, tail: bool = False) -> None:
+        super().__init__(lossless)
+        self.limit_fps, self.numb_ns, self.tail = limit_fps, numb_ns, tail
+
+    def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
+        base = super().measure(spec)
+        flows = tuple(map(self._flow, spec.streams, base.flows))
+        lost = sum(flow.lost_frames for flow in flows)
+        return replace(base, flows=flows, rx_frames=base.tx_frames - lost, lost_frames=lost)
+
+    def _flow(self, stream: object, flow: FlowCounts) -> FlowCounts:
+        rate = stream.rate_fps  # type: ignore[attr-defined]
+        start_ns = (stream.start_offset_ns or (0,))[0]  # type: ignore[attr-defined]
+        interval_ns = NS_PER_S / rate
+        if flow.stream == REDUCED:
+            lost = ceil(self.numb_ns / interval_ns)
+        else:
+            lost = max(0, ceil(flow.tx_frames * (1 - self.limit_fps / rate)))
+        gap_ns = int(start_ns + lost * interval_ns) if lost else None
+        return replace(
+            flow,
+            rx_frames=flow.tx_frames - lost,
+            first_tx_ns=start_ns,
+            last_gap_tx_ns=gap_ns,
+            tail_lost_frames=lost if self.tail and flow.stream == REDUCED else 0,
+        )
+
+
+def test_the_rate_is_halved_at_the_next_departure_of_one_transmission() -> None:
+    measurer = Numbed(max_rate_fps(64, GIGABIT, 30), 0)
+    result, _ = run(measurer, 64, "runs=1")
+    fast, slow = measurer.specs[-1].streams
+    assert (fast.name, slow.name) == (OVERLOAD, REDUCED)
+    assert slow.rate_fps == fast.rate_fps / 2
+    assert slow.start_offset_ns[0] == round(fast.frame_count * NS_PER_S / fast.rate_fps)
+    assert result["overload_fps"] == pytest.approx(
+        min(1.1 * result["throughput_fps"], float(max_rate_fps(64, GIGABIT)))
+    )
+
+
+@pytest.mark.parametrize("numb_ns", [0, 1, 40_000, 123_456])
+def test_recovery_of_a_device_that_stays_numb_for_a_known_time(numb_ns: int) -> None:
+    result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), numb_ns), 64, "runs=3")
+    interval_us = 1e6 / result["reduced_fps"]
+    lost = ceil(numb_ns / 1000 / interval_us)
+    assert result["recovery_us_avg"] == pytest.approx(max(0, lost - 1) * interval_us, abs=0.002)
+    assert (result["runs"], result["recovery_us_stddev"]) == (3, 0)
+    assert result["reduced_lost_frames"] == 3 * lost
+    assert outcome.state is State.DONE
+
+
+def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
+    result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 40_000, tail=True), 64, "runs=2")
+    assert (result["state"], result["recovery_us_avg"]) == ("not recovered", None)
+    assert outcome.state is State.FAIL
+
+
+@pytest.mark.parametrize("ppm_below", [0, 100])
+def test_line_rate_cannot_be_exceeded_by_one_port(ppm_below: int) -> None:
+    result, outcome = run(FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
+    assert (result["state"], result["recovery_us_avg"], result["runs"]) == ("not applicable", None, None)
+    assert outcome.state is State.DONE
+
+
+def test_an_overload_that_loses_nothing_is_no_measurement() -> None:
+    measurer = FlowMeasurer(lossless)
+    limit = max_rate_fps(64, GIGABIT, 30)
+    measurer.carry = lambda spec, sent: sent if spec.streams[0].rate_fps <= limit else sent - 1
+
+    class Search(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: object = None) -> TrialResult:
+            return measurer.measure(spec) if spec.per_flow else FakeMeasurer.measure(measurer, spec)
+
+    result, outcome = run(Search(lossless), 64, "runs=1")
+    assert result["state"] == "INVALID: the overload lost no frame"
+    assert outcome.state is State.INVALID
+
+
+def test_two_ports_overload_a_third() -> None:
+    measurer = FakeMeasurer(wire)
+    run(measurer, 64, "overload_from=two_ports", "search_max_pct=50")
+    (stream,) = measurer.specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((1, 2), (3,))
+
+
+@pytest.mark.parametrize(("size", "queue_frames"), [(64, 64), (64, 200), (512, 512)])
+def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: int, queue_frames: int) -> None:
+    """The first switch keeps sending its backlog of Q frames at its own rate, above the second one's.
+
+    The backlog is gone Q / (uplink rate - reduced rate) after the change; until then the second switch
+    drops a frame every 1 / (uplink - egress). Frames sent that far apart at the reduced rate leave the
+    backlog closer together, in the ratio of reduced to uplink rate.
+    """
+    topology = parse_topology("chain.yaml", CHAIN.replace("QUEUE", str(queue_frames)))
+    results, outcome, _ = published.run(SystemRecovery(), topology, (size,), "runs=3", "scaled_frames=20000", *FAST)
+    (result,) = results.values()
+    assert result["state"] == "DONE", result["reason"]
+    uplink_fps = max_rate_fps(size, GIGABIT, 8 + UPLINK_GAP_BYTES)
+    egress_fps = max_rate_fps(size, GIGABIT, 8 + EGRESS_GAP_BYTES)
+    assert result["throughput_fps"] == pytest.approx(float(egress_fps), rel=0.002)
+    reduced_fps = Fraction(result["reduced_fps"])
+    drained_us = float(1_000_000 * queue_frames / (uplink_fps - reduced_fps))
+    between_losses_us = float(1_000_000 / (uplink_fps - egress_fps) * uplink_fps / reduced_fps)
+    slack_us = float(2_000_000 / reduced_fps)
+    assert drained_us - between_losses_us - slack_us <= result["recovery_us_avg"] <= drained_us + slack_us
+    assert result["recovery_us_min"] > 0 and result["reduced_lost_frames"] > 0
+    assert outcome.state is State.DONE

@@ -1,0 +1,161 @@
+"""RFC 2889 5.10: the published search results of the broadcast test, and latency per port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.fakes import FlowMeasurer, lossless
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import TrialNote, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind
+from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+TEST = Broadcast()
+BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 19)))
+REPORT = (
+    "search_initial_pct=10",
+    "search_min_pct=10",
+    "search_max_pct=100",
+    "search_resolution_pct=10",
+    "search_try_max_first=false",
+)
+Counts = dict[tuple[str, int, int], int]
+
+
+def run(measurer: FlowMeasurer, size: int, *settings: str, bed: TestBed = BED) -> tuple[UnitResult, Outcome]:
+    parameters = resolve(TEST.name, TEST.parameters, settings)
+    TEST.check(bed, parameters)
+    (unit,) = TEST.units(parameters, (size,))
+    result = TEST.run_unit(unit, bed, parameters, measurer)
+    return result, TEST.assemble(bed, parameters, {unit: result})
+
+
+@pytest.mark.parametrize(
+    ("size", "limit_pct", "printed"),
+    [(64, "65", 60.625), (128, "70", 69.063), (256, "82", 80.313), (512, "91", 90.156), (1518, "100", 94.375)],
+)
+def test_the_search_of_the_report_prints_its_numbers(size: int, limit_pct: str, printed: float) -> None:
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        over = spec.streams[0].rate_fps > Fraction(limit_pct) / 100 * max_rate_fps(size, 10**9)
+        return {key: count - 1 if over else count for key, count in sent.items()}
+
+    result, outcome = run(FlowMeasurer(carry), size, *REPORT)
+    assert result["result_pct"] == pytest.approx(printed, abs=0.0006)
+    assert result["at_least"] == (printed == 94.375)
+    assert outcome.state is State.PASS
+
+
+def test_every_port_but_the_source_receives_every_frame() -> None:
+    measurer = FlowMeasurer(lossless)
+    result, _ = run(measurer, 64, "source_port=3", "scaled_frames=100")
+    stream = measurer.specs[0].streams[0]
+    assert stream.pattern is PatternKind.BROADCAST
+    assert (stream.tx_ports, len(stream.rx_ports), 3 in stream.rx_ports) == ((3,), 17, False)
+    assert result["shown"]["lost_frames"] == 0
+
+
+def test_one_missing_copy_on_one_port_fails_the_load() -> None:
+    def carry(_: TrialSpec, sent: Counts) -> Counts:
+        return {key: count - (key[2] == 18) for key, count in sent.items()}
+
+    result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
+    assert (result["state"], result["result_pct"]) == ("FAIL", None)
+    assert outcome.state is State.FAIL
+
+
+def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> None:
+    measurer = FlowMeasurer(lossless)
+    result, outcome = run(measurer, 64)
+    rows = result["latency"]
+    assert [row["mode"] for row in rows] == ["single frame"] * 17 + ["stream"] * 17
+    assert measurer.specs[-2].streams[0].frame_count == 1
+    assert rows[0]["avg_us"] == pytest.approx(2.2)
+    assert [table.name for table in outcome.tables[1:5]] == [
+        "broadcast_latency",
+        "broadcast_latency_ports",
+        "broadcast_latency_variation",
+        "broadcast_latency_definitions",
+    ]
+
+
+def test_an_unknown_source_port_is_refused() -> None:
+    with pytest.raises(ParameterError, match="source_port=19"):
+        run(FlowMeasurer(lossless), 64, "source_port=19")
+
+
+LAYERS = (range(1, 7), range(7, 11), range(11, 15), range(15, 19))
+
+
+def test_latency_is_summed_up_per_device_of_a_chain() -> None:
+    """Every device adds 1 us: low and high of a layer are those of its ports, the source's own layer included."""
+
+    class Chain(FlowMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec)
+            flows = []
+            for flow in result.flows:
+                (layer,) = (number for number, ports in enumerate(LAYERS, 1) if flow.rx_port in ports)
+                average_ns = 1000.0 * layer + flow.rx_port
+                latency = LatencyStats(10, average_ns, average_ns, 10 * average_ns)
+                flows.append(replace(flow, latency=latency))
+            return replace(result, flows=tuple(flows))
+
+    behind = {port: f"layer{number}" for number, ports in enumerate(LAYERS, 1) for port in ports}
+    bed = TestBed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
+    _, outcome = run(Chain(lossless), 64, bed=bed)
+    summary = next(table for table in outcome.tables if table.name == "broadcast_latency")
+    stream = [row for row in summary.rows if row["mode"] == "stream"]
+    assert [(row["device"], row["ports"]) for row in stream] == [
+        ("all", 17),
+        ("layer1", 5),
+        ("layer2", 4),
+        ("layer3", 4),
+        ("layer4", 4),
+    ]
+    assert [(row["avg_us_low"], row["avg_us_high"]) for row in stream] == [
+        (pytest.approx(low), pytest.approx(high))
+        for low, high in ((1.002, 4.018), (1.002, 1.006), (2.007, 2.010), (3.011, 3.014), (4.015, 4.018))
+    ]
+    one_device = next(table for table in run(FlowMeasurer(lossless), 64)[1].tables if table.name == "broadcast_latency")
+    assert {row["device"] for row in one_device.rows} == {"all"}
+
+
+class AfterTheSearch(FlowMeasurer):
+    """Loses nothing in the search; latency trials come out as asked for."""
+
+    def __init__(self, **changes: object) -> None:
+        super().__init__(lossless)
+        self.changes = changes
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec)
+        return replace(result, **self.changes) if spec.per_flow else result  # type: ignore[arg-type]
+
+
+def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
+    result, outcome = run(AfterTheSearch(status=Status.INVALID, reason="tester under-delivered"), 64)
+    assert (result["result_pct"], outcome.state) == (100, State.INVALID)
+    assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
+
+
+def test_a_copy_that_is_lost_in_a_latency_trial_is_a_finding_with_its_port() -> None:
+    def carry(spec: TrialSpec, sent: Counts) -> Counts:
+        return {key: count - (key[2] == 18 and count == 1) for key, count in sent.items()}
+
+    _, outcome = run(FlowMeasurer(carry), 64)
+    assert "64 B, latency of a single frame: 1 copies were lost, on ports 18" in outcome.findings
+
+
+def test_frames_that_come_back_to_the_source_are_a_finding() -> None:
+    _, outcome = run(AfterTheSearch(flooded_frames=4), 64)
+    assert "flooding detected: 8 frames came back to the source port (64 B)" in outcome.findings
+    assert run(FlowMeasurer(lossless), 64)[1].findings == ()

@@ -1,0 +1,331 @@
+"""RFC 2889 5.6: forward pressure and maximum forwarding rate against their formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossless
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, TrialNote, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
+from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
+from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, steps_to_maximum
+from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
+from p4mesh.trial.result import PortCounts, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+
+
+def bed(ifg_bits: int = 88) -> TestBed:
+    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
+
+
+class OverloadedMeasurer(FlowMeasurer):
+    """A device with ``overhead_bytes`` per frame, a clock that is off, and a queue of 64 frames."""
+
+    def __init__(self, overhead_bytes: int, offset_ppm: int = 0, lost: Mapping[int, int] | None = None) -> None:
+        super().__init__(lambda _, sent: sent)
+        self.overhead_bytes = overhead_bytes
+        self.rate_bps = Fraction(GIGABIT) * (1 + Fraction(offset_ppm, 10**6))
+        self.lost = lost or {}
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        (stream,) = spec.streams
+        size = stream.frame_size_bytes
+        fits = tx_frames(spec.duration_ns, max_rate_fps(size, self.rate_bps, self.overhead_bytes)) + 64
+        kept = min(stream.frame_count, fits)
+        self.carry_flows = lambda _, sent: {key: kept - self.lost.get(size, 0) for key in sent}
+        interval_ns = max(frame_time_ns(size, self.rate_bps, self.overhead_bytes), frame_time_ns(size, GIGABIT, 19))
+        result = super().measure(spec, note)
+        last_ns = round((kept - 1) * interval_ns)
+        return replace(result, flows=tuple(replace(flow, last_rx_ns=last_ns) for flow in result.flows))
+
+
+def measured(measurer: FakeMeasurer, sizes: Sequence[int], *settings: str) -> Outcome:
+    """Run the test on a device at frame sizes."""
+    test = ForwardPressure()
+    parameters = resolve(test.name, test.parameters, settings)
+    test.check(bed(), parameters)
+    units = test.units(parameters, tuple(sizes))
+    return test.assemble(bed(), parameters, {unit: test.run_unit(unit, bed(), parameters, measurer) for unit in units})
+
+
+def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[UnitResult, State]:
+    """Measure one frame size; return its row and the verdict."""
+    outcome = measured(OverloadedMeasurer(overhead_bytes), (size,), *settings)
+    ((row,),) = (table.rows for table in outcome.tables)
+    return dict(row), outcome.state
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(64, 95.454), (128, 97.368), (256, 98.571), (512, 99.254), (1024, 99.618), (1280, 99.693), (1518, 99.740)],
+)
+def test_a_switch_with_24_bytes_of_overhead_shows_the_published_utilisation(size: int, shown: float) -> None:
+    result, state = forward_pressure(size, 24)
+    assert result["rx_pct"] == pytest.approx(shown, abs=0.001)
+    assert result["finding"] == "not detected"
+    assert state is State.PASS
+
+
+def test_30_seconds_send_the_frames_of_the_report() -> None:
+    result, _ = forward_pressure(64, 24, "duration_ms=30000")
+    assert result["tx_frames"] == 45_180_722
+    assert result["rx_frames"] == 42_613_636 + 64
+    assert result["tx_pct"] == pytest.approx(101.205, abs=0.001)
+
+
+def test_rx_utilisation_is_count_over_the_transmission_time() -> None:
+    """In 30 s the 64 frames that leave afterwards are 1.5 ppm of all, which their own time takes away again."""
+    result, _ = forward_pressure(64, 24, "duration_ms=30000")
+    assert result["rx_fps"] == pytest.approx(result["rx_frames"] / 30, rel=2e-6)
+    assert result["rx_pct"] == pytest.approx(result["rx_frames"] / 30 * 84 * 8 / GIGABIT * 100, rel=2e-6)
+
+
+def test_frames_that_leave_after_a_short_trial_are_no_forward_pressure() -> None:
+    """64 frames of 1000 are 6.4 %: by count over T a device at line rate would seem to send 106.4 %."""
+    result, _ = forward_pressure(64, 20, "scaled_frames=1000", "clock_calibration=false")
+    assert result["rx_frames"] * 672 > 1.01 * 1000 * 672
+    assert (result["rx_pct"], result["finding"]) == (pytest.approx(100, abs=0.002), "not detected")
+
+
+def test_loss_at_the_ends_does_not_raise_the_utilisation() -> None:
+    """Half of the frames, sent at the pace of the short gap: no forward pressure by count over T."""
+
+    class Late(OverloadedMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            half = result.rx_frames // 2
+            flows = tuple(replace(flow, first_rx_ns=flow.last_rx_ns // 2) for flow in result.flows)
+            return replace(result, rx_frames=half, lost_frames=result.tx_frames - half, flows=flows)
+
+    outcome = measured(Late(19), (64,), "clock_calibration=false")
+    (row,) = outcome.tables[0].rows
+    assert row["rx_pct"] == pytest.approx(50 * 84 / 83, rel=1e-4)
+    assert row["finding"] == "not detected"
+
+
+def test_a_switch_that_follows_the_short_gap_is_detected_in_the_words_of_the_rfc() -> None:
+    result, state = forward_pressure(64, 19)
+    assert result["finding"] == DETECTED == "Forward Pressure detected"
+    assert state is State.FAIL
+
+
+def test_a_switch_at_line_rate_is_within_the_clock_tolerance() -> None:
+    assert forward_pressure(64, 20)[0]["finding"] == "not detected"
+
+
+@pytest.mark.parametrize("sizes", [RFC_FRAME_SIZES_BYTES, (64,), (1518,), (64, 9216), (1518, 4096, 9216)])
+@pytest.mark.parametrize("offset_ppm", [-150, -50, 0, 50, 150])
+def test_a_fast_clock_is_no_forward_pressure_and_is_measured(sizes: tuple[int, ...], offset_ppm: int) -> None:
+    outcome = measured(OverloadedMeasurer(20, offset_ppm), sizes)
+    for row in outcome.tables[0].rows:
+        assert row["finding"] == "not detected", row
+        assert row["clock_ppm"] == pytest.approx(offset_ppm, abs=0.5)
+        assert row["limit_pct"] == pytest.approx(100.01 + offset_ppm / 10_000, abs=1e-4)
+    assert [row["frame_size_bytes"] for row in outcome.tables[0].rows] == list(sizes)
+    assert f"{offset_ppm:+.1f} ppm" in outcome.tables[0].note and "20.000 bytes" in outcome.tables[0].note
+
+
+@pytest.mark.parametrize("sizes", [RFC_FRAME_SIZES_BYTES, (64,), (512,), (1518,), (1518, 9216)])
+@pytest.mark.parametrize("offset_ppm", [-150, -50, 0, 50, 150])
+def test_a_gap_of_one_byte_less_is_detected_on_slow_and_fast_clocks(sizes: tuple[int, ...], offset_ppm: int) -> None:
+    outcome = measured(OverloadedMeasurer(19, offset_ppm), sizes)
+    assert [row["finding"] for row in outcome.tables[0].rows] == [DETECTED] * len(sizes)
+    assert outcome.state is State.FAIL
+
+
+def test_without_calibration_a_clock_beyond_the_tolerance_looks_like_forward_pressure() -> None:
+    settings = ("clock_calibration=false",)
+    for offset_ppm, finding in ((150, "not detected"), (250, DETECTED)):
+        (row,) = measured(OverloadedMeasurer(20, offset_ppm), (512,), *settings).tables[0].rows
+        assert (row["finding"], row["clock_ppm"]) == (finding, None)
+        assert row["limit_pct"] == pytest.approx(100.02)
+    (row,) = measured(OverloadedMeasurer(20, 250), (512,)).tables[0].rows
+    assert (row["finding"], row["clock_ppm"]) == ("not detected", pytest.approx(250, abs=0.5))
+
+
+def test_a_device_that_is_slow_at_one_size_has_no_clock() -> None:
+    """5 frames more are lost of 30,000 at the largest size: that is no slow clock, which would lower the limit."""
+    outcome = measured(OverloadedMeasurer(20, 0, lost={1518: 5}), RFC_FRAME_SIZES_BYTES)
+    assert [row["finding"] for row in outcome.tables[0].rows] == ["not detected"] * 7
+    assert {row["clock_ppm"] for row in outcome.tables[0].rows} == {None}
+    assert "The clock was not measured: the paces at 64, 128 and 1518 B are not in line" in outcome.tables[0].note
+
+
+@pytest.mark.parametrize(
+    ("paces", "why"),
+    [
+        ({64: 84, 512: 532}, "fewer than three sizes"),
+        ({512: 532, 1024: 1044, 1518: 1538}, "fewer than three sizes"),
+        ({64: 112, 512: 532, 1518: 1538}, "are no clock"),  # a fabric slot: small frames take longer
+        ({64: 84, 512: 533, 1518: 1538}, "64, 512 and 1518 B are not in line"),
+        ({64: 1600, 512: 1600, 1518: 1600}, "large frames do not take longer"),
+    ],
+)
+def test_paces_that_no_clock_explains_measure_none(paces: dict[int, int], why: str) -> None:
+    clock = measured_clock(
+        [Pace(size, Fraction(slot), Fraction(size + 19)) for size, slot in paces.items()], Fraction(50)
+    )
+    assert clock.offset_ppm is None and why in clock.why
+
+
+def test_sizes_at_which_a_device_keeps_up_tell_nothing_of_its_clock() -> None:
+    """At 9216 bytes the overload is 108 ppm: a clock that is 150 ppm fast forwards every frame."""
+    paces = [
+        Pace(size, max(Fraction(size + 20) / (1 + Fraction(150, 10**6)), Fraction(size + 19)), Fraction(size + 19))
+        for size in (64, 512, 1518, 9216)
+    ]
+    assert paces[-1].slot_bytes == 9235
+    assert measured_clock(paces, Fraction(50)).offset_ppm == 150
+
+
+class SpacingMeasurer(FlowMeasurer):
+    """Delivers everything; the shortest distance of two frames is ``spacing_ns``."""
+
+    def __init__(self, spacing_ns: float | None) -> None:
+        super().__init__(lossless, frame_time_ns(64, GIGABIT, 20))
+        self.spacing_ns = spacing_ns
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        ports = (PortCounts(1), PortCounts(2, min_spacing_ns=self.spacing_ns))
+        return replace(super().measure(spec), ports=ports)
+
+
+@pytest.mark.parametrize(
+    ("spacing_ns", "resolution_ns", "shown"),
+    [
+        (672, 1, "no"),
+        (671, 1, "no"),  # a time stamp of 1 ns may be this much off
+        (670, 1, "yes"),
+        (664, 1, "yes"),  # 88 bits
+        (670, 2.5, "no"),
+        (None, 1, None),
+    ],
+)
+def test_the_shortest_gap_is_a_check_of_its_own(
+    spacing_ns: float | None, resolution_ns: float, shown: str | None
+) -> None:
+    """At 64 bytes and 1 Gbit/s a frame takes 672 ns: shorter distances than that, less the resolution, are short."""
+    test = ForwardPressure()
+    stamped = replace(bed(), stamps=TimeStamps(Fraction(resolution_ns)))
+    parameters = resolve(test.name, test.parameters, ("clock_calibration=false",))
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, stamped, parameters, SpacingMeasurer(spacing_ns))
+    outcome = test.assemble(stamped, parameters, {unit: result})
+    (row,) = outcome.tables[0].rows
+    assert (row["short_gap"], row["finding"]) == (shown, "not detected")
+    assert any("below 96 bits" in text for text in outcome.findings) == (shown == "yes")
+    software = replace(bed(), stamps=TimeStamps(Fraction(1), first_bit=False))
+    (row,) = test.assemble(software, parameters, {unit: result}).tables[0].rows
+    assert row["short_gap"] is None
+
+
+def test_the_ports_are_parameters() -> None:
+    measurer = SpacingMeasurer(None)
+    test = ForwardPressure()
+    parameters = resolve(test.name, test.parameters, ("tx_port=2", "rx_port=1"))
+    test.run_unit(test.units(parameters, (64,))[0], bed(), parameters, measurer)
+    (stream,) = measurer.specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((2,), (1,))
+
+
+def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
+    """Forward pressure, the maximum forwarding rate and errored frames use two ports, whatever the others are."""
+    rates = (10**10, GIGABIT, GIGABIT)
+    mixed = replace(bed(), ports=tuple(TestPort(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
+    for test in (ForwardPressure(), MaximumForwardingRate()):
+        with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
+            test.check(mixed, resolve(test.name, test.parameters, ()))
+        parameters = resolve(test.name, test.parameters, ("tx_port=3", "rx_port=2"))
+        test.check(mixed, parameters)
+        measurer = FlowMeasurer(lossless, frame_time_ns(64, GIGABIT, 20))
+        (unit, *_) = test.units(parameters, (64,))
+        test.assemble(mixed, parameters, {unit: test.run_unit(unit, mixed, parameters, measurer)})
+        (stream,) = measurer.specs[0].streams
+        assert (stream.tx_ports, stream.rx_ports) == ((3,), (2,))
+        assert stream.rate_fps <= max_rate_fps(64, GIGABIT, 19)
+
+
+def test_a_port_that_cannot_send_the_short_gap_is_not_supported() -> None:
+    with pytest.raises(UnsupportedError, match="its shortest gap is 96 bits"):
+        ForwardPressure().check(bed(96), resolve("t", ForwardPressure().parameters, ()))
+
+
+def test_steps_end_at_the_maximum() -> None:
+    assert steps_to_maximum(Fraction(75), Fraction(10)) == (85, 95, 100)
+    assert steps_to_maximum(Fraction(100), Fraction(10)) == ()
+
+
+def maximum_rate(measurer: FakeMeasurer, *settings: str) -> UnitResult:
+    test = MaximumForwardingRate()
+    parameters = resolve(test.name, test.parameters, settings)
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, measurer)
+    test.assemble(bed(), parameters, {unit: result})
+    return result
+
+
+def test_the_steps_are_a_sweep_without_a_threshold() -> None:
+    """Half of the line gets through: above it frames are lost in the search, which fails, and in the steps."""
+    test, log = MaximumForwardingRate(), TrialLog(FakeMeasurer(capacity(max_rate_fps(64, GIGABIT) / 2)))
+    parameters = resolve(test.name, test.parameters, ("step_pct=25",))
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, log)
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    lossy = [(row["load_pct"], row["lost_frames"] > 0) for row in result["rows"]]
+    assert lossy == [(50, False), (75, True), (100, True)]
+    assert log.verdicts[-2:] == ["PASS", "PASS"]
+    assert (outcome.state, outcome.tables[0].rows[0]["state"]) == (State.PASS, "PASS")
+
+
+def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:
+    result = maximum_rate(FlowMeasurer(lossless))
+    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
+    assert result["mfr_load_pct"] == 100
+
+
+def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -> None:
+    """Loses a little above 50 %, forwards most at 80 %, and collapses at 100 %."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        load = float(spec.streams[0].rate_fps / max_rate_fps(64, GIGABIT))
+        return sent if load <= 0.5 else int(sent * 0.9) if load < 0.85 else int(sent * 0.1)
+
+    result = maximum_rate(FakeMeasurer(carry))
+    assert result["mfr_load_pct"] == pytest.approx(80, abs=0.1)
+    assert result["mfr_fps"] == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result["frmol_fps"] == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+
+
+def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> None:
+    """A device that collapses above 50 % forwards most at its throughput (methodology 3.6.2: mfr = max from there)."""
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        return sent if spec.streams[0].rate_fps <= max_rate_fps(64, GIGABIT) / 2 else sent // 1000
+
+    result = maximum_rate(FakeMeasurer(carry))
+    assert (
+        result["mfr_fps"] == result["throughput_fps"] == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
+    )
+    assert result["mfr_load_pct"] == pytest.approx(50, abs=0.1)
+    assert result["rows"][0]["load_pct"] == result["mfr_load_pct"], "the throughput is the first load"
+    assert [row["load_pct"] for row in result["rows"]][-1] == 100
+
+
+def test_a_throughput_at_a_lowered_maximum_is_the_maximum() -> None:
+    """If the throughput is the maximum offered load, no further load is tried (RFC 2889 5.6.3)."""
+    measurer = FlowMeasurer(lossless)
+    result = maximum_rate(measurer, "ppm_below=100")
+    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
+    assert result["mfr_load_pct"] == pytest.approx(99.99)
+    assert result["mol_pct"] == pytest.approx(99.99, rel=1e-4)
+    assert len(measurer.specs) == 1

@@ -1,0 +1,195 @@
+"""RFC 2889 5.2 to 5.4: who sends to whom, and the limits that the patterns themselves set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from support import published
+from support.fakes import FakeMeasurer
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import TestMethod, UnitResult
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
+from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
+from p4mesh.methods.rfc2889.unidirectional import Unidirectional
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.patterns import flow_counts
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+
+
+def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> TestBed:
+    per_device = count // devices
+    ports = (TestPort(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
+    return TestBed("fake", tuple(ports), uplink_bps)
+
+
+def output_limited(spec: TrialSpec, sent: int) -> int:
+    """Deliver what fits through every output port at line rate."""
+    offered: Counter[int] = Counter()
+    for stream in spec.streams:
+        for (_, receiver), count in flow_counts(stream).items():
+            offered[receiver] += count
+    size = spec.streams[0].frame_size_bytes
+    fits = int(Fraction(spec.duration_ns, 10**9) * GIGABIT / (8 * (size + 20)))
+    return sum(min(count, fits) for count in offered.values())
+
+
+def measure(test: TestMethod, on: TestBed, part: str, *settings: str) -> tuple[UnitResult, list[TrialSpec]]:
+    measurer = FakeMeasurer(output_limited)
+    parameters = resolve(test.name, test.parameters, (f"parts={part}", *settings))
+    test.check(on, parameters)
+    (unit,) = test.units(parameters, (64,))
+    return test.run_unit(unit, on, parameters, measurer), measurer.specs
+
+
+def test_one_to_many_and_back_are_two_streams() -> None:
+    _, specs = measure(PartiallyMeshed(), bed(5), "forwarding", "one_port=3", "sweep_start_pct=100")
+    out, back = specs[0].streams
+    assert (out.tx_ports, out.rx_ports) == ((3,), (1, 2, 4, 5))
+    assert (back.tx_ports, back.rx_ports) == ((1, 2, 4, 5), (3,))
+
+
+def test_many_to_one_is_limited_to_its_share_of_the_one_port() -> None:
+    found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=to_one", "search_resolution_pct=0.01")
+    assert found["load_limit_pct"] == 25.0
+    assert 24.98 <= found["result_pct"] <= 25.01
+
+
+def test_one_to_many_reaches_line_rate() -> None:
+    found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=from_one")
+    assert found["result_pct"] == 100.0
+
+
+def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
+    found, _ = measure(PartiallyMeshed(), bed(5), "forwarding", "direction=to_one")
+    assert found["frmol_fps"] == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
+
+
+def test_unidirectional_traffic_does_not_over_subscribe() -> None:
+    found, specs = measure(Unidirectional(), bed(6), "throughput")
+    assert found["result_pct"] == 100.0
+    assert (specs[0].streams[0].tx_ports, specs[0].streams[0].rx_ports) == ((1, 2, 3), (4, 5, 6))
+
+
+def test_traffic_between_devices_crosses_the_uplink_only() -> None:
+    on = bed(6, devices=2, uplink_bps=GIGABIT)
+    found, specs = measure(MultipleDevices(), on, "forwarding", "sweep_start_pct=100")
+    flows = {pair for stream in specs[0].streams for pair in flow_counts(stream)}
+    assert all((source <= 3) != (target <= 3) for source, target in flows)
+    assert found["load_limit_pct"] == pytest.approx(100 / 3)
+
+
+def test_local_traffic_is_the_full_mesh() -> None:
+    _, specs = measure(
+        MultipleDevices(),
+        bed(4, devices=2, uplink_bps=GIGABIT),
+        "forwarding",
+        "local_traffic=true",
+        "sweep_start_pct=100",
+    )
+    assert len(specs[0].streams) == 1
+    assert len(flow_counts(specs[0].streams[0])) == 12
+
+
+@pytest.mark.parametrize(
+    ("test", "on", "message"),
+    [
+        (PartiallyMeshed(), bed(2), "needs at least 3 tester ports"),
+        (Unidirectional(), bed(5), "needs an even number of tester ports"),
+        (MultipleDevices(), bed(6), "has 6 on sw0"),
+        (MultipleDevices(), bed(6, devices=2), "needs a link between the two devices"),
+    ],
+)
+def test_beds_that_the_pattern_cannot_use_are_refused(test: TestMethod, on: TestBed, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        test.check(on, resolve(test.name, test.parameters, ()))
+
+
+def test_an_unknown_port_is_refused() -> None:
+    with pytest.raises(ParameterError, match="one_port=9"):
+        PartiallyMeshed().check(bed(4), resolve("t", PartiallyMeshed().parameters, ("one_port=9",)))
+
+
+@pytest.mark.parametrize(("direction", "limit_pct"), [("to_one", 25), ("both", 25), ("from_one", None)])
+def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, limit_pct: int | None) -> None:
+    test, on = PartiallyMeshed(), bed(5)
+    parameters = resolve(test.name, test.parameters, ("parts=throughput", f"direction={direction}"))
+    (unit,) = test.units(parameters, (64,))
+    outcome = test.assemble(on, parameters, {unit: test.run_unit(unit, on, parameters, FakeMeasurer(output_limited))})
+    shown = {column.title: column.key for column in outcome.tables[0].columns}
+    key = shown.get("Theoretical maximum per port")
+    assert (outcome.tables[0].rows[0][key] if key else None) == limit_pct
+
+
+def mixed_bed(count: int, one_bps: int) -> TestBed:
+    """Return ports of 1 Gbit/s, the first of them with another rate."""
+    return TestBed("mixed", tuple(TestPort(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
+
+
+@pytest.mark.parametrize(
+    ("ports", "one_bps", "direction", "limit_pct", "gbps"),
+    [
+        (11, 10 * GIGABIT, "both", 100, 20),
+        (11, 10 * GIGABIT, "to_one", 100, 10),
+        (5, 10 * GIGABIT, "from_one", 40, 4),  # 4 outputs of 1 Gbit/s for 10 Gbit/s
+        (5, 10 * GIGABIT, "to_one", 100, 4),
+        (41, 10 * GIGABIT, "to_one", 25, 10),
+        (41, 10 * GIGABIT, "both", 25, 20),
+    ],
+)
+def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
+    ports: int, one_bps: int, direction: str, limit_pct: int, gbps: int
+) -> None:
+    on = mixed_bed(ports, one_bps)
+    found, specs = measure(PartiallyMeshed(), on, "forwarding", f"direction={direction}", "sweep_start_pct=100")
+    assert found["load_limit_pct"] == limit_pct
+    assert found["theoretical_fps"] == pytest.approx(gbps * GIGABIT / 8 / 84)
+    for stream in specs[0].streams:
+        (rate_bps,) = {on.rate_bps(port) for port in stream.tx_ports}
+        assert stream.rate_fps == Fraction(rate_bps, 8 * 84)
+        assert stream.frame_count == int(specs[0].duration_ns * stream.rate_fps / 10**9)
+    (row,) = found["rows"]
+    assert row["offered_pct"] == pytest.approx(100, abs=0.01)
+
+
+def test_the_many_ports_need_one_rate() -> None:
+    ports = (*mixed_bed(3, 10 * GIGABIT).ports, TestPort(4, "p4", 10**8))
+    with pytest.raises(TopologyError, match="needs many ports of one line rate"):
+        measure(PartiallyMeshed(), TestBed("odd", ports), "forwarding")
+
+
+UPLINK = """
+name: uplink
+tester: {ports: [{numbers: 1, rate_bps: 10000000000}, {numbers: 2-11, rate_bps: 1000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    forwarding: store_and_forward
+    ports:
+      - {numbers: 1, rate_bps: 10000000000, queue_frames: 64}
+      - {numbers: 2-11, rate_bps: 1000000000, queue_frames: 64}
+links: [{from: "tester:1-11", to: "dut:1-11"}]
+"""
+
+
+def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
+    """10 x 1 Gbit/s on both sides: nothing is over-subscribed, so a switch without limits carries 100 %."""
+    quick = ("scaled_frames=500", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100", "latency_definition=FILO")
+    _, outcome, trials = published.run(PartiallyMeshed(), parse_topology("u.yaml", UPLINK), (128,), *quick)
+    throughput, forwarding = outcome.tables[:2]
+    assert throughput.rows[0]["tx_pct"] == 100 and throughput.rows[0]["lost_frames"] == 0
+    line_fps = 20 * 10**9 / 8 / 148
+    assert forwarding.rows[0]["theoretical_fps"] == pytest.approx(line_fps)
+    assert forwarding.rows[0]["frmol_fps"] == pytest.approx(line_fps, rel=0.005)
+    assert throughput.rows[0]["tx_l1_mbps"] == pytest.approx(20_000, rel=0.005)
+    # A frame of 128 bytes takes 102.4 ns at 10 Gbit/s and 1024 ns at 1 Gbit/s: FILO ends with the output's.
+    latency = next(table for table in outcome.tables if table.name == "latency_throughput").rows[0]
+    flows = {(flow.tx_port, flow.rx_port): flow.latency for flow in trials[0][1].flows}
+    least = min(flow.min_ns + (1024 if tx == 1 else 102.4) for (tx, _), flow in flows.items() if flow is not None)
+    assert latency["min_us"] == pytest.approx(least / 1000, abs=0.001)

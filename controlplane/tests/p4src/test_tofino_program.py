@@ -1,0 +1,165 @@
+"""The tester for Tofino has the contract of v1model, and what is recorded about it is of its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from p4mesh.p4runtime import load_p4info
+from p4mesh.tester.contract import P4SRC, constants_of, hash_of_sources, load_contract, sources_of
+
+ROOT = Path(__file__).parents[3]
+COMPILED = P4SRC / "compiled"
+MAIN = "tna/p4mesh.p4"
+CHIPS = {"tofino1": "Tofino 1", "tofino2": "Tofino 2"}
+LEAST_FLOWS = {"tofino1": 16384, "tofino2": 65536}
+LEAST_STREAMS = 64
+_FIX = "run make p4-tofino where the Tofino back end of p4c is installed"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("compile_tofino", ROOT / "scripts" / "compile_tofino.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((COMPILED / "tofino.json").read_text())
+    return loaded
+
+
+def p4info_of(chip: str) -> Path:
+    return COMPILED / f"p4mesh.{chip}.p4info.txtpb"
+
+
+def contract_of(path: Path) -> dict[str, str]:
+    """Return what a controller sees of a program, one line per property.
+
+    Tables that the program fills itself are left out: no controller reads or writes them.
+    """
+    info = load_p4info(path)
+    actions = {action.preamble.id: action for action in info.actions}
+    seen = {}
+    for table in info.tables:
+        if table.is_const_table:
+            continue
+        name = f"table {table.preamble.name}"
+        seen |= {f"{name} id": table.preamble.id, f"{name} size": table.size, f"{name} alias": table.preamble.alias}
+        seen[f"{name} default"] = actions[table.const_default_action_id].preamble.name if (
+            table.const_default_action_id
+        ) else ""  # fmt: skip
+        for field in table.match_fields:
+            seen[f"{name} key {field.name}"] = f"{field.id}: {field.bitwidth} bits, {field.match_type}"
+        for reference in table.action_refs:
+            action = actions[reference.id]
+            params = ", ".join(f"{p.id}: {p.name} {p.bitwidth} bits" for p in action.params)
+            scope = "" if action.preamble.name == "NoAction" else f" id {reference.id}"
+            seen[f"{name} action {action.preamble.name}"] = f"({params}) scope {reference.scope}{scope}"
+    for counter in info.counters:
+        name = f"counter {counter.preamble.name}"
+        seen |= {f"{name} id": counter.preamble.id, f"{name} size": counter.size, f"{name} unit": counter.spec.unit}
+    for value_set in info.value_sets:
+        seen[f"value set {value_set.preamble.name} size"] = value_set.size
+    for header in info.controller_packet_metadata:
+        fields = ", ".join(f"{m.id}: {m.name} {m.bitwidth} bits" for m in header.metadata)
+        seen[f"header {header.preamble.name}"] = fields
+    return {name: str(value) for name, value in seen.items()}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_p4info_differs_from_v1model_only_where_the_list_of_differences_says_so(chip: str) -> None:
+    """Goal: controllers and PTF tests do not know which target they drive."""
+    v1model, tofino = contract_of(load_contract().p4info_path), contract_of(p4info_of(chip))
+    allowed = yaml.safe_load((P4SRC / "tna" / "contract_differences.yaml").read_text())
+    unused = {entry["of"] for entry in allowed if chip in entry or "v1model" not in entry}
+    unexpected = []
+    for name in sorted(v1model.keys() | tofino.keys()):
+        ours, theirs = v1model.get(name), tofino.get(name)
+        if ours == theirs:
+            continue
+        entry = next((e for e in allowed if fnmatchcase(name, e["of"])), None)
+        if entry is None or ("v1model" in entry and (str(entry["v1model"]), str(entry.get(chip))) != (ours, theirs)):
+            unexpected.append(f"{name}: v1model {ours}, {chip} {theirs}")
+        else:
+            unused.discard(entry["of"])
+
+    assert unexpected == []
+    assert unused == set()
+    assert all(entry["reason"] for entry in allowed)
+
+
+def test_the_record_is_of_the_sources(record: dict[str, Any]) -> None:
+    sources = sources_of(MAIN)
+
+    assert record["sources"] == sources, _FIX
+    assert record["source_sha256"] == hash_of_sources(sources), _FIX
+    for chip in CHIPS:
+        assert record["p4info_sha256"][p4info_of(chip).name] == hashlib.sha256(p4info_of(chip).read_bytes()).hexdigest()
+
+
+def test_the_document_is_the_record(script: ModuleType, record: dict[str, Any]) -> None:
+    assert script.DOCUMENT.read_text() == script.rendered(record), _FIX
+
+
+def test_a_changed_source_is_noticed(record: dict[str, Any], tmp_path: Path) -> None:
+    for name in sources_of(MAIN):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((P4SRC / name).read_bytes())
+    (tmp_path / "shared" / "transmission.p4").open("a").write("// changed\n")
+
+    assert hash_of_sources(sources_of(MAIN, tmp_path), tmp_path) != record["source_sha256"]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_it_fits_the_chip(script: ModuleType, record: dict[str, Any], chip: str) -> None:
+    """Goal: every profile fits the stages, with the flows and streams that a mesh of the chip's ports needs."""
+    title = CHIPS[chip]
+    limit = next(c.stages for c in script.CHIPS if c.title == title)
+
+    assert set(record["stages"][title]) == set(script.PROFILES)
+    assert all(0 < len(stages) <= limit for stages in record["stages"][title].values())
+    info = load_p4info(p4info_of(chip))
+    assert next(c.size for c in info.counters if c.preamble.alias == "flow_transmit") >= LEAST_FLOWS[chip]
+    assert next(t.size for t in info.tables if t.preamble.alias == "stream") >= LEAST_STREAMS
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_controller_knows_the_sizes_of_the_chip(record: dict[str, Any], chip: str) -> None:
+    """Goal: the constants that limit a trial are those of this chip's branch of the sources, and of its P4Info."""
+    constants = record["constants"][chip]
+    info = load_p4info(p4info_of(chip))
+    objects = (*info.tables, *info.counters, *info.value_sets)
+    sizes = {item.preamble.alias.rpartition(".")[2]: item.size for item in objects}
+
+    assert constants == constants_of(sources_of(MAIN), defines={"__TARGET_TOFINO__": int(chip[-1])})
+    assert constants["FLOWS"] == sizes["flow_transmit"] == LEAST_FLOWS[chip]
+    assert (constants["PORT_CPU"], constants["PORT_LOOP"]) == {"tofino1": (192, 68), "tofino2": (0, 6)}[chip]
+    assert constants["HISTOGRAMS"] * constants["HISTOGRAM_BINS"] == sizes["latency_histogram"]
+    for name in ("streams", "transmitters", "destinations", "receivers", "histogram_rules", "loop_ports"):
+        table = {"streams": "stream", "transmitters": "transmitter", "destinations": "destination"}.get(name, name)
+        table = {"receivers": "receiver", "histogram_rules": "histogram"}.get(name, table)
+        assert constants[name.upper()] == sizes[table], name
+
+
+def test_codes_are_those_of_v1model() -> None:
+    """Goal: reasons, kinds, flags and field codes are one numbering."""
+    tofino = constants_of(sources_of(MAIN))
+    prefixes = ("REASON_", "KIND_", "FLAG_", "FIELD_", "SIGNATURE_")
+    v1model = {name: value for name, value in load_contract().constants.items() if name.startswith(prefixes)}
+
+    assert v1model
+    assert {name: tofino.get(name) for name in v1model} == v1model

@@ -1,0 +1,97 @@
+"""``p4mesh run SUITE``: every test that fits the topology, each resumable, nothing overwritten."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from p4mesh.cli.suite_command import run_suite
+from p4mesh.errors import ParameterError, RunDirectoryError, TopologyError
+from p4mesh.methods.registry import find_test, suites
+from p4mesh.run.preparation import RunOptions, prepare
+from p4mesh.topology import load_topology
+
+WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+NO_RESET = "rfc2544.reset needs a device that can be reset, topology 'wrs-18x1g' has none"
+PAIR = str(Path(__file__).parents[3] / "topologies" / "back-to-back.yaml")
+
+
+def options(out: Path, *settings: str, topology: str = WRS, as_json: bool = False) -> RunOptions:
+    return RunOptions(
+        "rfc2544", topology, "64", settings, str(out), as_json=as_json, workers=1, opener="fakes:open_wire"
+    )
+
+
+def test_a_suite_runs_its_tests_in_directories_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_suite(options(tmp_path / "all")) == 0
+    shown = capsys.readouterr().out
+    assert "Suite rfc2544" in shown
+    for name in ("throughput", "latency", "frame_loss", "back_to_back"):
+        assert (tmp_path / "all" / name / "report.html").exists()
+        assert f'href="{name}/report.html"' in (tmp_path / "all" / "report.html").read_text()
+
+
+def test_a_suite_resumes_in_its_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_suite(options(tmp_path / "all"))
+    first = capsys.readouterr()
+    assert run_suite(options(tmp_path / "all")) == 0
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert again.err.splitlines() == [f"rfc2544.reset: not run: {NO_RESET}"]
+
+
+def test_tests_that_the_topology_cannot_carry_are_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = options(tmp_path / "all", "parts=throughput", topology=PAIR)
+    assert run_suite(replace(asked, test="rfc2889")) == 0
+    shown = capsys.readouterr()
+    assert "rfc2889.partially_meshed: not run: rfc2889.partially_meshed needs at least 3 tester ports" in shown.err
+    assert "rfc2889.multiple_devices" in shown.out and "not run" in shown.out
+
+
+def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_suite(options(tmp_path / "all", "step_pct=5", as_json=True))
+    data = json.loads(capsys.readouterr().out)
+    assert len(data["runs"]) == len(suites()["rfc2544"]) - 1, "all but the reset, which this switch does not have"
+    config = json.loads((tmp_path / "all" / "frame_loss" / "run.json").read_text())
+    assert {"step_pct": "5"}.items() <= {item["name"]: item["value"] for item in config["parameters"]}.items()
+
+
+def test_a_setting_that_no_test_knows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="no test of rfc2544 has this parameter"):
+        run_suite(options(tmp_path / "all", "colour=red"))
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(RunDirectoryError, match="something other than a run of rfc2544"):
+        run_suite(options(tmp_path))
+    assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_topology_that_carries_no_test_is_an_error(tmp_path: Path) -> None:
+    one = tmp_path / "one.yaml"
+    one.write_text(
+        "name: one\ntester:\n  ports: [{numbers: 1, rate_bps: 1000000000}]\nnodes:\n  - name: dut\n"
+        "    device: ethernet_switch\n    ports: [{numbers: 1, rate_bps: 1000000000}]\n"
+        "links: [{from: tester:1, to: dut:1}]\n"
+    )
+    with pytest.raises(TopologyError, match="needs at least 2 tester ports"):
+        run_suite(options(tmp_path / "all", topology=str(one)))
+
+
+def test_a_topology_carries_parameters_of_its_tests_and_the_user_has_the_last_word() -> None:
+    topology = load_topology(WRS)
+    broadcast = find_test("rfc2889.broadcast")
+    given = prepare(broadcast, topology, RunOptions(broadcast.name, WRS)).job.parameters
+    assert (given.number("search_initial_pct"), given.flag("search_try_max_first")) == (10, False)
+    asked = prepare(broadcast, topology, RunOptions(broadcast.name, WRS, settings=("search_initial_pct=20",)))
+    assert (asked.job.parameters.number("search_initial_pct"), asked.job.parameters.number("search_min_pct")) == (
+        20,
+        10,
+    )

@@ -1,0 +1,94 @@
+"""A switch that runs ``everything.p4`` in virtual time, with its primary controller.
+
+Ports 0 to 3 are cabled to the ports of a host, where tests put frames in and take them out.
+``conftest.py`` makes the fixtures known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from p4mesh.p4runtime import Client, PacketIn
+
+PROGRAMS = Path(__file__).parents[3] / "engine/p4runtime/tests/programs"
+P4INFO = PROGRAMS / "everything.p4info.txtpb"
+JSON = PROGRAMS / "everything.json"
+
+CPU_PORT = 510
+DEVICE_ID = 3
+_PORTS = range(4)
+_MICROSECOND_PS = 1_000_000
+
+NETWORK = {
+    "tester": {
+        "ports": [{"id": port, "rate_bps": 10**10} for port in _PORTS],
+        "loop": {"port": 508, "rate_bps": 10**11},
+        "cpu_port": CPU_PORT,
+        "timestamp_tick_ps": _MICROSECOND_PS,
+    },
+    "devices": [{"name": "host", "device": "host", "ports": [{"id": port, "rate_bps": 10**10} for port in _PORTS]}],
+    "links": [{"a": {"node": "tester", "port": port}, "b": {"node": "host", "port": port}} for port in _PORTS],
+}
+
+
+class Switch:
+    """The switch and its clock."""
+
+    def __init__(self) -> None:
+        from p4mesh import _engine
+
+        self.network = _engine.SimNetwork(json.dumps(NETWORK))
+        self.address = f"127.0.0.1:{self.network.serve('127.0.0.1:0', DEVICE_ID)}"
+
+    def send(self, port: int, frame: bytes) -> None:
+        """Put a frame into a port."""
+        self.network.host_send("host", port, frame)
+
+    def run(self, duration_us: int = 100, packet_outs: int = 0) -> None:
+        """Let time pass, after packet-outs have been handled."""
+        self.network.advance(duration_us * _MICROSECOND_PS, packet_outs)
+
+    def received(self) -> list[tuple[int, bytes]]:
+        """Take the frames that came out: (port, frame)."""
+        return [(port, frame) for port, _, frame in self.network.host_take("host")]
+
+
+@pytest.fixture
+def switch() -> Iterator[Switch]:
+    switch = Switch()
+    yield switch
+    switch.network.stop()
+
+
+@pytest.fixture
+def client(switch: Switch) -> Iterator[Client]:
+    """The primary controller of a switch that runs everything.p4."""
+    with Client(switch.address, DEVICE_ID) as client:
+        client.set_pipeline(P4INFO, JSON)
+        yield client
+
+
+def ethernet(destination: int, ether_type: int = 0x1234, source: int = 0x0A0B0C0D0E0F, payload: bytes = b"") -> bytes:
+    """Return a frame of at least 60 bytes."""
+    frame = destination.to_bytes(6, "big") + source.to_bytes(6, "big") + ether_type.to_bytes(2, "big") + payload
+    return frame.ljust(60, b"\0")
+
+
+def ipv4(destination: str, ttl: int = 64, protocol: int = 17, identification: int = 0, mac: int = 1) -> bytes:
+    """Return an IPv4 frame; the checksum is left 0."""
+    address = bytes(int(part) for part in destination.split("."))
+    header = bytes([0x45, 0, 0, 46, *identification.to_bytes(2, "big"), 0, 0, ttl, protocol, 0, 0, 10, 0, 0, 1])
+    return ethernet(mac, 0x0800, payload=header + address)
+
+
+def one_packet_in(switch: Switch, client: Client) -> PacketIn:
+    """Return the only packet-in that comes."""
+    switch.run()
+    packets = client.take_packet_ins(1, timeout_s=5)
+    assert len(packets) == 1
+    assert client.take_packet_ins(1, timeout_s=0) == []
+    return packets[0]

@@ -1,0 +1,237 @@
+"""Target ``tofino`` on a fake switch: the same trials, with the P4Info and the read-out of the chip.
+
+Method: a two-pipe Tofino 1 in a few lines (fake_tofino.py) behind a real gRPC server. Its device has a latency that
+is given by a formula, so that every count and every latency is known beforehand. No chip and no model of one has
+run this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.fake_tofino import CPU, LOOP, Device, FakeTofino
+
+from p4mesh.cli.main import main
+from p4mesh.errors import ParameterError, TargetError, UnsupportedError
+from p4mesh.target.tofino import switch_of
+from p4mesh.topology import Topology
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_on_tofino
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+
+MS = 10**6
+DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
+"""Tester ports 1 and 2 are in pipe 0, 3 and 4 in pipe 1."""
+FAR_LOOP = LOOP + 128
+TESTER_PORTS = {device: number for number, device in DEVICE_PORTS.items()}
+PROGRAM = b"what the compiler of the user's SDE has made"
+LATENCY_NS = 1000
+
+
+def switch(*, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0) -> Device:
+    """Return a device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
+
+    def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
+        out = DEVICE_PORTS[station_number(mac)]
+        return [] if lost(number) or out == port else [(out, LATENCY_NS + step_ns * (number % 4))]
+
+    return forward
+
+
+def station_number(mac: bytes) -> int:
+    from p4mesh.traffic.addresses import station_mac
+
+    return next(number for number in DEVICE_PORTS if station_mac(number) == mac)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "p4mesh.bin"
+    path.write_bytes(PROGRAM)
+    return path
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeTofino]:
+    with FakeTofino(switch()) as chip:
+        yield chip
+
+
+def text(address: str, *, tofino: str = "", ports: str = '"0,4,128,132"') -> str:
+    return f"""
+name: wedge
+tester:
+  tofino: {{chip: tofino1, address: "{address}", device_config: p4mesh.bin{tofino}}}
+  ports: [{{numbers: 1-4, device_ports: {ports}, rate_bps: 100000000000}}]
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 100000000000}}]}}]
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+
+
+def wedge(program: Path, address: str, **options: str) -> Topology:
+    return parse_topology(str(program.with_name("wedge.yaml")), text(address, **options))
+
+
+def mesh(frames: int = 60, **options: object) -> TrialSpec:
+    ports = tuple(DEVICE_PORTS)
+    stream = Stream("mesh", 128, Fraction(1_000_000), frames, PatternKind.FULL_MESH, ports, ports)
+    spec = TrialSpec("mesh", (stream,), frames * 1000, Learning(enabled=False), settle_ns=MS, restabilise_ns=0)
+    return replace(spec, per_flow=True, **options)
+
+
+def measured(program: Path, chip: FakeTofino, *specs: TrialSpec, **options: str) -> list[TrialResult]:
+    with open_on_tofino(wedge(program, chip.address, **options)) as measurer:
+        results = [measurer.measure(spec) for spec in specs]
+    assert chip.faults == []
+    return results
+
+
+def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(program: Path) -> None:
+    """Goal: words of two passes in two pipes become one result; every fifth frame of a port is lost."""
+    with FakeTofino(switch(lost=lambda n: n % 5 == 4, step_ns=8)) as chip:
+        first, second = measured(program, chip, mesh(), replace(mesh(), histograms=HistogramPer.STREAM))
+
+    for result in (first, second):
+        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.tx_frames, result.rx_frames, result.lost_frames) == (240, 192, 48)
+        assert {(flow.tx_port, flow.rx_port) for flow in result.flows} == {
+            (a, b) for a in DEVICE_PORTS for b in DEVICE_PORTS if a != b
+        }
+        assert {flow.tx_frames for flow in result.flows} == {20}, "60 frames of a port over three receivers"
+        latency = result.latency
+        assert latency is not None and latency.count == 192
+        assert (latency.min_ns, latency.max_ns) == (1000, 1024)
+        received = [1000 + 8 * (n % 4) for n in range(60) if n % 5 != 4]
+        assert latency.sum_ns == 4 * sum(received)
+        assert {port.port: port.rx_frames for port in result.ports} == dict.fromkeys(DEVICE_PORTS, 48)
+    assert first.latency is not None and first.latency.percentiles_ns == ()
+    assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
+
+
+def test_the_switch_gets_the_users_program_and_our_p4info(program: Path, fake: FakeTofino) -> None:
+    measured(program, fake, tofino=", device_id: 7, election_id: 9")
+    assert fake.device_config == PROGRAM
+    assert fake.elections[0] == (7, 9)
+    assert {counter.preamble.alias for counter in fake.info.counters} >= {"latency_histogram", "flow_transmit"}
+    assert fake.groups[1] == [(CPU, 1), (LOOP, 0)]
+
+
+def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> None:
+    with FakeTofino(switch(step_ns=8)) as chip:
+        (result,) = measured(program, chip, mesh())
+    assert result.latency is not None
+    assert result.latency.jitter_count > 0, "RFC 4689 jitter is measured"
+    assert (result.latency.ipdv_count, result.latency.rfc3550_jitter_flows) == (0, 0)
+
+
+def test_the_shortest_distance_of_frames_is_that_of_the_ports_own_pipe(program: Path, fake: FakeTofino) -> None:
+    """Goal: a cell of a port is read by the number of its device port. Port 4 gets a frame each microsecond."""
+    stream = Stream("pair", 128, Fraction(1_000_000), 10, PatternKind.PAIRS, (1,), (4,))
+    (result,) = measured(program, fake, replace(mesh(), streams=(stream,)))
+    assert {port.port: port.min_spacing_ns for port in result.ports} == {1: None, 2: None, 3: None, 4: 1000}
+
+
+def test_frames_of_the_controller_leave_by_device_ports(program: Path, fake: FakeTofino) -> None:
+    measured(program, fake, mesh(learning=Learning(wait_ns=MS, verify=False, frames_per_address=1)))
+    assert sorted(fake.sent_frames) == sorted(DEVICE_PORTS.values())
+
+
+def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: Path, fake: FakeTofino) -> None:
+    """Goal: two streams of 60 % of the recirculation port; each has one loop, with replica 0 and its seeds there."""
+    fast = Fraction(60_000_000_000, 8 * 1538)
+    streams = tuple(Stream(f"s{n}", 1518, fast, 40, PatternKind.PAIRS, (n,), (n + 2,)) for n in (1, 2))
+    spec = replace(mesh(), streams=streams, duration_ns=10_000)
+    with pytest.raises(
+        UnsupportedError, match=r"^not supported on tofino: the streams need 120\.0 % of the recirculation"
+    ):
+        measured(program, fake, spec)
+
+    loops = ", front_loops: [{device_port: 8, rate_bps: 100000000000}]"
+    (result,) = measured(program, fake, spec, tofino=loops)
+    assert fake.loop_ports == [8]
+    assert (result.status, result.tx_frames, result.lost_frames) == (Status.VALID, 80, 0)
+    assert sorted(port for group in (2, 3) for port, replica in fake.groups[group] if replica == 0) == [8, LOOP]
+
+
+def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None:
+    with (
+        FakeTofino(switch(), value_sets=False) as chip,
+        pytest.raises(TargetError, match=r"the switch refuses the front ports in loopback: .*value set") as caught,
+    ):
+        measured(program, chip, tofino=", front_loops: [{device_port: 8, rate_bps: 100000000000}]")
+    assert caught.value.hint.startswith("leave tester.tofino.front_loops out")
+
+
+def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: Path, fake: FakeTofino) -> None:
+    streams = tuple(
+        Stream(name, 128, Fraction(500_000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=name == "bad")
+        for name in ("good", "bad")
+    )
+    spec = replace(mesh(), streams=streams, duration_ns=20_000)
+    with pytest.raises(UnsupportedError, match="not supported on tofino: stream 'bad' asks for frames with a bad FCS"):
+        measured(program, fake, spec)
+
+    seen: list[int] = []
+    with (
+        FakeTofino(lambda *_: []) as chip,
+        open_on_tofino(wedge(program, chip.address, tofino=", bad_fcs: true")) as it,
+    ):
+        result = it.measure(spec)
+        seen = [entry["modified"] for entry in chip.tables["transmitter"].values()]
+    assert sorted(seen) == [0, 4]
+    assert {port.bad_fcs_frames for port in result.ports} == {None}, "its MACs do not tell the controller"
+
+
+def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fake: FakeTofino) -> None:
+    streams = tuple(
+        Stream(f"s{n}", 128, Fraction(1), 1, PatternKind.PAIRS, (1,), (2,), addresses_per_port=1) for n in range(65)
+    )
+    with pytest.raises(
+        UnsupportedError, match="not supported on tofino: the trial needs 65 streams, the program has 64"
+    ):
+        measured(program, fake, replace(mesh(), streams=streams))
+    with (
+        open_on_tofino(wedge(program, fake.address)) as measurer,
+        pytest.raises(UnsupportedError, match="toggle_link is not supported on tofino"),
+    ):
+        measurer.target.set_links(up=False)
+
+
+def test_a_chip_may_have_other_pipes(program: Path) -> None:
+    four = '"0,4,128,384"'
+    assert switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 4")).pipes == 4
+    with pytest.raises(ParameterError, match=re.escape("port 384 is in pipe 3: tofino has 3 pipes")):
+        switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 3"))
+
+
+def test_a_whole_test_says_what_is_not_supported(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Goal: the command line runs RFC 2544 latency on the switch; its tables have no IPDV and say so."""
+    with FakeTofino(switch(step_ns=8)) as chip:
+        (tmp_path / "wedge.yaml").write_text(text(chip.address))
+        words = ["run", "rfc2544.latency", "--topology", str(tmp_path / "wedge.yaml"), "--target", "tofino"]
+        words += ["--sizes", "128", "--out", str(tmp_path / "run")]
+        settings = (
+            "duration_ms=1",
+            "settle_ms=1",
+            "restabilise_ms=0",
+            "runs=1",
+            "search_initial_pct=0.1",
+            "search_try_max_first=false",
+            "search_max_pct=0.1",
+            "learning_wait_ms=1",
+        )
+        assert main(words + [part for setting in settings for part in ("--set", setting)]) == 0
+    out = capsys.readouterr().out
+    assert "IPDV, RFC 3550 jitter: not supported on tofino." in out
+    assert "IPDV p99" not in out
+    assert chip.faults == []

@@ -1,0 +1,98 @@
+"""Targets live and bmv2: an RFC 2889 full-mesh trial of four ports through the same code as sim.
+
+Needs root for network namespaces; bmv2 needs simple_switch_grpc. What is missing is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.bmv2 import PROGRAM
+from p4mesh.topology import Topology, load_topology
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_live, open_on_bmv2
+from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
+
+TOPOLOGY = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+without_bmv2 = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
+
+
+@pytest.mark.parametrize("opener", [open_live, pytest.param(open_on_bmv2, marks=without_bmv2)])
+def test_full_mesh_of_four_ports_over_a_linux_bridge(
+    opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
+) -> None:
+    ports = (1, 2, 3, 4)
+    stream = Stream("mesh", 128, Fraction(500), 500, PatternKind.FULL_MESH, ports, ports)
+    learning = Learning(wait_ns=100_000_000)
+    spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
+    with opener(load_topology(TOPOLOGY)) as measurer:
+        # A busy machine makes the switch late; such a trial says so and is measured again.
+        results = (measurer.measure(spec) for _ in range(3))
+        result = next((found for found in results if found.status is Status.VALID), None)
+    assert result is not None
+    assert (result.tx_frames, result.rx_frames, result.lost_frames) == (2000, 2000, 0)
+    assert result.flooded_frames == 0
+    assert len(result.flows) == 12
+    assert {flow.tx_frames for flow in result.flows} == {166, 167}
+    assert result.latency is not None and result.latency.min_ns > 0
+
+
+@pytest.mark.parametrize("opener", [open_live, pytest.param(open_on_bmv2, marks=without_bmv2)])
+def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(
+    opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
+) -> None:
+    ports = (1, 2, 3, 4)
+    stream = Stream("mesh", 128, Fraction(200), 400, PatternKind.FULL_MESH, ports, ports)
+    reset = Reset(ResetAction.TOGGLE_LINK, link_off_ns=200_000_000, link_on_delay_ns=100_000_000)
+    learning = Learning(wait_ns=100_000_000)
+    spec = TrialSpec("mesh", (stream,), 2 * 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, reset=reset)
+    with opener(load_topology(TOPOLOGY)) as measurer:
+        before = measurer.target.links()
+        # A busy machine may send late and make the trial INVALID; its frames come through all the same.
+        toggled = measurer.measure(spec)
+        after = measurer.target.links()
+        cut = threading.Timer(1.5, measurer.target.set_links, (False,))
+        cut.start()
+        aborted = measurer.measure(replace(spec, reset=Reset()))
+        cut.join()
+        dark = measurer.measure(replace(spec, reset=Reset()))
+    assert toggled.status is not Status.ABORT, toggled.reason
+    assert (toggled.tx_frames, toggled.lost_frames) == (1600, 0), toggled.reason
+    assert all(link.up for link in (*before.values(), *after.values()))
+    assert all(after[port].losses > before[port].losses for port in ports)
+    assert aborted.status is Status.ABORT
+    assert aborted.reason.startswith("loss of link on port"), "on those that were down when the trial was over"
+    assert (dark.status, dark.reason) == (Status.ABORT, "no link on ports 1, 2, 3, 4")
+
+
+def test_a_cable_between_two_tester_ports_cannot_be_switched() -> None:
+    wire = load_topology(TOPOLOGY.with_name("back-to-back.yaml"))
+    with (
+        open_live(wire) as measurer,
+        pytest.raises(UnsupportedError, match=r"^toggle_link is not supported on live for"),
+    ):
+        measurer.target.set_links(up=False)
+
+
+def test_scripted_outages_are_refused_on_linux() -> None:
+    topology = load_topology(TOPOLOGY)
+    links = tuple(replace(link, outages=({"at_s": 1},)) for link in topology.links)
+    with (
+        pytest.raises(UnsupportedError, match="outages of the link from tester:1 to bridge:1"),
+        open_live(replace(topology, links=links)),
+    ):
+        pass

@@ -1,0 +1,75 @@
+"""Latency bins: bounds without gaps, the stated error, exact prefixes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.tester.histogram import (
+    RELATIVE_ERROR,
+    bin_bounds_ticks,
+    bin_of,
+    percentile_ticks,
+    prefixes,
+    signed_percentile_ticks,
+    sizes,
+)
+
+
+def program_bin(latency: int) -> int:
+    """Return the bin by the arithmetic of docs/DATAPLANE.md."""
+    if latency < 64:
+        return latency
+    octave = latency.bit_length() - 1
+    return 64 * (octave - 5) + (latency >> (octave - 6)) % 64
+
+
+def test_bins_follow_each_other_without_gaps() -> None:
+    next_low = 0
+    for index in range(27 * 64):
+        low, high = bin_bounds_ticks(index)
+        assert low == next_low
+        assert program_bin(low) == program_bin(high) == index
+        assert bin_of(low) == bin_of(high) == index
+        next_low = high + 1
+    assert next_low == 1 << 32
+
+
+def test_middle_of_a_bin_is_within_the_stated_error() -> None:
+    for index in range(27 * 64):
+        low, high = bin_bounds_ticks(index)
+        middle = Fraction(low + high, 2)
+        if low:
+            assert max(middle - low, high - middle) / low <= RELATIVE_ERROR
+
+
+def test_percentiles_of_known_counts() -> None:
+    counts = [0] * 2048
+    counts[10], counts[20], counts[30] = 50, 49, 1
+    assert percentile_ticks(counts, Fraction(50)) == 10
+    assert percentile_ticks(counts, Fraction(51)) == 20
+    assert percentile_ticks(counts, Fraction(99)) == 20
+    assert percentile_ticks(counts, Fraction("99.9")) == 30
+    assert percentile_ticks([0] * 2048, Fraction(50)) is None
+    assert percentile_ticks([], Fraction(50)) is None
+
+
+def test_signed_percentiles_of_known_counts() -> None:
+    counts = [0] * 4096
+    counts[0], counts[10], counts[2048 + 20] = 50, 25, 25
+    assert signed_percentile_ticks(counts, Fraction(1)) == -20
+    assert signed_percentile_ticks(counts, Fraction(25)) == -20
+    assert signed_percentile_ticks(counts, Fraction(26)) == 0
+    assert signed_percentile_ticks(counts, Fraction(99)) == 10
+    assert percentile_ticks(sizes(counts), Fraction(99)) == 20
+    assert signed_percentile_ticks([0] * 4096, Fraction(50)) is None
+    assert signed_percentile_ticks([], Fraction(50)) is None
+
+
+@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 306), (7, 9), (306, 65_230), (65_535, 1)])
+def test_prefixes_cover_a_range_exactly(first: int, count: int) -> None:
+    pairs = prefixes(first, count, 24)
+    for flow in {0, first - 1, first, first + count // 2, first + count - 1, first + count}:
+        covered = sum(flow & mask == value for value, mask in pairs)
+        assert covered == (first <= flow < first + count), flow

@@ -1,0 +1,184 @@
+"""The model of the loop: what it predicts is what ``sim`` does, to the picosecond.
+
+Method: a stream whose interval is one tick departs on every pass of each of its seeds. On a tester
+with a clock of 1 ps, m passes of a seed take exactly m times the predicted round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.frames import seed_payload
+from p4mesh.tester.loop_model import CHIPS, TOFINO_1, TOFINO_2, Chip, pipe_of, predict, prediction_rows
+from p4mesh.tester.pacing import (
+    DepartureClock,
+    LoopModel,
+    first_fraction_q32,
+    loop_use,
+    rounding_ticks,
+    seed_counts,
+    shared_loops,
+)
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.trial import open_measurer
+from p4mesh.trial.spec import Learning, TrialSpec
+
+ROUNDS = 7
+START_LEAD_PS = 100_000_000
+"""The starting frame has left the loop by then."""
+LINE_RATES_BPS = tuple(giga * 10**9 for giga in (1, 10, 25, 40, 100, 400))
+SIZES = (64, 512, 1518, 9216)
+TOFINO_PAGE = Path(__file__).resolve().parents[3] / "docs" / "TOFINO.md"
+
+
+def topology_of(loop: LoopModel) -> str:
+    return f"""
+name: loop
+tester:
+  clock_tick_ps: 1
+  loop: {{rate_bps: {loop.rate_bps}, latency_ns: {loop.latency_ps / 1000}}}
+  ports: [{{numbers: 1-2, rate_bps: 400000000000}}]
+links: [{{from: "tester:1", to: "tester:2", latency_ns: 100}}]
+"""
+
+
+def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
+    """Return the time of ROUNDS rounds: the difference of two runs, in which their starts cancel."""
+    return _departing_ps(loop, size, seeds, 3 + ROUNDS) - _departing_ps(loop, size, seeds, 3)
+
+
+def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
+    stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, PatternKind.PAIRS, (1,), (2,))
+    with open_measurer(parse_topology("loop.yaml", topology_of(loop))) as measurer:
+        limits = Limits.of(load_contract(), 1, loop, "sim")
+        plan = make_plan([stream], limits, measurer.target.rate_bps_of)
+        (paced,) = plan.streams
+        every_pass = DepartureClock(1, 0, stream.frame_count, 0, 1)
+        plan = replace(plan, streams=(replace(paced, clock=every_pass, seeds=seeds),))
+        dataplane, target = measurer.dataplane, measurer.target
+
+        def wait(passes: int) -> None:
+            target.wait(passes * 20_000, dataplane.packet_outs_sent)
+
+        dataplane.configure(plan, 1)
+        dataplane.clear(plan.cells, wait)
+        payload = seed_payload(stream.template, size)
+        for number in range(seeds):
+            dataplane.inject_seed(0, payload, number, seeds)
+        wait(20)
+        dataplane.start(1, START_LEAD_PS)
+        wait(20)
+        records = dataplane.read(plan.cells, wait)
+        (transmitter,) = plan.streams[0].transmitters
+        record = records[transmitter.id]
+        assert int(record["departures"]) == stream.frame_count
+        return int(record["last_departure"]) - int(record["first_departure"])
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+@pytest.mark.parametrize("size", [64, 1518])
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_prediction_and_simulation_agree_to_the_picosecond(chip: Chip, size: int, seeds: int) -> None:
+    loop = chip.loop()
+    (use,) = loop_use([seeds], [size], loop, 1)
+    assert measured_rounds_ps(loop, size, seeds) == ROUNDS * use.round_ps
+
+
+def test_a_full_recirculation_port_goes_round_in_the_sum_of_its_frames() -> None:
+    loop = LoopModel(10_000_000_000, 700_000)
+    (use,) = loop_use([20], [512], loop, 1)
+    assert use.round_ps == 20 * loop.pass_ps(512)
+    assert measured_rounds_ps(loop, 512, 20) == ROUNDS * use.round_ps
+
+
+def test_seeds_are_enough_and_their_error_is_the_distance_of_their_passes() -> None:
+    for chip in CHIPS:
+        for rate_bps in (10**9, 10**10, 4 * 10**10):
+            for size in SIZES:
+                rate = max_rate_fps(size, rate_bps)
+                found = predict(rate, size, chip.loop(), chip.tick_ps, chip.name)
+                assert found.seeds * 10**12 >= rate * found.round_ps
+                assert (
+                    found.departure_error_ps
+                    == found.round_ps / found.seeds + rounding_ticks(found.seeds) * chip.tick_ps
+                )
+                assert found.port_share <= 1
+
+
+@pytest.mark.parametrize(
+    ("chip", "line_rate_gbps", "size", "load"),
+    [
+        (TOFINO_2, 200, 65, Fraction(68575, 100000)),
+        (TOFINO_1, 100, 64, Fraction(9, 10)),
+        (TOFINO_1, 50, 333, Fraction(79158, 100000)),
+        (TOFINO_1, Fraction(5, 2), 1519, Fraction(71334, 100000)),
+    ],
+)
+def test_every_departure_is_as_near_to_its_ideal_time_as_predicted(
+    chip: Chip, line_rate_gbps: Fraction, size: int, load: Fraction
+) -> None:
+    """Goal: the worst departure error holds from the first frame on. Method: one run per frame looked at, the last."""
+    rate = load * max_rate_fps(size, int(line_rate_gbps * 10**9))
+    found = predict(rate, size, chip.loop(), 1000, chip.name)
+    text = topology_of(chip.loop()).replace("clock_tick_ps: 1\n", "clock_tick_ps: 1000\n")
+    for frames in (2, 12, 60, 177, 600, 3000):
+        stream = Stream("paced", size, rate, frames, PatternKind.PAIRS, (1,), (2,))
+        spec = TrialSpec("paced", (stream,), int(frames * 10**9 / rate) + 1, Learning(enabled=False))
+        with open_measurer(parse_topology("loop.yaml", text)) as measurer:
+            result = measurer.measure(spec)
+        span_ps = (result.last_tx_ns - result.first_tx_ns) * 1000
+        assert abs(span_ps - (frames - 1) * 10**12 / rate) <= found.departure_error_ps + chip.tick_ps, frames
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3, 10, 33, 53, 132, 177, 522])
+@pytest.mark.parametrize("fraction", [Fraction(1, 3), Fraction(1, 2), Fraction(18, 25), Fraction(958, 1000)])
+def test_seeds_round_fractions_by_few_ticks_together(seeds: int, fraction: Fraction) -> None:
+    """Goal: the carries of all seeds follow the ideal clock. Method: each adds up its fraction, in turn."""
+    sums = [Fraction(first_fraction_q32(number, seeds), 1 << 32) for number in range(seeds)]
+    assert sorted(sums) == sorted(Fraction((place << 32) // seeds, 1 << 32) for place in range(seeds))
+    carries = [int(begun < fraction) for begun in sums]
+    early = Fraction(0)
+    for departure in range(3 * seeds):
+        seed = departure % seeds
+        early += fraction - carries[seed]
+        carries[seed], sums[seed] = divmod(sums[seed] + fraction, 1)
+        assert abs(early) <= rounding_ticks(seeds)
+
+
+def test_front_ports_in_loopback_carry_streams_of_their_own() -> None:
+    """Goal: three streams of 60 % of 100 Gbit/s need three loops; each gets the one that is the least busy with it."""
+    loops = (TOFINO_1.loop(), TOFINO_1.front_loop(10**11), TOFINO_1.front_loop(2 * 10**11))
+    slots = [(Fraction(6, 10) * max_rate_fps(512, 10**11), 512)] * 3
+
+    shares = shared_loops(slots, loops, "tofino")
+    assert [loop for _, loop in shares] == [2, 0, 1], "30 % of the widest port first, then the two others"
+    assert [seeds for seeds, _ in shares] == [seed_counts(slots[:1], loops[loop], "tofino")[0] for loop in (2, 0, 1)]
+    with pytest.raises(UnsupportedError, match=r"the streams need 120\.0 % of the recirculation port"):
+        shared_loops(slots, loops[:2], "tofino")
+
+
+def test_one_loop_shares_nothing() -> None:
+    slots = [(max_rate_fps(64, 10**10), 64), (max_rate_fps(1518, 10**10), 1518)]
+    seeds = seed_counts(slots, TOFINO_1.loop(), "tofino")
+    assert shared_loops(slots, [TOFINO_1.loop()], "tofino") == [(count, 0) for count in seeds]
+
+
+def test_pipe_of_a_port() -> None:
+    assert [pipe_of(port, TOFINO_2) for port in (0, 127, 128, 511)] == [0, 0, 1, 3]
+    with pytest.raises(ParameterError, match="port 256 is in pipe 2: tofino has 2 pipes"):
+        pipe_of(256, TOFINO_1)
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_the_page_on_tofino_has_the_predictions_of_the_model(chip: Chip) -> None:
+    table = "\n".join(prediction_rows(chip, LINE_RATES_BPS, SIZES))
+    assert table in TOFINO_PAGE.read_text(), f"docs/TOFINO.md, {chip.name}: replace the table by\n{table}"

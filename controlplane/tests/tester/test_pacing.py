@@ -1,0 +1,83 @@
+"""Pacing: the departure clock has no drift, and the number of seeds fits the loop."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.pacing import LoopModel, departure_clock, seed_counts, slot_rate_fps
+from p4mesh.traffic.line_rate import max_rate_fps
+
+LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=500_000)
+
+
+@pytest.mark.parametrize("size", [64, 1518, 9216])
+@pytest.mark.parametrize("line_rate_bps", [10**9, 10**10, 10**11, 4 * 10**11])
+def test_no_drift_over_a_billion_frames(size: int, line_rate_bps: int) -> None:
+    rate = max_rate_fps(size, line_rate_bps)
+    clock = departure_clock(rate, 10**9, 1000)
+    ideal_ticks = Fraction(10**12, 1000) / rate
+    assert abs(clock.frame_interval_ticks - ideal_ticks) * 10**9 < 1, "less than one tick after 10^9 frames"
+
+
+def test_one_frame_per_minute_is_made_of_silent_slots() -> None:
+    clock = departure_clock(Fraction(1, 60), 3, 1000)
+    assert clock.interval_ticks <= 1 << 30
+    assert abs(clock.frame_interval_ticks - 60 * 10**9) * 10**6 < 1
+    assert clock.departures == 2 * (clock.last_slot + 1) + 1
+    assert clock.burst_slots == 1
+
+
+def test_bursts_keep_the_mean_rate_and_fit_the_wire_time() -> None:
+    # RFC 2889 appendix A: 64 bytes, 50 %, bursts of 24 at 10 Mbit/s.
+    wire_slot_ps = Fraction(84 * 8 * 10**12, 10_000_000)
+    rate = max_rate_fps(64, 10_000_000) / 2
+    clock = departure_clock(rate, 48, 1000, burst_frames=24, wire_slot_ps=wire_slot_ps)
+    assert clock.burst_slots == 24
+    assert clock.last_slot + 1 == 48
+    assert clock.slot_ticks * 1000 <= wire_slot_ps
+    assert clock.departures == 48 + 24
+
+
+def test_seeds_cover_the_slot_rate() -> None:
+    rate = max_rate_fps(64, 10**9)
+    (count,) = seed_counts([(rate, 64)], LOOP, "sim")
+    assert count * 10**12 >= rate * LOOP.round_ps(64)
+    assert (count - 1) * 10**12 < rate * LOOP.round_ps(64) * Fraction(5, 4)
+
+
+def test_full_recirculation_port_is_refused_with_the_limit() -> None:
+    with pytest.raises(UnsupportedError, match=r"not supported on sim: the streams need 400\.0 %"):
+        seed_counts([(max_rate_fps(64, 4 * 10**11), 64)], LOOP, "sim")
+
+
+def test_recirculation_port_can_be_filled() -> None:
+    (count,) = seed_counts([(max_rate_fps(64, 10**11), 64)], LOOP, "sim")
+    assert count >= 75
+
+
+def test_slot_rate_is_the_inverse_of_the_slot() -> None:
+    clock = departure_clock(Fraction(1000), 10, 1000)
+    assert slot_rate_fps(clock, 1000) == 1000
+
+
+def test_no_sum_overflows_in_a_day_at_100g() -> None:
+    day_frames = int(max_rate_fps(64, 10**11)) * 24 * 3600
+    longest_ticks = (1 << 32) - 1
+    assert day_frames * longest_ticks < 1 << 96, "latency and jitter"
+    assert day_frames < 1 << 63, "frames; the upper half of a signed sum changes by one a frame at most"
+    assert 10**11 // 8 * 24 * 3600 < 1 << 64, "bytes"
+
+
+def test_rfc_3550_jitter_stays_in_its_cell() -> None:
+    """The fixed point of the largest difference is the largest value, and it is reached from below."""
+    largest = load_contract()["SMOOTHED_DIFFERENCE_MAX"]
+    for start in (0, 16 * largest - 9, 16 * largest + 7):
+        value = start
+        for _ in range(1000):
+            value += largest - ((value + 8) >> 4)
+            assert value + 8 < 1 << 32
+        assert 16 * largest - 8 <= value <= 16 * largest + 7

@@ -1,0 +1,77 @@
+"""RFC 2889 5.1.2, several addresses per port: all of them are learned, used by every frame, and owned by their port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.errors import ParameterError
+from p4mesh.tester.stream_checks import check_stream
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Progression, Stream
+from p4mesh.trial import open_measurer
+from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, TrialSpec
+
+PORTS = (1, 2, 3, 4)
+ADDRESSES = 8
+MESH = Stream("mesh", 64, Fraction(100_000), 3_000, PatternKind.FULL_MESH, PORTS, PORTS, addresses_per_port=ADDRESSES)
+SWITCH = """
+name: bench
+tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
+    mac_table: {{entries: {entries}}}
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+
+
+@contextmanager
+def switch(entries: int) -> Iterator[TrialEngine]:
+    with open_measurer(parse_topology("bench.yaml", SWITCH.format(entries=entries))) as measurer:
+        yield measurer
+
+
+def trial(learning: Learning) -> TrialSpec:
+    return TrialSpec("mesh", (MESH,), 30_000_000, learning, 0, 0, per_flow=True)
+
+
+def test_a_table_that_holds_all_addresses_forwards_every_frame_to_its_port() -> None:
+    with switch(len(PORTS) * ADDRESSES) as measurer:
+        result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
+    assert (result.status, result.lost_frames, result.flooded_frames) == (Status.VALID, 0, 0)
+    assert {flow.rx_frames for flow in result.flows} == {1_000}, "the order of the ports is that of one address"
+
+
+def test_learning_is_not_verified_when_one_address_finds_no_room() -> None:
+    with switch(len(PORTS) * ADDRESSES - 1) as measurer:
+        result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
+    assert result.status is Status.INVALID
+    assert "flooded" in result.reason
+
+
+def test_frames_come_from_every_address() -> None:
+    """Without a learning phase the switch learns from the test frames alone."""
+    with switch(1024) as measurer:
+        measurer.measure(trial(Learning(enabled=False)))
+        truth = measurer.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
+    assert truth["counters"]["learned"] == len(PORTS) * ADDRESSES
+
+
+@pytest.mark.parametrize("count", [0, 3, 2048])
+def test_the_number_is_a_power_of_two(count: int) -> None:
+    with pytest.raises(ParameterError, match=f"{count} addresses per port"):
+        check_stream(replace(MESH, addresses_per_port=count))
+
+
+def test_addresses_take_both_modifiers() -> None:
+    modifier = FieldModifier(ModifiedField.UDP_DST, Progression(4))
+    with pytest.raises(ParameterError, match="beside modifiers"):
+        check_stream(replace(MESH, modifiers=(modifier,)))

@@ -1,0 +1,98 @@
+"""What every test can do to the device before its trials: proved on a measurer that only takes notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import TestBed, TestPort
+from p4mesh.methods.parameters import resolve
+from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.resets import neighbours
+from p4mesh.trial.result import FlowCounts, PortCounts, TrialResult
+from p4mesh.trial.spec import ResetAction, TrialSpec
+
+BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 5)))
+S = 10**9
+
+
+class Notes(FakeMeasurer):
+    """Sees every receive port flooded by as many frames as its number."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec)
+        stream = spec.streams[0]
+        flow = FlowCounts(stream.name, stream.tx_ports[0], stream.rx_ports[0], 10, 10)
+        counts = tuple(PortCounts(port, flooded_frames=port) for port in (1, 2, 3, 4))
+        return replace(result, flows=(flow,), ports=counts)
+
+
+def specs(test: str, *settings: str, bed: TestBed = BED) -> list[TrialSpec]:
+    method, measurer = find_test(test), Notes()
+    parameters = resolve(test, method.parameters, settings)
+    method.check(bed, parameters)
+    method.run_unit(method.units(parameters, (64,))[0], bed, parameters, measurer)
+    return measurer.specs
+
+
+@pytest.mark.parametrize("test", [test.name for test in TESTS])
+def test_every_test_has_the_parameters_and_stops_on_a_loss_of_link(test: str) -> None:
+    values = resolve(test, find_test(test).parameters, ())
+    assert values.text("reset_between") in ("none", "wait_aging")
+    assert values.flag("stop_on_los")
+
+
+def test_the_reset_comes_before_every_trial_with_the_values_asked_for() -> None:
+    found = specs(
+        "rfc2544.frame_loss",
+        "reset_between=toggle_link",
+        "link_off_s=2",
+        "link_on_delay_s=3",
+        "link_sync_s=4",
+        "stop_on_los=false",
+    )
+    assert len(found) > 1
+    for spec in found:
+        reset = spec.reset
+        assert reset.action is ResetAction.TOGGLE_LINK
+        assert (reset.link_off_ns, reset.link_on_delay_ns, reset.link_sync_ns) == (2 * S, 3 * S, 4 * S)
+        assert not spec.stop_on_los
+
+
+def test_a_hook_is_handed_on_with_its_time_out() -> None:
+    spec = specs("rfc2544.frame_loss", "reset_between=hook", "hook=./reset --port 'a b'", "hook_timeout_s=7")[0]
+    assert spec.reset.hook is not None
+    assert (spec.reset.hook.command, spec.reset.hook.timeout_ns) == ("./reset --port 'a b'", 7 * S)
+
+
+@pytest.mark.parametrize("settings", [("reset_between=hook",), ("reset_between=hook", "hook='a")])
+def test_a_hook_without_a_command_is_refused(settings: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError):
+        specs("rfc2544.frame_loss", *settings)
+
+
+def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
+    method, measurer = find_test("rfc2889.address_caching"), Notes()
+    parameters = resolve(method.name, method.parameters, ("reset_between=swap_roles",))
+    method.check(BED, parameters)
+    result = method.run_unit(method.units(parameters, (64,))[0], BED, parameters, measurer)
+    learners = [spec.streams[0].tx_ports[0] for spec in measurer.specs[::2]]
+    testers = [spec.streams[0].tx_ports[0] for spec in measurer.specs[1::2]]
+    assert learners == [1 + n % 2 for n in range(len(learners))]
+    assert testers == [2 - n % 2 for n in range(len(testers))], "both trials of an iteration have the same roles"
+    assert [spec.learning.ports for spec in measurer.specs[::2]] == [(port,) for port in testers]
+    # Port 1 sees one frame flooded and port 2 two, whatever their roles.
+    floods = [row["learning_flood_frames"] for row in result["searches"][0]["rows"]]
+    assert floods == learners
+
+
+def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
+    odd = TestBed("odd", BED.ports[:3])
+    assert neighbours("test", odd) == {1: 2, 2: 1, 3: 3}
+    apart = TestBed("apart", (BED.ports[0], replace(BED.ports[1], attached_to="other")))
+    with pytest.raises(TopologyError, match="ports 1 and 2 of topology 'apart' differ"):
+        neighbours("test", apart)
