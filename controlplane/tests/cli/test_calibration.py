@@ -45,7 +45,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(
-    source: str = "cables.yaml", sizes: str | None = "64,128", opener: str = "delays:open_wires", target: str = "sim"
+    source: str = "cables.yaml", sizes: str | None = "64,128", opener: str = "support.delays:open_wires", target: str = "sim"
 ) -> int:
     return calibrate(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
 
@@ -69,7 +69,7 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: st
         settings,
         out,
         workers=1,
-        opener="delays:open_device",
+        opener="support.delays:open_device",
         calibration="wires.json",
         **more,  # type: ignore[arg-type]
     )
@@ -140,7 +140,7 @@ def test_in_a_suite_the_calibration_is_for_the_tests_with_latency(workplace: Pat
         ("scaled_frames=50", "search_resolution_pct=20"),
         "all",
         workers=1,
-        opener="delays:open_device",
+        opener="support.delays:open_device",
         calibration="wires.json",
     )
     assert run_suite(options) == 0
@@ -152,7 +152,7 @@ def test_a_run_does_not_resume_with_other_wires(workplace: Path) -> None:
     measure()
     latency("run")
     (workplace / "wires.json").unlink()
-    measure(opener="delays:open_longer_wires")
+    measure(opener="support.delays:open_longer_wires")
     with pytest.raises(P4MeshError, match="different calibration"):
         latency("run")
 
@@ -161,8 +161,8 @@ def test_contradictions_are_refused_and_the_file_stays(workplace: Path) -> None:
     measure()
     before = (workplace / "wires.json").read_bytes()
     for name, source, opener in (
-        ("contradicting_time", "cables.yaml", "delays:open_longer_wires"),
-        ("contradicting_rate", "faster.yaml", "delays:open_wires"),
+        ("contradicting_time", "cables.yaml", "support.delays:open_longer_wires"),
+        ("contradicting_rate", "faster.yaml", "support.delays:open_wires"),
     ):
         with pytest.raises(P4MeshError) as raised:
             measure(source, opener=opener)
@@ -260,7 +260,7 @@ def test_wrong_commands(
 
 
 def test_lossy_and_untrusted_wires_are_not_stored(workplace: Path) -> None:
-    for name, opener in (("lossy_wire", "fakes:open_lossy"), ("untrusted_wire", "delays:open_untrusted")):
+    for name, opener in (("lossy_wire", "support.fakes:open_lossy"), ("untrusted_wire", "support.delays:open_untrusted")):
         with pytest.raises(P4MeshError) as raised:
             measure(opener=opener)
         refuse(name, raised.value)

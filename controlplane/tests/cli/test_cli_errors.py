@@ -288,7 +288,7 @@ def test_an_output_that_is_a_file(workplace: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_wire")
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="support.fakes:open_wire")
     assert run_command.run(arguments) == 0
     capsys.readouterr()
     expect("out_other_run", (*RUN, "--sizes", "128", "--out", "mine"), workplace, capsys)
@@ -297,7 +297,7 @@ def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.Ca
 def test_a_stale_program_stops_the_run_before_anything_is_written(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="fakes:open_stale")
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="support.fakes:open_stale")
     with pytest.raises(ProgramError) as raised:
         run_command.run(arguments)
     assert raised.value.exit_code == 3

@@ -39,7 +39,7 @@ class CountingMeasurer(FakeMeasurer):
         return super().measure(spec)
 
 
-def options(out: Path, *, workers: int = 1, opener: str = "fakes:open_fake_switch", **more: object) -> RunOptions:
+def options(out: Path, *, workers: int = 1, opener: str = "support.fakes:open_fake_switch", **more: object) -> RunOptions:
     return RunOptions("rfc2889.fully_meshed", WRS, "64,512", (), str(out), workers=workers, opener=opener, **more)  # type: ignore[arg-type]
 
 
@@ -136,12 +136,12 @@ def test_json_on_stdout_is_only_json(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_device_that_always_loses_is_exit_code_1(tmp_path: Path) -> None:
-    assert run_command.run(options(tmp_path / "run", opener="fakes:open_lossy")) == 1
+    assert run_command.run(options(tmp_path / "run", opener="support.fakes:open_lossy")) == 1
 
 
 def test_an_error_in_a_worker_process_arrives_with_its_hint(tmp_path: Path) -> None:
     with pytest.raises(ProgramError) as raised:
-        run_command.run(options(tmp_path / "run", workers=2, opener="fakes:open_stale"))
+        run_command.run(options(tmp_path / "run", workers=2, opener="support.fakes:open_stale"))
     assert raised.value.hint == "run: make p4"
     assert not (tmp_path / "run").exists()
 

@@ -21,7 +21,7 @@ PAIR = str(Path(__file__).parents[3] / "topologies" / "back-to-back.yaml")
 
 def options(out: Path, *settings: str, topology: str = WRS, as_json: bool = False) -> RunOptions:
     return RunOptions(
-        "rfc2544", topology, "64", settings, str(out), as_json=as_json, workers=1, opener="fakes:open_wire"
+        "rfc2544", topology, "64", settings, str(out), as_json=as_json, workers=1, opener="support.fakes:open_wire"
     )
 
 
