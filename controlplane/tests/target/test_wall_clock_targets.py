@@ -27,7 +27,10 @@ from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
 TOPOLOGY = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+pytestmark = [
+    pytest.mark.wall_clock,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+]
 without_bmv2 = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
 
 
