@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,8 @@ from p4mesh.methods.parameters import ParameterSet, resolve
 from p4mesh.methods.registry import TESTS
 from p4mesh.methods.resets import SWAP_ROLES
 from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, SCALED_FRAMES, template_of
-from p4mesh.run.execution import DEFAULT_OPENER, Job
+from p4mesh.run.job import DEFAULT_OPENER, Job
+from p4mesh.run.options import SIMULATED, RunOptions
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target import bmv2, live, tofino
 from p4mesh.target.sim import build_network
@@ -24,7 +26,6 @@ from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
-SIMULATED = "sim"
 OPENERS = {
     SIMULATED: DEFAULT_OPENER,
     "bmv2": "p4mesh.trial:open_on_bmv2",
@@ -37,31 +38,16 @@ _SOFTWARE_TICK_PS = {"bmv2": bmv2.TICK_PS, "live": live.TICK_PS}
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """What the user asked for, not yet checked."""
-
-    test: str
-    topology: str
-    sizes: str | None = None
-    settings: tuple[str, ...] = ()
-    out: str | None = None
-    as_json: bool = False
-    workers: int | None = None
-    target: str = SIMULATED
-    opener: str = ""
-    """Instead of the target's own."""
-    calibration: str | None = None
-    """File of measured wires, to be shown beside latencies."""
-
-
-@dataclass(frozen=True)
 class Prepared:
     """A test whose input is known to be good."""
 
     method: TestMethod
     job: Job
     sizes: tuple[int, ...]
-    workers: int
+    jobs: int
+    """Processes of this machine that measure, where there is no cluster."""
+    cluster: str
+    """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
 
 
@@ -79,7 +65,7 @@ def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prep
     opener, simulated = options.opener or OPENERS[options.target], options.target == SIMULATED
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, opener, simulated, *memory)
-    return Prepared(method, job, sizes, _workers(options), options.target)
+    return Prepared(method, job, sizes, _jobs(options), _cluster(options), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -224,8 +210,8 @@ def _stamps(topology: Topology, target: str, switch: TofinoSwitch | None) -> Tim
     return TimeStamps(Fraction(tofino.TICK_PS, 1000), note=note)
 
 
-def _workers(options: RunOptions) -> int:
-    wanted = options.workers
+def _jobs(options: RunOptions) -> int:
+    wanted = options.jobs
     if wanted is not None and wanted < 1:
         raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
     if options.target == SIMULATED:
@@ -236,3 +222,24 @@ def _workers(options: RunOptions) -> int:
             hint="leave --jobs out, or use --target sim",
         )
     return 1
+
+
+def _cluster(options: RunOptions) -> str:
+    address = options.workers
+    if address is None:
+        return ""
+    if options.target != SIMULATED:
+        raise UsageError(
+            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
+            hint="leave --workers out, or use --target sim",
+        )
+    if options.jobs is not None:
+        raise UsageError(
+            f"--workers {address}: --jobs {options.jobs} is given as well",
+            hint="leave --jobs out: the cluster says how many workers there are",
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
+        raise UsageError(
+            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
+        )
+    return address
