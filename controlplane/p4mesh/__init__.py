@@ -14,8 +14,8 @@ from p4mesh._lazy import lazily
 
 if TYPE_CHECKING:
     from p4mesh.errors import P4MeshError
-    from p4mesh.methods.outcome import Outcome, State
     from p4mesh.methods.registry import TESTS
+    from p4mesh.methods.results.outcome import Outcome, State
     from p4mesh.run.calibration import calibrate
     from p4mesh.run.options import CalibrationOptions, RunOptions
     from p4mesh.run.single import run
@@ -46,7 +46,7 @@ __getattr__ = lazily(
     __name__,
     {
         "errors": ("P4MeshError",),
-        "methods.outcome": ("Outcome", "State"),
+        "methods.results.outcome": ("Outcome", "State"),
         "methods.registry": ("TESTS",),
         "run.calibration": ("calibrate",),
         "run.options": ("CalibrationOptions", "RunOptions"),

@@ -6,7 +6,7 @@ import argparse
 
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK
-from p4mesh.methods.outcome import Cell, Column, Table
+from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
 from p4mesh.run.options import SIMULATED, CalibrationOptions

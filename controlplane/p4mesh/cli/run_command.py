@@ -9,7 +9,7 @@ from typing import Any
 
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
-from p4mesh.methods.outcome import Outcome, State
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text
 from p4mesh.run.options import SIMULATED, RunOptions

@@ -7,8 +7,8 @@ import json
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.run_command import exit_code, results_data
 from p4mesh.errors import EXIT_OK
-from p4mesh.methods.outcome import Column, Table
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Column, Table
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.events import Event, RunFinished

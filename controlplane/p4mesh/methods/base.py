@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import Parameter, ParameterSet
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -64,10 +64,8 @@ class Session(Protocol):
         ...
 
 
-class TestMethod(ABC):
+class Method(ABC):
     """One test. Instances are stateless; ``run_unit`` and ``assemble`` are pure but for the session."""
-
-    __test__ = False
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -78,10 +76,10 @@ class TestMethod(ABC):
     """How the device is reset before each trial unless the user says otherwise."""
 
     @abstractmethod
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise TopologyError or ParameterError when the test cannot run on this bed."""
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the (transmit, receive) ports whose latency the test prints; none by default."""
         return ()
 
@@ -94,18 +92,18 @@ class TestMethod(ABC):
         """Return the typical number of trials of one unit, for progress only."""
 
     @abstractmethod
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure one unit and return its results as plain data."""
 
     @abstractmethod
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return tables, figures and the verdict from the results of all units."""
 
 
-class Wrapping(TestMethod):
+class Wrapping(Method):
     """A test made from another one; what a subclass does not change is that of ``inner``."""
 
-    inner: ClassVar[TestMethod]
+    inner: ClassVar[Method]
 
     def __init_subclass__(cls) -> None:
         """Take over what describes the inner test."""
@@ -113,11 +111,11 @@ class Wrapping(TestMethod):
         cls.name, cls.title, cls.section = inner.name, inner.title, inner.section
         cls.frame_sizes_bytes, cls.reset_between = inner.frame_sizes_bytes, inner.reset_between
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise what the inner test raises."""
         self.inner.check(bed, parameters)
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs of the inner test."""
         return self.inner.latency_pairs(bed, parameters)
 
@@ -129,10 +127,10 @@ class Wrapping(TestMethod):
         """Return the number of the inner test."""
         return self.inner.trials_expected(unit, parameters)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure a unit of the inner test."""
         return self.inner.run_unit(unit, bed, parameters, session)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the outcome of the inner test."""
         return self.inner.assemble(bed, parameters, results)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import difflib
 
 from p4mesh.errors import UnknownTestError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.clocks import with_clock_note
-from p4mesh.methods.iterations import repeated
-from p4mesh.methods.resets import with_resets
-from p4mesh.methods.rfc2544.back_to_back import BackToBack
+from p4mesh.methods.base import Method
+from p4mesh.methods.extensions.clocks import with_clock_note
+from p4mesh.methods.extensions.iterations import repeated
+from p4mesh.methods.extensions.resets import with_resets
 from p4mesh.methods.rfc2544.conditions import under_conditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
-from p4mesh.methods.rfc2544.hop_by_hop import HopByHop
 from p4mesh.methods.rfc2544.latency import Latency
-from p4mesh.methods.rfc2544.reset import Reset
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
@@ -28,8 +25,11 @@ from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
+from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
+from p4mesh.methods.rfc6201.reset import Reset
+from p4mesh.methods.rfc9004.back_to_back import BackToBack
 
-_ONCE: tuple[TestMethod, ...] = (
+_ONCE: tuple[Method, ...] = (
     FullyMeshed(),
     PartiallyMeshed(),
     MultipleDevices(),
@@ -50,20 +50,20 @@ _ONCE: tuple[TestMethod, ...] = (
     under_conditions(HopByHop()),
 )
 
-TESTS: tuple[TestMethod, ...] = tuple(repeated(with_clock_note(with_resets(test))) for test in _ONCE)
+TESTS: tuple[Method, ...] = tuple(repeated(with_clock_note(with_resets(test))) for test in _ONCE)
 """Every test can reset the device between its trials, and be repeated as a whole."""
 
 
-def suites() -> dict[str, tuple[TestMethod, ...]]:
+def suites() -> dict[str, tuple[Method, ...]]:
     """Return the tests of each suite, in the order of the RFC; a suite is what a test name begins with."""
-    grouped: dict[str, tuple[TestMethod, ...]] = {}
+    grouped: dict[str, tuple[Method, ...]] = {}
     for test in TESTS:
         name = test.name.partition(".")[0]
         grouped[name] = (*grouped.get(name, ()), test)
     return grouped
 
 
-def find_test(name: str) -> TestMethod:
+def find_test(name: str) -> Method:
     """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
     for test in TESTS:
         if test.name == name:

@@ -11,12 +11,12 @@ from pathlib import Path
 from p4mesh import __version__
 from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import resolve_opener
 from p4mesh.run.options import CalibrationOptions
-from p4mesh.run.preparation import OPENERS, parse_frame_sizes, test_bed
+from p4mesh.run.preparation import OPENERS, bed_of, parse_frame_sizes
 from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
@@ -52,7 +52,7 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
     load_pct = _load_pct(options.load_pct)
     pairs = _pairs(topology)
-    bed = test_bed(topology, options.target)
+    bed = bed_of(topology, options.target)
     if path.is_dir() or not path.parent.is_dir():
         raise CalibrationError(
             f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
@@ -97,7 +97,7 @@ def _pairs(topology: Topology) -> tuple[Pair, ...]:
     return tuple(sorted(pairs))
 
 
-def _run(topology: Topology, bed: TestBed, started: str) -> CalibrationRun:
+def _run(topology: Topology, bed: Bed, started: str) -> CalibrationRun:
     return CalibrationRun(
         topology.name,
         hashlib.sha256(topology.text.encode()).hexdigest(),

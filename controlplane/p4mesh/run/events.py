@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from p4mesh.methods.outcome import Outcome
+    from p4mesh.methods.results.outcome import Outcome
     from p4mesh.store.run_directory import StoredTrial, Timing
 
 

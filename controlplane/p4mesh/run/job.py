@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.registry import find_test
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
@@ -37,7 +37,7 @@ class Job:
 
     test: str
     topology: Topology
-    bed: TestBed
+    bed: Bed
     parameters: ParameterSet
     opener: str = DEFAULT_OPENER
     simulated: bool = False
@@ -48,7 +48,7 @@ class Job:
     """The same for trials that do not verify what was learned."""
 
     @property
-    def method(self) -> TestMethod:
+    def method(self) -> Method:
         """Return the test."""
         return find_test(self.test)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from p4mesh import __version__
 from p4mesh.methods.base import Unit, UnitResult
-from p4mesh.methods.outcome import Outcome
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.publish import publish, stored_outcome
 from p4mesh.run.dask_cluster import DaskCluster
 from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved

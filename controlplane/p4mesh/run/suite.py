@@ -15,10 +15,10 @@ from p4mesh.errors import (
     UnknownTestError,
     UnsupportedError,
 )
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.latency import LATENCY_DEFINITION
-from p4mesh.methods.outcome import Cell
+from p4mesh.methods.base import Method
 from p4mesh.methods.registry import suites
+from p4mesh.methods.results.latency import LATENCY_DEFINITION
+from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.index import index_html
 from p4mesh.report.publish import REPORT
 from p4mesh.run.events import NotRun, Observer, unobserved
@@ -33,7 +33,7 @@ INDEX = "suite.json"
 class Entry:
     """One test of a suite: its finished run, or the reason why the topology or the target cannot carry it."""
 
-    method: TestMethod
+    method: Method
     run: FinishedRun | None
     reason: str = ""
 
@@ -76,7 +76,7 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
     return FinishedSuite(directory, tuple(entries))
 
 
-def _plan(options: RunOptions) -> Mapping[TestMethod, Prepared | P4MeshError]:
+def _plan(options: RunOptions) -> Mapping[Method, Prepared | P4MeshError]:
     """Return each test, prepared or refused; raises the first refusal when there is nothing else."""
     if options.test not in suites():
         raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
@@ -88,7 +88,7 @@ def _plan(options: RunOptions) -> Mapping[TestMethod, Prepared | P4MeshError]:
             raise ParameterError(
                 f"--set {key}: no test of {options.test} has this parameter", hint="p4mesh tests lists the parameters"
             )
-    planned: dict[TestMethod, Prepared | P4MeshError] = {}
+    planned: dict[Method, Prepared | P4MeshError] = {}
     for test in tests:
         known = {parameter.name for parameter in test.parameters}
         own = tuple(setting for setting in options.settings if setting.partition("=")[0] in known)
@@ -102,7 +102,7 @@ def _plan(options: RunOptions) -> Mapping[TestMethod, Prepared | P4MeshError]:
     return planned
 
 
-def _for_test(options: RunOptions, test: TestMethod, settings: tuple[str, ...]) -> RunOptions:
+def _for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
     """Return the options of one test with its own settings: a calibration is for those that print latencies."""
     prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
     return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
@@ -123,5 +123,5 @@ def _open(path: Path, suite: str) -> Path:
     return path
 
 
-def _short(method: TestMethod) -> str:
+def _short(method: Method) -> str:
     return method.name.partition(".")[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from p4mesh.methods.rate_tables import THROUGHPUT_COLUMNS
+from p4mesh.methods.results.rate_tables import THROUGHPUT_COLUMNS
 from p4mesh.topology import load_topology
 
 ROOT = Path(__file__).parents[3]

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from p4mesh.errors import HookError
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind, Stream

@@ -1,5 +1,5 @@
 """What every RFC 2544 test can be run under: a router as the device, the modifiers of section 11 and 12, and what
-RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc2544.protocols`).
+RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -14,14 +14,14 @@ from ipaddress import IPv4Network, IPv6Network
 from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult, Wrapping
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Outcome, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.methods.rfc2544 import advertised_networks, protocols
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult, Wrapping
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.shared_parameters import template_of
+from p4mesh.methods.rfc5180 import advertised_networks, protocols
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
@@ -62,19 +62,19 @@ QUERY_COLUMNS = (
 )
 
 
-def under_conditions(test: TestMethod) -> TestMethod:
+def under_conditions(test: Method) -> Method:
     """Return ``test`` with the parameters of this module."""
 
     class Conditioned(Wrapping):
-        inner: ClassVar[TestMethod] = test
+        inner: ClassVar[Method] = test
         parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *_not_of(test))
 
-        def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+        def check(self, bed: Bed, parameters: ParameterSet) -> None:
             protocols.check(test.name, bed, parameters)
             _check(test.name, parameters)
             test.check(bed, parameters)
 
-        def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+        def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
             offered = Conditions(session, parameters, bed.port_numbers)
             result = test.run_unit(unit, bed, parameters, offered)
             return result | {
@@ -82,7 +82,7 @@ def under_conditions(test: TestMethod) -> TestMethod:
                 _QUERIES: offered.queries(unit.frame_size_bytes),
             }
 
-        def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+        def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
             outcome = test.assemble(bed, parameters, results)
             found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
             queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
@@ -104,7 +104,7 @@ def under_conditions(test: TestMethod) -> TestMethod:
     return Conditioned()
 
 
-def _not_of(test: TestMethod) -> tuple[Parameter, ...]:
+def _not_of(test: Method) -> tuple[Parameter, ...]:
     """Return the parameters of this module that the test does not declare for itself."""
     own = {parameter.name for parameter in test.parameters}
     return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, trial_spec
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.rfc2544.ports import mesh_of
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.port_pairs import mesh_of
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
 from p4mesh.trial.spec import HistogramPer, TrialSpec
@@ -35,7 +35,7 @@ class LatencyTrial:
     samples: tuple[str, ...]
 
 
-def latency_mesh(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return the traffic of the test; all port pairs are one stream, also where rates differ."""
     mesh = mesh_of(test, bed, parameters, mixed_rates=True)
     if any(leg.pattern is not PatternKind.PAIRS for leg in mesh.legs):

@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
-from p4mesh.methods.rfc2889.address_test import (
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
     CAPACITY,
+    Addressed,
     AddressSearches,
-    AddressTest,
     capacity_goal,
     capacity_parameters,
     floors,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
-from p4mesh.methods.search import SearchGoal
+from p4mesh.methods.search.goal import SearchGoal
 
 SECTION = "RFC 2889 5.7"
 
 
-class AddressCaching(AddressTest):
+class AddressCaching(Addressed):
     """How many addresses the device holds without flooding or dropping a frame."""
 
     name: ClassVar[str] = "rfc2889.address_caching"

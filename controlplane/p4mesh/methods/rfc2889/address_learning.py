@@ -9,13 +9,14 @@ from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.rfc2889.address_test import (
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
     CAPACITY,
     MAX_ADDRESSES,
+    Addressed,
     AddressSearches,
-    AddressTest,
     Question,
     capacity_goal,
     capacity_parameters,
@@ -23,9 +24,8 @@ from p4mesh.methods.rfc2889.address_test import (
     search_goal,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
-from p4mesh.methods.search import SearchGoal, Verdict
-from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.methods.search.goal import SearchGoal, Verdict
+from p4mesh.methods.search.sweeps import sweep_loads
 
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"
@@ -47,7 +47,7 @@ def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Pa
     )
 
 
-class AddressLearning(AddressTest):
+class AddressLearning(Addressed):
     """The highest rate of new source addresses that are all learned, with as many addresses as the device holds."""
 
     name: ClassVar[str] = "rfc2889.address_learning"

@@ -14,10 +14,10 @@ from support import published
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import TestMethod, TrialNote
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import ParameterSet, resolve
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.conditions import PARAMETERS, Conditions, under_conditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
@@ -30,7 +30,7 @@ from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 SECOND = 10**9
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
 QUICK = ("scaled_frames=2000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 SWITCH = """
 name: pair
@@ -58,7 +58,7 @@ def offered(spec: TrialSpec, *settings: str) -> TrialSpec:
     return Conditions(FakeMeasurer(), parameters(*settings), BED.port_numbers).offered(spec)
 
 
-def run(test: TestMethod, topology: Topology, *settings: str, size: int = 128) -> Outcome:
+def run(test: Method, topology: Topology, *settings: str, size: int = 128) -> Outcome:
     return published.run(under_conditions(test), topology, (size,), *QUICK, *settings)[1]
 
 
