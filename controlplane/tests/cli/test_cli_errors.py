@@ -79,6 +79,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sizes_not_a_number": (*RUN, "--sizes", "64,big"),
     "sizes_twice": (*RUN, "--sizes", "64,64"),
     "jobs_zero": (*RUN, "--jobs", "0"),
+    "workers_not_an_address": (*RUN, "--workers", "localhost"),
+    "workers_on_live": (*RUN, "--workers", "tcp://localhost:8786", "--target", "live"),
+    "workers_and_jobs": (*RUN, "--workers", "tcp://localhost:8786", "--jobs", "2"),
     "show_not_a_run": ("show", "."),
 }
 
