@@ -3,21 +3,23 @@
 //! Instructions and state are those of `machine`; what is not listed here refuses the pass, so a
 //! new instruction costs speed, never truth.
 
-use crate::hash::{self, hash_input, BitWriter};
-use crate::header_ops::extract;
-use crate::ir::{HashAlgorithm, HashInput, Op, Pc, Select, SelectCase};
-use crate::layout::{packet_slot, Slot};
-use crate::machine::{State, Wire};
-use crate::program::Program;
-use crate::rng::Rng;
-use crate::table::{next_of, Target};
-use crate::wide_ops::wide_op;
-use crate::wire::{self, Regs};
-use crate::words;
-
-use super::forms::Forms;
-use super::moving::{Clock, Form, Limits, Moving, Probe, Refusal, Value};
-use super::StampField;
+use crate::code::calculation::{HashAlgorithm, HashInput};
+use crate::code::ir::{Op, Pc, Select, SelectCase};
+use crate::code::layout::{packet_slot, Regs, Slot};
+use crate::code::program::Program;
+use crate::exec::context::Wire;
+use crate::exec::hash::{self, hash_input};
+use crate::exec::header_ops::extract;
+use crate::exec::wide_ops::wide_op;
+use crate::exec::wire;
+use crate::idle::forms::Forms;
+use crate::idle::moving::{Form, Limits, Probe, Refusal, Value};
+use crate::idle::stamp::{form_of_bits, touches, StampField};
+use crate::numbers::bits::BitWriter;
+use crate::numbers::rng::Rng;
+use crate::numbers::words;
+use crate::state::cells::State;
+use crate::state::table::{next_of, Target};
 
 /// Instructions that one part of a pass may take.
 const OP_LIMIT: u32 = 100_000;
@@ -140,7 +142,7 @@ impl Shadow {
                 }
                 Op::Jump { to } => pc = to as usize,
                 Op::Guard => {}
-                Op::VariableBits { a } => variable_bits = crate::steps::variable_bits(self.fixed(a)?),
+                Op::VariableBits { a } => variable_bits = crate::exec::context::variable_bits(self.fixed(a)?),
                 Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
                     Ok(()) => {}
                     Err(error) => {
@@ -605,29 +607,5 @@ impl Shadow {
         hash_input(layout, input, &self.regs, payload, &mut self.scratch);
         let value = hash::hash(algorithm, &self.scratch, &mut Rng::new(0));
         Ok((value, if fixed { Form::Fixed } else { Form::Unknown }))
-    }
-}
-
-/// True if bits from `first` on belong to a time stamp.
-pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
-    stamps.iter().any(|stamp| {
-        let at = stamp.first_bit as usize;
-        at < first + bits as usize && first < at + usize::from(stamp.bits)
-    })
-}
-
-/// Form of a number that is read from the frame.
-fn form_of_bits(stamps: &[StampField], first: usize, bits: u32) -> Form {
-    if !touches(stamps, first, bits) {
-        return Form::Fixed;
-    }
-    let inside = stamps.iter().find(|stamp| {
-        // The low bits of a time stamp, or all of it.
-        let end = stamp.first_bit as usize + usize::from(stamp.bits);
-        first >= stamp.first_bit as usize && first + bits as usize == end
-    });
-    match inside {
-        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
-        None => Form::Unknown,
     }
 }
