@@ -4,6 +4,7 @@
 //! `native` translates them to machine code where it can, with `machine` as its reference.
 //! `passes` holds the order of events in ingress and egress.
 
+pub(crate) mod boundary;
 pub(crate) mod checksum;
 pub(crate) mod config;
 pub(crate) mod context;

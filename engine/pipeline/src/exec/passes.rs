@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use crate::code::ir::Pc;
-use crate::code::layout::{packet_slot, FieldRef, Regs, Slot};
-use crate::code::program::{Code, Program};
+use crate::code::layout::{packet_slot, Regs, Slot};
+use crate::code::program::Program;
+use crate::exec::boundary::{Fate, Slots};
 use crate::exec::config::{Execution, SwitchConfig};
 use crate::exec::context::{Context, Outcome, Wire};
 use crate::exec::executable::Executable;
 use crate::exec::machine::interpret;
 use crate::exec::native::Views;
-use crate::exec::wire;
-use crate::numbers::words::{mask64, to_bytes};
+use crate::exec::{boundary, wire};
+use crate::numbers::words::to_bytes;
 use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
 use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueueTimes};
@@ -54,36 +55,15 @@ impl Engine {
         now_ps: u64,
         out: &mut Outputs,
     ) {
+        if let Some(reason) = boundary::refused(&self.config, &packet) {
+            return self.drop_frame(packet.frame, reason, out);
+        }
         let program = &executable.program;
-        let IngressPacket { port, frame, instance_type, preserved } = packet;
-        if frame.len() > self.config.max_frame_bytes {
-            return self.drop_frame(frame, DropReason::Oversize, out);
-        }
-        if self.config.pass_limit != 0 && preserved.resubmits > self.config.pass_limit {
-            return self.drop_frame(frame, DropReason::PassLimit, out);
-        }
         let code = &program.code;
-        let fields = code.intrinsics;
-        let length = frame.len() as u64;
-        self.start_pass(code, length);
-        let charged = preserved.charged_bytes.map_or(length, u64::from);
-        self.set_slot(packet_slot::INGRESS_LENGTH, charged);
-        self.set_slot(packet_slot::PASSES, u64::from(preserved.resubmits));
-        if instance_type == InstanceType::Normal {
-            self.set(fields.ingress_port, u64::from(port));
-            self.set(fields.ingress_timestamp, ingress_timestamp_ps / self.config.ps_per_tick.max(1));
-        }
-        for &(slot, value) in &preserved.fields {
-            self.regs[slot as usize] = value;
-        }
-        let mut list = preserved.fields;
-        list.clear();
-        // Frames from a port bring no buffer.
-        if list.capacity() > 0 {
-            self.preserved.push(list);
-        }
-        self.set(fields.instance_type, instance_type as u64);
-        self.set(fields.packet_length, length);
+        let charged =
+            boundary::start_ingress(&mut *self.regs, code, &self.config, &packet, ingress_timestamp_ps);
+        let IngressPacket { port, frame, preserved, .. } = packet;
+        self.keep_buffer(preserved);
 
         let Some(payload) = self.parse(executable, &frame, now_ps) else {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
@@ -93,65 +73,53 @@ impl Engine {
         if outcome == Outcome::Runaway {
             return self.drop_frame(frame, DropReason::LoopLimit, out);
         }
-        if self.slot(packet_slot::ASSERT_FAILED) != 0 {
+        let Ok(requests) = boundary::requests(&*self.regs);
+        if requests.failed {
             return self.drop_frame(frame, DropReason::AssertionFailed, out);
         }
         self.set_slot(packet_slot::EXIT, 0);
-
-        if self.slot(packet_slot::CLONE_SESSION) != 0 {
+        if requests.clone != 0 {
             self.clone_ingress(executable, &frame, port, charged, now_ps, out);
         }
-        let learn = self.slot(packet_slot::LEARN);
+        let Ok(learn) = boundary::learn_list(&*self.regs);
         if learn != 0 {
-            self.digest(program, learn as u32, out);
+            self.digest(program, learn, out);
         }
-        let resubmit = self.slot(packet_slot::RESUBMIT);
-        if resubmit != 0 {
-            let mut preserved = self.preserve(program, resubmit as u32);
-            preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
-            preserved.charged_bytes = Some(charged as u32);
-            out.items.push(Output::Reenter(IngressPacket {
-                port,
-                frame,
-                instance_type: InstanceType::Resubmitted,
-                preserved,
-            }));
-            return;
-        }
-        let group = self.get(fields.multicast_group);
-        if group != 0 {
-            self.set(fields.instance_type, InstanceType::Replicated as u64);
-            match self.replication.copies(group) {
+        let Ok(fate) = boundary::fate(&mut *self.regs, code, &self.config);
+        match fate {
+            Fate::Drop(reason) => self.drop_frame(frame, reason, out),
+            Fate::Resubmit { list } => {
+                let mut preserved = self.preserve(program, list);
+                preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
+                preserved.charged_bytes = Some(charged as u32);
+                out.items.push(Output::Reenter(IngressPacket {
+                    port,
+                    frame,
+                    instance_type: InstanceType::Resubmitted,
+                    preserved,
+                }));
+            }
+            Fate::Replicate { group } => match self.replication.copies(group) {
                 Some(copies) if !copies.is_empty() => {
                     self.copies.clear();
                     self.copies.extend_from_slice(copies);
                     self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
                 }
                 _ => self.drop_frame(frame, DropReason::EmptyMulticastGroup, out),
+            },
+            Fate::Queue { port: egress_port, priority } => {
+                let length_bytes = self.slot(packet_slot::LENGTH) as u32;
+                let shared = self.snapshots.make(&self.regs[..program.layout.slots], frame, payload);
+                out.items.push(Output::Enqueue(EgressPacket {
+                    egress_port,
+                    egress_rid: 0,
+                    priority,
+                    instance_type: InstanceType::Normal,
+                    length_bytes,
+                    state: PacketState { shared, replicated: false },
+                }));
             }
-            return;
         }
-        let egress_port = self.get(fields.egress_spec);
-        if egress_port == u64::from(self.config.drop_port) {
-            return self.drop_frame(frame, DropReason::Ingress, out);
-        }
-        if egress_port > u64::from(self.config.max_port) {
-            return self.drop_frame(frame, DropReason::UnknownPort, out);
-        }
-        self.set(fields.instance_type, InstanceType::Normal as u64);
-        let Some(priority) = self.priority(program) else {
-            return self.drop_frame(frame, DropReason::UnknownQueue, out);
-        };
-        let length_bytes = self.slot(packet_slot::LENGTH) as u32;
-        let shared = self.snapshots.make(&self.regs[..program.layout.slots], frame, payload);
-        out.items.push(Output::Enqueue(EgressPacket {
-            egress_port: egress_port as u16,
-            egress_rid: 0,
-            priority,
-            instance_type: InstanceType::Normal,
-            length_bytes,
-            state: PacketState { shared, replicated: false },
-        }));
     }
 
     /// Egress control and deparser, clone, recirculate.
@@ -166,31 +134,36 @@ impl Engine {
     ) {
         let program = &executable.program;
         let code = &program.code;
-        let fields = code.intrinsics;
         let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
         let shared = state.shared;
         self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
         if state.replicated {
-            self.set(fields.egress_rid, u64::from(egress_rid));
+            self.regs.set(code.intrinsics.egress_rid, u64::from(egress_rid));
         }
-        self.set_queueing(program, &times, egress_timestamp_ps, priority);
-        self.set(fields.egress_port, u64::from(egress_port));
-        // Any value but the drop port, so that only a drop in egress drops.
-        self.set(fields.egress_spec, u64::from(self.config.drop_port) + 1);
-        self.set(fields.packet_length, self.slot(packet_slot::LENGTH));
+        let Ok(()) = boundary::start_egress(
+            &mut *self.regs,
+            code,
+            &self.config,
+            egress_port,
+            priority,
+            &times,
+            egress_timestamp_ps,
+        );
 
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
         let (outcome, _) = self.run(executable, wire, code.egress_entry, now_ps);
         if outcome == Outcome::Runaway {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
-        if self.slot(packet_slot::ASSERT_FAILED) != 0 {
+        let Ok(requests) = boundary::requests(&*self.regs);
+        if requests.failed {
             return self.drop_packet(shared, DropReason::AssertionFailed, out);
         }
-        if self.slot(packet_slot::CLONE_SESSION) != 0 {
+        if requests.clone != 0 {
             self.clone_egress(program, &shared, out);
         }
-        if self.get(fields.egress_spec) == u64::from(self.config.drop_port) {
+        let Ok(dropped) = boundary::dropped_in_egress(&*self.regs, code, &self.config);
+        if dropped {
             return self.drop_packet(shared, DropReason::Egress, out);
         }
         let wire = Wire { frame: &shared.frame, cursor: shared.payload };
@@ -199,9 +172,9 @@ impl Engine {
             return self.drop_packet(shared, DropReason::LoopLimit, out);
         }
         let mut frame = self.deparse(executable, shared, out);
-        let recirculate = self.slot(packet_slot::RECIRCULATE);
-        if recirculate != 0 {
-            let preserved = self.preserve(program, recirculate as u32);
+        let Ok(list) = boundary::recirculate_list(&*self.regs);
+        if list != 0 {
+            let preserved = self.preserve(program, list);
             out.items.push(Output::Reenter(IngressPacket {
                 port: egress_port,
                 frame,
@@ -237,25 +210,17 @@ impl Engine {
         (outcome, context.wire.cursor)
     }
 
-    fn start_pass(&mut self, code: &Code, length: u64) {
-        self.regs[..code.image.len()].copy_from_slice(&code.image);
-        self.set_slot(packet_slot::DROP_PORT, u64::from(self.config.drop_port));
-        self.set_slot(packet_slot::LENGTH, length);
-    }
-
     /// Runs the parser and stores its verdict; the offset of the payload, `None` for a loop.
     fn parse(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
         let program = &executable.program;
         let code = &program.code;
-        self.set_slot(packet_slot::PARSER_ERROR, code.errors.no_error);
-        self.set_slot(packet_slot::CHECKSUM_ERROR, 0);
+        boundary::start_parser(&mut *self.regs, code);
         let wire = Wire { frame, cursor: 0 };
         let (outcome, cursor) = self.run(executable, wire, code.parser_entry, now_ps);
         if outcome == Outcome::Runaway {
             return None;
         }
-        self.set(code.intrinsics.parser_error, self.slot(packet_slot::PARSER_ERROR));
-        self.set(code.intrinsics.checksum_error, self.slot(packet_slot::CHECKSUM_ERROR));
+        let Ok(()) = boundary::end_parser(&mut *self.regs, code);
         Some(cursor)
     }
 
@@ -280,9 +245,8 @@ impl Engine {
         let mut aside = std::mem::take(&mut self.aside);
         aside.clear();
         aside.extend_from_slice(&self.regs[..slots]);
-        self.start_pass(&program.code, frame.len() as u64);
-        self.set_slot(packet_slot::INGRESS_LENGTH, charged);
-        self.set(fields.ingress_port, u64::from(port));
+        boundary::start_pass(&mut *self.regs, &program.code, &self.config, frame.len() as u64, charged);
+        self.regs.set(fields.ingress_port, u64::from(port));
         let copy = out.pool.copy_of(frame);
         match self.parse(executable, &copy, now_ps) {
             Some(payload) => {
@@ -290,7 +254,7 @@ impl Engine {
                 for &(slot, value) in &preserved.fields {
                     self.regs[slot as usize] = value;
                 }
-                self.set(fields.instance_type, InstanceType::IngressClone as u64);
+                self.regs.set(fields.instance_type, InstanceType::IngressClone as u64);
                 self.replicate(program, copy, payload, InstanceType::IngressClone, Some(session), out);
             }
             None => self.drop_frame(copy, DropReason::LoopLimit, out),
@@ -316,7 +280,7 @@ impl Engine {
             self.regs[slot as usize] = value;
         }
         self.set_slot(packet_slot::EXIT, 0);
-        self.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
+        self.regs.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
         let copy = out.pool.copy_of(&shared.frame);
         self.replicate(program, copy, shared.payload, InstanceType::EgressClone, Some(session), out);
         self.preserved.push(preserved.fields);
@@ -376,7 +340,8 @@ impl Engine {
                 self.set_slot(packet_slot::TRUNCATE, limit);
             }
         }
-        let priority = match self.priority(program) {
+        let Ok(priority) = boundary::priority(&*self.regs, &program.code, &self.config);
+        let priority = match priority {
             _ if class != 0 && class < self.config.queues_per_port => class,
             Some(priority) => priority,
             None => return self.drop_frame(frame, DropReason::UnknownQueue, out),
@@ -415,16 +380,22 @@ impl Engine {
         out.items.push(Output::Digest { digest: plan.digest, fields });
     }
 
+    /// Takes the buffer of metadata that a pass has taken over.
+    fn keep_buffer(&mut self, preserved: Preserved) {
+        let mut fields = preserved.fields;
+        // Frames from a port bring no buffer.
+        if fields.capacity() > 0 {
+            fields.clear();
+            self.preserved.push(fields);
+        }
+    }
+
     /// Values of the fields of a field list.
     fn preserve(&mut self, program: &Program, list: u32) -> Preserved {
         let mut values = self.preserved.pop().unwrap_or_default();
         values.clear();
-        for field in program.code.field_lists.get(&list).into_iter().flatten() {
-            let first = field.slot - u16::from(field.variable);
-            for slot in first..field.slot + field.limbs() as u16 {
-                values.push((slot, self.regs[slot as usize]));
-            }
-        }
+        let kept = boundary::kept_slots(&program.code, list);
+        values.extend(kept.map(|slot| (slot, self.regs[slot as usize])));
         Preserved { fields: values, ..Preserved::default() }
     }
 
@@ -432,26 +403,6 @@ impl Engine {
         for &(first, count) in &program.code.metadata {
             let first = first as usize;
             self.regs[first..first + count as usize].fill(0);
-        }
-    }
-
-    fn set_queueing(
-        &mut self,
-        program: &Program,
-        times: &QueueTimes,
-        egress_timestamp_ps: u64,
-        priority: u8,
-    ) {
-        let fields = program.code.intrinsics;
-        let tick = self.config.ps_per_tick.max(1);
-        self.set(fields.egress_timestamp, egress_timestamp_ps / tick);
-        if fields.enq_timestamp.is_some() {
-            let enqueued = times.enqueue_ps / tick;
-            self.set(fields.enq_timestamp, enqueued);
-            self.set(fields.enq_qdepth, u64::from(times.enqueue_depth));
-            self.set(fields.deq_timedelta, (times.dequeue_ps / tick).saturating_sub(enqueued));
-            self.set(fields.deq_qdepth, u64::from(times.dequeue_depth));
-            self.set(fields.qid, u64::from(priority));
         }
     }
 
@@ -498,12 +449,6 @@ impl Engine {
         frame
     }
 
-    /// Queue of the packet, `None` if the port has no such queue.
-    fn priority(&self, program: &Program) -> Option<u8> {
-        let priority = self.get(program.code.intrinsics.priority);
-        (priority < u64::from(self.config.queues_per_port)).then_some(priority as u8)
-    }
-
     /// Bytes to which the packet is cut.
     fn limit(&self) -> usize {
         crate::exec::context::length_limit(&self.regs)
@@ -527,15 +472,5 @@ impl Engine {
 
     fn set_slot(&mut self, slot: Slot, value: u64) {
         self.regs[slot as usize] = value;
-    }
-
-    fn get(&self, field: Option<FieldRef>) -> u64 {
-        field.map_or(0, |field| self.regs[field.slot as usize])
-    }
-
-    fn set(&mut self, field: Option<FieldRef>, value: u64) {
-        if let Some(field) = field {
-            self.regs[field.slot as usize] = value & mask64(field.bits.min(64));
-        }
     }
 }

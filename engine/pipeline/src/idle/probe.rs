@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::code::layout::{packet_slot, FieldRef};
+use crate::code::layout::{packet_slot, FieldRef, Slot};
 use crate::code::program::Program;
 use crate::control::switch::Switch;
+use crate::exec::boundary::{Fate, Requests, Slots};
 use crate::exec::context::Wire;
 use crate::exec::executable::Executable;
-use crate::exec::wire;
+use crate::exec::{boundary, wire};
 use crate::idle::moving::{Clock, Form, Limits, Moving, Probe, Refusal};
 use crate::idle::shadow::{Effect, Shadow};
 use crate::idle::stamp::{same_but_for, StampField};
 use crate::numbers::bits::write_bits;
 use crate::numbers::words::mask64;
 use crate::packets::frame::Frame;
-use crate::packets::packet::{IngressPacket, InstanceType};
+use crate::packets::output::DropReason;
+use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
 use crate::vocabulary::entries::CounterCell;
 
 /// What is to be proved: the packet, as it comes out of the loop, goes round once more.
@@ -152,13 +154,12 @@ impl Switch {
     ) -> Probe<(Limits, u8, Vec<StampField>)> {
         let program = &self.executable.program;
         let (code, config, state) = (&program.code, &self.engine.config, &self.engine.state);
-        let fields = code.intrinsics;
         let shadow = &mut probe.shadow;
         let IngressPacket { port, frame, instance_type, preserved } = pass.packet;
         if *instance_type != InstanceType::Recirculated
             || preserved.resubmits != 0
             || preserved.charged_bytes.is_some()
-            || frame.len() > config.max_frame_bytes
+            || boundary::refused(config, pass.packet).is_some()
         {
             return Err(Refusal("the packet is not one that was recirculated"));
         }
@@ -166,130 +167,105 @@ impl Switch {
         shadow.effects.clear();
         shadow.forms.reset();
 
-        // Ingress, in the order of `passes::Engine::ingress`.
-        shadow.regs[..code.image.len()].copy_from_slice(&code.image);
-        let length = frame.len() as u64;
-        shadow.regs[packet_slot::DROP_PORT as usize] = u64::from(config.drop_port);
-        shadow.regs[packet_slot::LENGTH as usize] = length;
-        shadow.regs[packet_slot::INGRESS_LENGTH as usize] = length;
-        shadow.regs[packet_slot::PASSES as usize] = 0;
-        for &(slot, value) in &preserved.fields {
-            shadow.regs[slot as usize] = value;
-        }
-        shadow.assign(fields.instance_type, *instance_type as u64);
-        shadow.assign(fields.packet_length, length);
-        shadow.regs[packet_slot::PARSER_ERROR as usize] = code.errors.no_error;
-        shadow.regs[packet_slot::CHECKSUM_ERROR as usize] = 0;
+        boundary::start_ingress(shadow, code, config, pass.packet, 0);
+        boundary::start_parser(shadow, code);
         let mut wire = Wire { frame, cursor: 0 };
         shadow.run(program, state, &mut wire, stamps, code.parser_entry)?;
-        let error = shadow.fixed(packet_slot::PARSER_ERROR)?;
-        shadow.assign(fields.parser_error, error);
-        let error = shadow.fixed(packet_slot::CHECKSUM_ERROR)?;
-        shadow.assign(fields.checksum_error, error);
+        boundary::end_parser(shadow, code)?;
         let payload = wire.cursor;
         shadow.run(program, state, &mut wire, stamps, code.ingress_entry)?;
-        shadow.none_of(&[
-            packet_slot::ASSERT_FAILED,
-            packet_slot::CLONE_SESSION,
-            packet_slot::LEARN,
-            packet_slot::RESUBMIT,
-        ])?;
-        shadow.regs[packet_slot::EXIT as usize] = 0;
-        if shadow.read(fields.multicast_group)? != 0 {
-            return Err(Refusal("the packet is replicated"));
+        nothing_beside(boundary::requests(shadow)?)?;
+        if boundary::learn_list(shadow)? != 0 {
+            return Err(Refusal("the pass tells the controller"));
         }
-        let egress_port = shadow.read(fields.egress_spec)?;
-        if egress_port != u64::from(*port)
-            || egress_port > u64::from(config.max_port)
-            || *port == config.drop_port
-        {
-            return Err(Refusal("the packet leaves the loop"));
-        }
-        shadow.assign(fields.instance_type, InstanceType::Normal as u64);
-        let priority = shadow.read(fields.priority)?;
-        if priority >= u64::from(config.queues_per_port) {
-            return Err(Refusal("the packet has no queue"));
-        }
+        shadow.put(packet_slot::EXIT, 0);
+        let priority = match boundary::fate(shadow, code, config)? {
+            Fate::Queue { port: egress_port, priority } if egress_port == *port => priority,
+            Fate::Resubmit { .. } => return Err(Refusal("the packet is resubmitted")),
+            Fate::Replicate { .. } => return Err(Refusal("the packet is replicated")),
+            Fate::Drop(DropReason::UnknownQueue) => return Err(Refusal("the packet has no queue")),
+            Fate::Drop(_) | Fate::Queue { .. } => return Err(Refusal("the packet leaves the loop")),
+        };
 
-        // Egress, in the order of `passes::Engine::egress`.
         let ingress_effects = shadow.effects.len();
-        let ticks = pass.stamp_ps / config.ps_per_tick.max(1);
-        if let Some(field) = fields.egress_timestamp {
-            let bits = field.bits.min(64);
-            let moving = Moving { clock: Clock::Egress, width: bits as u8, down: false };
-            shadow.set(field.slot, (ticks & mask64(bits), Form::Moving(moving)));
-        }
-        let queueing = [fields.enq_timestamp, fields.enq_qdepth, fields.deq_timedelta, fields.deq_qdepth];
-        for field in queueing.into_iter().flatten() {
-            shadow.set(field.slot, (0, Form::Unknown));
-        }
-        if fields.enq_timestamp.is_some() {
-            shadow.assign(fields.qid, priority);
-        }
-        shadow.assign(fields.egress_port, egress_port);
-        shadow.assign(fields.egress_spec, u64::from(config.drop_port) + 1);
-        let length = shadow.fixed(packet_slot::LENGTH)?;
-        shadow.assign(fields.packet_length, length);
+        let times = QueueTimes::default();
+        boundary::start_egress(shadow, code, config, *port, priority, &times, pass.stamp_ps)?;
         let mut wire = Wire { frame, cursor: payload };
         shadow.run(program, state, &mut wire, &[], code.egress_entry)?;
-        shadow.none_of(&[packet_slot::ASSERT_FAILED, packet_slot::CLONE_SESSION])?;
-        if shadow.read(fields.egress_spec)? == u64::from(config.drop_port) {
+        nothing_beside(boundary::requests(shadow)?)?;
+        if boundary::dropped_in_egress(shadow, code, config)? {
             return Err(Refusal("the packet is dropped"));
         }
         let mut wire = Wire { frame, cursor: payload };
         shadow.run(program, state, &mut wire, &[], code.deparser_entry)?;
-        shadow.none_of(&[packet_slot::TRUNCATE])?;
+        if shadow.read(packet_slot::TRUNCATE)? != 0 {
+            return Err(Refusal("the pass cuts the frame"));
+        }
         for effect in &mut shadow.effects[ingress_effects..] {
             if let Effect::Hit { egress, .. } = effect {
                 *egress = true;
             }
         }
+        let ticks = pass.stamp_ps / config.ps_per_tick.max(1);
         let written = shadow.deparse(program, &mut probe.frame, ticks)?;
         // Behind the headers stays what was there.
         if !same_but_for(&probe.frame, frame.get(..payload).unwrap_or(frame), &written) {
             return Err(Refusal("the pass changes the frame"));
         }
-        let list = shadow.fixed(packet_slot::RECIRCULATE)?;
+        let list = boundary::recirculate_list(shadow)?;
         if list == 0 {
             return Err(Refusal("the packet leaves the loop"));
         }
         let mut kept = preserved.fields.iter();
-        for field in code.field_lists.get(&(list as u32)).into_iter().flatten() {
-            let first = field.slot - u16::from(field.variable);
-            for slot in first..field.slot + field.limbs() as u16 {
-                if kept.next() != Some(&(slot, shadow.fixed(slot)?)) {
-                    return Err(Refusal("the pass changes metadata that is kept"));
-                }
+        for slot in boundary::kept_slots(code, list) {
+            if kept.next() != Some(&(slot, shadow.read(slot)?)) {
+                return Err(Refusal("the pass changes metadata that is kept"));
             }
         }
         if kept.next().is_some() {
             return Err(Refusal("the pass changes metadata that is kept"));
         }
-        Ok((shadow.limits, priority as u8, written))
+        Ok((shadow.limits, priority, written))
+    }
+}
+
+/// The pass neither fails nor clones.
+fn nothing_beside(requests: Requests) -> Probe<()> {
+    match requests {
+        Requests { failed: false, clone: 0 } => Ok(()),
+        _ => Err(Refusal("the pass clones, or fails an assertion")),
+    }
+}
+
+impl Slots for Shadow {
+    type Refusal = Refusal;
+
+    fn put(&mut self, slot: Slot, value: u64) {
+        self.set_value(slot, (value, Form::Fixed));
+    }
+
+    fn read(&self, slot: Slot) -> Probe<u64> {
+        self.fixed(slot)
+    }
+
+    /// All forms are fixed at the start of a pass.
+    fn load(&mut self, image: &[u64]) {
+        self.regs[..image.len()].copy_from_slice(image);
+    }
+
+    fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {
+        let width = field.bits.min(64) as u8;
+        let moving = Moving { clock: Clock::Egress, width, down: false };
+        self.set_value(field.slot, (value, Form::Moving(moving)));
+    }
+
+    /// How long a packet waits is not followed.
+    fn put_queueing(&mut self, field: FieldRef, _: u64) {
+        self.set_value(field.slot, (0, Form::Unknown));
     }
 }
 
 impl Shadow {
-    fn assign(&mut self, field: Option<FieldRef>, value: u64) {
-        if let Some(field) = field {
-            self.set(field.slot, (value & mask64(field.bits.min(64)), Form::Fixed));
-        }
-    }
-
-    fn read(&self, field: Option<FieldRef>) -> Probe<u64> {
-        field.map_or(Ok(0), |field| self.fixed(field.slot))
-    }
-
-    /// None of these is asked for.
-    fn none_of(&self, slots: &[u16]) -> Probe<()> {
-        for &slot in slots {
-            if self.fixed(slot)? != 0 {
-                return Err(Refusal("the pass clones, resubmits, cuts or tells the controller"));
-            }
-        }
-        Ok(())
-    }
-
     /// Writes the valid headers; gives the bits that hold the time stamp of the egress.
     fn deparse(&mut self, program: &Program, frame: &mut Frame, ticks: u64) -> Probe<Vec<StampField>> {
         let layout = &program.layout;

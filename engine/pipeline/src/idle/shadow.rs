@@ -83,7 +83,7 @@ impl Shadow {
         (self.regs[slot as usize], self.forms.get(slot))
     }
 
-    pub fn set(&mut self, slot: Slot, (value, form): Value) {
+    pub fn set_value(&mut self, slot: Slot, (value, form): Value) {
         self.regs[slot as usize] = value;
         self.forms.set(slot, form);
     }
@@ -108,7 +108,7 @@ impl Shadow {
     /// The result of an operation that is only understood on fixed operands.
     fn opaque(&mut self, dst: Slot, operands: &[Slot], value: u64) {
         let fixed = operands.iter().all(|&slot| self.forms.get(slot) == Form::Fixed);
-        self.set(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
+        self.set_value(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
     }
 
     /// Runs from `entry` to the end of that part of the program. `stamps` are the bits of the
@@ -146,7 +146,7 @@ impl Shadow {
                 Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
                     Ok(()) => {}
                     Err(error) => {
-                        self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                        self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                         pc = parser_end;
                     }
                 },
@@ -160,7 +160,7 @@ impl Shadow {
                     match result {
                         Ok(()) => self.regs[place.next as usize] = next + 1,
                         Err(error) => {
-                            self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                            self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                             pc = parser_end;
                         }
                     }
@@ -168,7 +168,10 @@ impl Shadow {
                 Op::Lookahead { dst, offset, bits, check, signed } => {
                     let available = wire.frame.len().saturating_sub(wire.cursor);
                     if check && available < usize::from(bits).div_ceil(8) {
-                        self.set(packet_slot::PARSER_ERROR, (code.errors.packet_too_short, Form::Fixed));
+                        self.set_value(
+                            packet_slot::PARSER_ERROR,
+                            (code.errors.packet_too_short, Form::Fixed),
+                        );
                         pc = parser_end;
                         continue;
                     }
@@ -193,7 +196,7 @@ impl Shadow {
                 }
                 Op::ParserError { a } => {
                     let error = self.fixed(a)?;
-                    self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                    self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                     pc = parser_end;
                 }
                 Op::Select { select } => pc = self.select(state, &code.selects[select as usize])? as usize,
@@ -237,7 +240,7 @@ impl Shadow {
                         }
                         let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
                         self.effects.push(Effect::Green { meter, cell: index as u32, bytes });
-                        self.set(dst, (0, Form::Fixed));
+                        self.set_value(dst, (0, Form::Fixed));
                     }
                 }
                 Op::Random { .. } => return Err(Refusal("the pass takes a random number")),
@@ -245,7 +248,7 @@ impl Shadow {
                     let plan = &code.calculations[calculation as usize];
                     let payload = wire.frame.get(wire.cursor..).unwrap_or(&[]);
                     let value = self.hash(program, plan.algorithm, &plan.input, payload)?;
-                    self.set(dst, value);
+                    self.set_value(dst, value);
                 }
                 Op::Truncate { .. } => return Err(Refusal("the pass cuts the frame")),
                 ref op => match self.branch(op)? {
@@ -284,7 +287,7 @@ impl Shadow {
     fn narrow(&mut self, op: &Op) -> Probe<bool> {
         let (x, y): (Value, Value);
         match *op {
-            Op::Move { dst, a } => self.set(dst, self.value(a)),
+            Op::Move { dst, a } => self.set_value(dst, self.value(a)),
             Op::MoveMany { dst, a, count } => {
                 let (from, to, count) = (a as usize, dst as usize, count as usize);
                 self.regs.copy_within(from..from + count, to);
@@ -292,27 +295,27 @@ impl Shadow {
             }
             Op::Add { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), false, mask);
-                self.set(dst, sum);
+                self.set_value(dst, sum);
             }
             Op::Sub { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), true, mask);
-                self.set(dst, sum);
+                self.set_value(dst, sum);
             }
             Op::Not { dst, a, mask } => {
                 let value = self.limits.complement(self.value(a), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::AndMask { dst, a, mask } => {
                 let value = self.limits.slice(self.value(a), 0, mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Slice { dst, a, right, mask } => {
                 let value = self.limits.slice(self.value(a), u32::from(right & 63), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::SignExtend { dst, a, bits } => {
                 let value = self.limits.sign_extended(self.value(a), u32::from(bits));
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::And { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
@@ -322,7 +325,7 @@ impl Shadow {
                     (Form::Fixed, Form::Fixed) => (x.0 & y.0, Form::Fixed),
                     _ => (x.0 & y.0, Form::Unknown),
                 };
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::ShiftRightU { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
@@ -331,7 +334,7 @@ impl Shadow {
                     (_, Form::Fixed) => (0, Form::Fixed),
                     _ => (x.0.checked_shr(y.0.min(64) as u32).unwrap_or(0), Form::Unknown),
                 };
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Eq { dst, a, b } => {
                 let equal = self.limits.equal(self.value(a), self.value(b));
@@ -371,7 +374,7 @@ impl Shadow {
             }
             Op::Or { dst, a, b, mask } => {
                 let value = self.limits.joined(self.value(a), self.value(b), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Xor { dst, a, b, mask } => {
                 let value = (self.value(a).0 ^ self.value(b).0) & mask;
@@ -405,7 +408,7 @@ impl Shadow {
             Ok(truth) => (u64::from(truth), Form::Fixed),
             Err(_) => (0, Form::Unknown),
         };
-        self.set(dst, value);
+        self.set_value(dst, value);
     }
 
     fn choose(&mut self, dst: Slot, a: Slot, b: Slot, first: Probe<bool>) {
@@ -414,7 +417,7 @@ impl Shadow {
             Ok(false) => self.value(b),
             Err(_) => (0, Form::Unknown),
         };
-        self.set(dst, value);
+        self.set_value(dst, value);
     }
 
     /// Integers of several words: understood on fixed operands only.
@@ -538,7 +541,7 @@ impl Shadow {
             }
             if let Some((_, field)) = plan.meter {
                 self.effects.push(Effect::EntryGreen { table: index, entry, bytes });
-                self.set(field.slot, (0, Form::Fixed));
+                self.set_value(field.slot, (0, Form::Fixed));
             }
         }
         let target = match hit {
