@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
 
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_pairs import RFC_DURATION_S
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.repetition import spread_of
@@ -53,10 +52,10 @@ COLUMNS = (
 class SystemRecovery(Method):
     """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
 
-    name: ClassVar[str] = "rfc2544.system_recovery"
-    title: ClassVar[str] = "System recovery"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.system_recovery"
+    title = "System recovery"
+    section = SECTION
+    parameters = (
         choice(
             "overload_from",
             ONE_PORT,

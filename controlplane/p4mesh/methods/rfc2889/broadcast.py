@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
@@ -75,10 +74,10 @@ SUMMARY_COLUMNS = (
 class Broadcast(Method):
     """Throughput of broadcast frames, and their latency to every receiving port."""
 
-    name: ClassVar[str] = "rfc2889.broadcast"
-    title: ClassVar[str] = "Broadcast frame forwarding and latency"
-    section: ClassVar[str] = "RFC 2889 5.10"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.broadcast"
+    title = "Broadcast frame forwarding and latency"
+    section = "RFC 2889 5.10"
+    parameters = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
 from p4mesh.traffic.stream import PatternKind
 
@@ -16,10 +14,10 @@ MIN_PORTS = 2
 class FullyMeshed(Meshed):
     """Every port sends to every other port in the order of RFC 2889 5.1.3."""
 
-    name: ClassVar[str] = "rfc2889.fully_meshed"
-    title: ClassVar[str] = "Fully meshed throughput, frame loss and forwarding rates"
-    section: ClassVar[str] = "RFC 2889 5.1"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.fully_meshed"
+    title = "Fully meshed throughput, frame loss and forwarding rates"
+    section = "RFC 2889 5.1"
+    parameters = (
         *mesh_parameters("5.1"),
         choice(
             "pattern",
