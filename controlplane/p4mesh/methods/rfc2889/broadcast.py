@@ -26,8 +26,9 @@ from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.rate_tables import state_text
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import HistogramPer, TrialSpec
 
@@ -225,7 +226,7 @@ def _spec(
         size,
         fps,
         1 if part == SINGLE_FRAME else max(1, tx_frames(duration_ns, fps)),
-        PatternKind.BROADCAST,
+        patterns.Broadcast(),
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
         shared.template_of(parameters),

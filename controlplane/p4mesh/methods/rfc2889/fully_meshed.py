@@ -8,7 +8,7 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
 
 MIN_PORTS = 2
 
@@ -23,10 +23,10 @@ class FullyMeshed(MeshTest):
         *mesh_parameters("5.1"),
         choice(
             "pattern",
-            PatternKind.FULL_MESH.value,
+            FullMesh.kind,
             "RFC 2889 5.1.3",
             "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
-            (PatternKind.FULL_MESH.value, PatternKind.MESH_STREAMS.value),
+            (FullMesh.kind, MeshStreams.kind),
         ),
     )
 
@@ -34,5 +34,5 @@ class FullyMeshed(MeshTest):
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
-        pattern = PatternKind(parameters.text("pattern"))
+        pattern = Pattern.of_kind(parameters.text("pattern"))()
         return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(self.name))

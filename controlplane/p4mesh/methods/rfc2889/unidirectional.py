@@ -9,7 +9,7 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.parameters import Parameter, ParameterSet
 from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Rotate
 
 MIN_PORTS = 2
 
@@ -32,4 +32,4 @@ class Unidirectional(MeshTest):
                 hint="the first half sends to the second half",
             )
         half = len(ports) // 2
-        return Mesh((Leg(PatternKind.ROTATE, ports[:half], ports[half:]),), bed.common_rate_bps(self.name))
+        return Mesh((Leg(Rotate(), ports[:half], ports[half:]),), bed.common_rate_bps(self.name))
