@@ -16,7 +16,7 @@ from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.sweeps import swept
 from p4mesh.methods.search.throughput import result_load_pct
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.result import Status
 
 COLUMNS = (
@@ -64,7 +64,7 @@ class MaximumForwardingRate(Method):
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.own_rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender.number,), (receiver.number,)),), sender.own_rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []

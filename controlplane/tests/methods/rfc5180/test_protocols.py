@@ -28,7 +28,8 @@ from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc6201.reset import Reset
 from p4mesh.run.preparation import RunOptions, prepare
 from p4mesh.tester.frames import headers_of, minimum_frame_bytes
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -143,7 +144,7 @@ def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) ->
     parameters = resolve(
         test.name, test.parameters, ("frame_format=ipv6", "extension_headers=routing", f"ip_mix={mix}")
     )
-    stream = Stream("s", 256, Fraction(1000), 1000, PatternKind.PAIRS, (1, 3), (2, 4), template_of(parameters))
+    stream = Stream("s", 256, Fraction(1000), 1000, Pairs(), (1, 3), (2, 4), template_of(parameters))
     spec = TrialSpec("t", (stream,), 10**9)
     first, second = Conditions(FakeMeasurer(), parameters, BED.port_numbers).offered(spec).streams
     assert (first.template.ip_version, second.template.ip_version) == (4, 6)
