@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from p4mesh.methods.extensions.iterations import ITERATION, Row
+from p4mesh.methods.results.iterations import ITERATION, Row
 from p4mesh.methods.results.latency import LILO_LIKE, Definition
 from p4mesh.methods.results.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric

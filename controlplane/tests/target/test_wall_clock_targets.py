@@ -19,7 +19,8 @@ import pytest
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.bmv2 import PROGRAM
 from p4mesh.topology import Topology, load_topology
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial import open_live, open_on_bmv2
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.result import Status
@@ -39,7 +40,7 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(
     opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
 ) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(500), 500, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(500), 500, FullMesh(), ports, ports)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
     with opener(load_topology(TOPOLOGY)) as measurer:
@@ -59,7 +60,7 @@ def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(
     opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
 ) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(200), 400, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(200), 400, FullMesh(), ports, ports)
     reset = Reset(ResetAction.TOGGLE_LINK, link_off_ns=200_000_000, link_on_delay_ns=100_000_000)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 2 * 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, reset=reset)

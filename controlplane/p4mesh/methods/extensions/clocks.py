@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
-from p4mesh.methods.base import Method, Unit, UnitResult, Wrapping
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.options.parameters import Parameter, ParameterSet
+from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.results.outcome import Outcome
 
 
-def with_clock_note(test: Method) -> Method:
-    """Return ``test`` with a sentence about the clocks of the tester's ports where they are off."""
+class ClockNote(Extension):
+    """A sentence about the clocks of the tester's ports where they are off."""
 
-    class Noted(Wrapping):
-        inner: ClassVar[Method] = test
-        parameters: ClassVar[tuple[Parameter, ...]] = test.parameters
-
-        def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-            outcome = test.assemble(bed, parameters, results)
-            note = clock_note(bed)
-            return replace(outcome, deviations=(*outcome.deviations, note)) if note else outcome
-
-    return Noted()
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """Return the outcome with the sentence among its deviations."""
+        outcome, note = assemble(results), clock_note(case.bed)
+        return replace(outcome, deviations=(*outcome.deviations, note)) if note else outcome
 
 
 def clock_note(bed: Bed) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult, Wrapping
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.composition import Case, Extension, Run
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, text, with_defaults
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -43,26 +43,22 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def with_resets(test: Method) -> Method:
-    """Return ``test`` with the parameters of this module."""
+class Resets(Extension):
+    """The device is reset before each trial, and a trial that loses its link is at an end."""
 
-    class Resetting(Wrapping):
-        inner: ClassVar[Method] = test
-        parameters: ClassVar[tuple[Parameter, ...]] = (
-            *test.parameters,
-            *with_defaults(PARAMETERS, reset_between=test.reset_between),
-        )
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        """Return the parameters of this module, with the reset that the method needs."""
+        return with_defaults(PARAMETERS, reset_between=method.reset_between)
 
-        def check(self, bed: Bed, parameters: ParameterSet) -> None:
-            reset_of(parameters)
-            if parameters.text("reset_between") == SWAP_ROLES:
-                neighbours(self.name, bed)
-            test.check(bed, parameters)
+    def check(self, case: Case) -> None:
+        """Refuse a hook without a command, and ports that cannot exchange their roles."""
+        reset_of(case.parameters)
+        if case.parameters.text("reset_between") == SWAP_ROLES:
+            neighbours(case.method.name, case.bed)
 
-        def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
-            return test.run_unit(unit, bed, parameters, _ResettingSession(self.name, bed, parameters, session))
-
-    return Resetting()
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> UnitResult:
+        """Measure the unit with a reset before each trial."""
+        return run(_ResettingSession(case, session))
 
 
 def reset_of(parameters: ParameterSet) -> Reset:
@@ -119,12 +115,13 @@ def neighbours(test: str, bed: Bed) -> dict[int, int]:
 class _ResettingSession:
     """A session whose trials begin with a reset of the device."""
 
-    def __init__(self, test: str, bed: Bed, parameters: ParameterSet, session: Session) -> None:
+    def __init__(self, case: Case, session: Session) -> None:
+        parameters = case.parameters
         self._session = session
         self._reset = reset_of(parameters)
         self._stop_on_los = parameters.flag("stop_on_los")
         swaps = parameters.text("reset_between") == SWAP_ROLES
-        self._partner = neighbours(test, bed) if swaps else None
+        self._partner = neighbours(case.method.name, case.bed) if swaps else None
         self._trials = 0
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:

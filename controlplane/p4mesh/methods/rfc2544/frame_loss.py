@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.methods.base import Method, Session, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
@@ -37,10 +36,10 @@ KEYS = ("frame_size_bytes", "load_pct")
 class FrameLoss(Method):
     """Loads from 100 % downwards until two in a row lose nothing."""
 
-    name: ClassVar[str] = "rfc2544.frame_loss"
-    title: ClassVar[str] = "Frame loss rate"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.frame_loss"
+    title = "Frame loss rate"
+    section = SECTION
+    parameters = (
         decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
         loss_limit(SECTION),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
@@ -64,10 +63,10 @@ _KEYS = ("frame_size_bytes", "at")
 class Latency(Method):
     """The throughput of each size first, then the latency of frames sent at that rate and below it."""
 
-    name: ClassVar[str] = "rfc2544.latency"
-    title: ClassVar[str] = "Latency"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.latency"
+    title = "Latency"
+    section = SECTION
+    parameters = (
         LATENCY_DEFINITION,
         choice(
             "mode", ALL_FRAMES, SECTION, "samples: all frames, or one tagged frame per port and run", (ALL_FRAMES, RFC)

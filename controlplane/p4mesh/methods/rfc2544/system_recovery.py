@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
 
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
 from p4mesh.methods.port_pairs import RFC_DURATION_S
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.repetition import spread_of
@@ -19,7 +18,8 @@ from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.search.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -53,10 +53,10 @@ COLUMNS = (
 class SystemRecovery(Method):
     """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
 
-    name: ClassVar[str] = "rfc2544.system_recovery"
-    title: ClassVar[str] = "System recovery"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.system_recovery"
+    title = "System recovery"
+    section = SECTION
+    parameters = (
         choice(
             "overload_from",
             ONE_PORT,
@@ -162,7 +162,7 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
     bed.require_ports(test, senders + 1)
     ports = bed.port_numbers
-    leg = Leg(PatternKind.ROTATE, ports[:senders], (ports[senders],))
+    leg = Leg(Rotate(), ports[:senders], (ports[senders],))
     return Mesh((leg,), bed.common_rate_bps(test), Fraction(100, senders))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
@@ -52,10 +51,10 @@ SEARCHED = _searched(RFC_DURATION_S)
 class Throughput(Method):
     """The fastest rate at which as many frames come out as went in."""
 
-    name: ClassVar[str] = "rfc2544.throughput"
-    title: ClassVar[str] = "Throughput"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.throughput"
+    title = "Throughput"
+    section = SECTION
+    parameters = (
         choice(
             "decision",
             AGGREGATE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, Unit, UnitResult
@@ -66,11 +65,11 @@ class AddressSearches:
 class Addressed(Method):
     """Searches over the number of addresses or over their rate, repeated with several address bases."""
 
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64,)
-    reset_between: ClassVar[str] = "wait_aging"
-    columns: ClassVar[tuple[Column, ...]]
-    row_columns: ClassVar[tuple[Column, ...]] = ROW_COLUMNS
-    note: ClassVar[str]
+    frame_sizes_bytes = (64,)
+    reset_between = "wait_aging"
+    columns: tuple[Column, ...]
+    row_columns: tuple[Column, ...] = ROW_COLUMNS
+    note: str
 
     @abstractmethod
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
@@ -26,8 +25,9 @@ from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, Stat
 from p4mesh.methods.results.rate_tables import state_text
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.search.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import HistogramPer, TrialSpec
 
@@ -75,10 +75,10 @@ SUMMARY_COLUMNS = (
 class Broadcast(Method):
     """Throughput of broadcast frames, and their latency to every receiving port."""
 
-    name: ClassVar[str] = "rfc2889.broadcast"
-    title: ClassVar[str] = "Broadcast frame forwarding and latency"
-    section: ClassVar[str] = "RFC 2889 5.10"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.broadcast"
+    title = "Broadcast frame forwarding and latency"
+    section = "RFC 2889 5.10"
+    parameters = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
@@ -225,7 +225,7 @@ def _spec(
         size,
         fps,
         1 if part == SINGLE_FRAME else max(1, tx_frames(duration_ns, fps)),
-        PatternKind.BROADCAST,
+        patterns.Broadcast(),
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
         shared.template_of(parameters),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, integer, text
+from p4mesh.methods.options.parameters import ParameterSet, integer, text
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -21,7 +21,7 @@ PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
 _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
-_ROTATE = PatternKind.ROTATE
+_ROTATE = Rotate()
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -48,10 +48,10 @@ COLUMNS = (
 class CongestionControl(Method):
     """Blocks of four ports: source 1 alternates U and C, source 2 sends to C only, all at line rate."""
 
-    name: ClassVar[str] = "rfc2889.congestion_control"
-    title: ClassVar[str] = "Congestion control"
-    section: ClassVar[str] = "RFC 2889 5.5"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.congestion_control"
+    title = "Congestion control"
+    section = "RFC 2889 5.5"
+    parameters = (
         integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
         text(
             "block_ports",

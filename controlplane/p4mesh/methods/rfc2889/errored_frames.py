@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet
+from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
@@ -69,11 +68,11 @@ COLUMNS = (
 class ErroredFrames(Method):
     """Valid frames, and beside them undersize and oversize frames and frames with a bad FCS, at several loads."""
 
-    name: ClassVar[str] = "rfc2889.errored_frames"
-    title: ClassVar[str] = "Errored frames filtering"
-    section: ClassVar[str] = SECTION
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.errored_frames"
+    title = "Errored frames filtering"
+    section = SECTION
+    frame_sizes_bytes = (64, 1518)
+    parameters = (
         *pair_parameters("RFC 2889 5.9.2"),
         *stream_parameters(),
         *shared.sweep_parameters("RFC 2889 5.9.2"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.rfc2889.device_clock import (
@@ -33,7 +32,8 @@ from p4mesh.traffic.line_rate import (
     tx_frames,
     utilisation_pct,
 )
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -71,10 +71,10 @@ COLUMNS = (
 class ForwardPressure(Method):
     """One port sends with a gap of 88 bits; the receive utilisation shows the device's own gap."""
 
-    name: ClassVar[str] = "rfc2889.forward_pressure"
-    title: ClassVar[str] = "Forward pressure"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.forward_pressure"
+    title = "Forward pressure"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
         boolean(
@@ -125,7 +125,7 @@ class ForwardPressure(Method):
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
         template = shared.template_of(parameters)
-        stream = Stream("overload", size, fps, count, PatternKind.PAIRS, (sender.number,), (receiver.number,), template)
+        stream = Stream("overload", size, fps, count, Pairs(), (sender.number,), (receiver.number,), template)
         spec = shared.trial_of(
             parameters,
             f"forward pressure {size} B",

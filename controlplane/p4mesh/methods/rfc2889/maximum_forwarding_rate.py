@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.methods.base import Method, Session, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, percent
+from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.sweeps import swept
 from p4mesh.methods.search.throughput import result_load_pct
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.result import Status
 
 COLUMNS = (
@@ -38,10 +37,10 @@ COLUMNS = (
 class MaximumForwardingRate(Method):
     """Throughput of one port pair, then loads from there to the maximum in steps."""
 
-    name: ClassVar[str] = "rfc2889.maximum_forwarding_rate"
-    title: ClassVar[str] = "Maximum forwarding rate"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.maximum_forwarding_rate"
+    title = "Maximum forwarding rate"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
         *shared.trial_parameters("RFC 2889 5.6.2"),
@@ -65,7 +64,7 @@ class MaximumForwardingRate(Method):
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.own_rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender.number,), (receiver.number,)),), sender.own_rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
         rows = [found["shown"]] if found["result_pct"] is not None else []

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import cast
 
 from p4mesh.errors import TopologyError
 from p4mesh.methods.base import Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean
+from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh, Rotate
 
 _RESULT_TABLES = ("throughput", "forwarding_rate")
 UPLINK_COLUMNS = (
@@ -29,10 +29,10 @@ UPLINK_COLUMNS = (
 class MultipleDevices(Meshed):
     """Ports on one device talk to the ports on the other, with or without local traffic."""
 
-    name: ClassVar[str] = "rfc2889.multiple_devices"
-    title: ClassVar[str] = "Partially meshed multiple devices"
-    section: ClassVar[str] = "RFC 2889 5.3"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.multiple_devices"
+    title = "Partially meshed multiple devices"
+    section = "RFC 2889 5.3"
+    parameters = (
         boolean("local_traffic", False, "RFC 2889 5.3.2", "also send between the ports of one device"),
         *mesh_parameters("5.3"),
     )
@@ -54,8 +54,8 @@ class MultipleDevices(Meshed):
             limit = min(Fraction(100), 100 * uplink / (ports * share))
             everyone = bed.port_numbers
             lines = 2 * (ports * (1 - share) + across)
-            return Mesh((Leg(PatternKind.FULL_MESH, everyone, everyone),), rate, limit, limit_lines=lines)
-        legs = (Leg(PatternKind.ROTATE, first, second), Leg(PatternKind.ROTATE, second, first))
+            return Mesh((Leg(FullMesh(), everyone, everyone),), rate, limit, limit_lines=lines)
+        legs = (Leg(Rotate(), first, second), Leg(Rotate(), second, first))
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:

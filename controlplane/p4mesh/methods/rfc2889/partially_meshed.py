@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Rotate
 
 MIN_PORTS = 3
 FROM_ONE, TO_ONE, BOTH = "from_one", "to_one", "both"
@@ -19,10 +18,10 @@ FROM_ONE, TO_ONE, BOTH = "from_one", "to_one", "both"
 class PartiallyMeshed(Meshed):
     """One port exchanges traffic with all the others (RFC 2889 5.2.3)."""
 
-    name: ClassVar[str] = "rfc2889.partially_meshed"
-    title: ClassVar[str] = "Partially meshed one-to-many and many-to-one"
-    section: ClassVar[str] = "RFC 2889 5.2"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.partially_meshed"
+    title = "Partially meshed one-to-many and many-to-one"
+    section = "RFC 2889 5.2"
+    parameters = (
         choice("direction", BOTH, "RFC 2889 5.2.2", "who transmits", (FROM_ONE, TO_ONE, BOTH)),
         integer("one_port", 1, "port number", "RFC 2889 5.2.2", "the one port", (1, 512)),
         *mesh_parameters("5.2"),
@@ -47,10 +46,10 @@ class PartiallyMeshed(Meshed):
         legs = []
         limits = [Fraction(1)]
         if direction in (FROM_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, (one,), many, fast))
+            legs.append(Leg(Rotate(), (one,), many, fast))
             limits.append(Fraction(inside, fast))
         if direction in (TO_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, many, (one,), slow))
+            legs.append(Leg(Rotate(), many, (one,), slow))
             limits.append(Fraction(fast, inside))
         line_rate = min(fast, slow)
         lines = len(legs) * Fraction(min(fast, inside), line_rate)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, with_defaults
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.outcome import Outcome, Table
@@ -32,11 +31,11 @@ ALL = "all"
 class HopByHop(Method):
     """Frames with hop-by-hop options at 1, 10 and 50 % of line rate, for a look at the device's resources."""
 
-    name: ClassVar[str] = "rfc5180.hop_by_hop"
-    title: ClassVar[str] = "Hop-by-hop options"
-    section: ClassVar[str] = SECTION
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (128, 256, 512, 1024, 1280, 1518)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc5180.hop_by_hop"
+    title = "Hop-by-hop options"
+    section = SECTION
+    frame_sizes_bytes = (128, 256, 512, 1024, 1280, 1518)
+    parameters = (
         decimal(
             "load_pct", ALL, "% of line rate", SECTION, "load; all = 1, 10 and 50 % in turn", ("0.0001", "100"), (ALL,)
         ),

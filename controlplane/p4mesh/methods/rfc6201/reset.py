@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
@@ -14,7 +13,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import Mesh, measure_throughput, trial_spec
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer, text
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, text
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.repetition import spread_of
@@ -73,11 +72,11 @@ _TRIAL_COLUMNS = (
 class Reset(Method):
     """Forward at the throughput rate, trigger a reset, and see for how long nothing comes through."""
 
-    name: ClassVar[str] = "rfc2544.reset"
-    title: ClassVar[str] = "Reset"
-    section: ClassVar[str] = "RFC 2544 26.6, RFC 6201"
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64,)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.reset"
+    title = "Reset"
+    section = "RFC 2544 26.6, RFC 6201"
+    frame_sizes_bytes = (64,)
+    parameters = (
         choice(
             "reset_type", "os_software", SECTION, "what is reset, for the report; power: off time subtracted", TYPES
         ),

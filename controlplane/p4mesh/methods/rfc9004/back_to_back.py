@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer, with_defaults
+from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.port_pairs import RFC_DURATION_S
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
@@ -25,7 +24,8 @@ from p4mesh.methods.search.goal import SearchOutcome, Verdict
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 9004 6.2"
@@ -74,10 +74,10 @@ SEARCH_COLUMNS = (
 class BackToBack(Method):
     """Bursts at minimum gap from port 1 to port 2, for sizes whose throughput is below line rate."""
 
-    name: ClassVar[str] = "rfc2544.back_to_back"
-    title: ClassVar[str] = "Back-to-back frames"
-    section: ClassVar[str] = "RFC 2544 26.4, RFC 9004"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.back_to_back"
+    title = "Back-to-back frames"
+    section = "RFC 2544 26.4, RFC 9004"
+    parameters = (
         integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, MAX_BURST_FRAMES)),
         integer(
             "burst_max_frames",
@@ -141,7 +141,7 @@ class BackToBack(Method):
         """Find the throughput; below line rate, search the longest burst without loss N times."""
         size, rate_bps = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         sender, receiver = bed.port_numbers[:MIN_PORTS]
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender,), (receiver,)),), rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender,), (receiver,)),), rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         if found["result_pct"] is None:
             return _row(size, rate_bps, found, found["state"], Searches(0), parameters)

@@ -19,9 +19,9 @@ from support.fakes import FakeMeasurer, FlowMeasurer, capacity
 from p4mesh.cli import run_command
 from p4mesh.methods.base import Method, TrialNote, Unit, UnitResult
 from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.extensions.iterations import combined
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.results.iterations import combined
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps

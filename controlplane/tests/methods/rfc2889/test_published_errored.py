@@ -15,7 +15,8 @@ from p4mesh.run.preparation import bed_of as bed_of
 from p4mesh.target.bmv2 import Bmv2Target
 from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Topology
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial import open_measurer
 from p4mesh.trial.spec import TrialSpec
 
@@ -87,7 +88,7 @@ def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
 
 
 def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
-    stream = Stream("bad", 128, Fraction(1000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=True)
+    stream = Stream("bad", 128, Fraction(1000), 10, Pairs(), (1,), (2,), bad_fcs=True)
     with open_measurer(shipped("wrs-18x1g")) as measurer:
         measurer.target.damages_fcs = False
         measurer.target.name = "bmv2"

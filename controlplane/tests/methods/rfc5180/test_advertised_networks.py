@@ -8,9 +8,10 @@ import pytest
 from support import published
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import under_conditions
+from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
@@ -26,7 +27,7 @@ IPV6 = ("frame_format=ipv6", "routed=true")
 
 
 def run(topology: Topology, *settings: str, size: int = 128) -> Outcome:
-    return published.run(under_conditions(FrameLoss()), topology, (size,), *QUICK, *IPV6, *settings)[1]
+    return published.run(Composed(FrameLoss(), (UnderConditions(),)), topology, (size,), *QUICK, *IPV6, *settings)[1]
 
 
 def network_of(port: int, bits: int) -> IPv6Network:
@@ -106,14 +107,14 @@ def test_a_mix_has_hosts_of_both_families_behind_the_device() -> None:
     ],
 )
 def test_networks_without_a_meaning_are_refused(settings: tuple[str, ...], message: str) -> None:
-    test = under_conditions(Latency())
+    test = Composed(Latency(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("advertised_prefix=64", *settings))
     with pytest.raises(ParameterError, match=message):
         test.check(bed_of(published.shipped("router-4x1g")), parameters)
 
 
 def test_a_length_out_of_the_list_is_refused_with_the_list() -> None:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     with pytest.raises(ParameterError) as caught:
         resolve(test.name, test.parameters, ("advertised_prefix=56",))
     assert "one of none, 48, 64, 126, 128" in str(caught.value.hint)
@@ -121,7 +122,7 @@ def test_a_length_out_of_the_list_is_refused_with_the_list() -> None:
 
 def test_a_latency_trial_to_hosts_behind_is_that_of_the_device() -> None:
     """3 us and store and forward of 256 bytes at 1 Gbit/s, as to its neighbours."""
-    test = under_conditions(Latency())
+    test = Composed(Latency(), (UnderConditions(),))
     outcome = published.run(
         test,
         published.shipped("router-4x1g"),

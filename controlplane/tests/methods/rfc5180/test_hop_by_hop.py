@@ -9,11 +9,12 @@ from scapy.layers.l2 import Ether
 from support import published
 
 from p4mesh.errors import ParameterError
+from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import under_conditions
+from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 from p4mesh.run.preparation import bed_of as bed_of
@@ -24,14 +25,14 @@ QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 
 
 def run(*settings: str, topology: str = "router-4x1g", size: int = 128, frames: int = 2000) -> Outcome:
-    test = under_conditions(HopByHop())
+    test = Composed(HopByHop(), (UnderConditions(),))
     return published.run(
         test, published.shipped(topology), (size,), *QUICK, "routed=true", f"scaled_frames={frames}", *settings
     )[1]
 
 
 def test_the_options_are_the_first_header_and_within_the_frame() -> None:
-    test = under_conditions(HopByHop())
+    test = Composed(HopByHop(), (UnderConditions(),))
     template = template_of(resolve(test.name, test.parameters, ()))
     packet = Ether(headers_of(template, 128))
     assert packet[IPv6].nh == 0
@@ -86,13 +87,13 @@ def test_the_same_frames_without_options_to_compare() -> None:
     ],
 )
 def test_frames_and_devices_without_options_are_refused(settings: tuple[str, ...], message: str) -> None:
-    test = under_conditions(HopByHop())
+    test = Composed(HopByHop(), (UnderConditions(),))
     with pytest.raises(ParameterError, match=message):
         test.check(bed_of(published.shipped("router-4x1g")), resolve(test.name, test.parameters, settings))
 
 
 def test_throughput_is_not_measured_with_hop_by_hop_options() -> None:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     with pytest.raises(ParameterError) as caught:
         resolve(test.name, test.parameters, ("frame_format=ipv6", "extension_headers=hop_by_hop"))
     assert "hop_by_hop" not in str(caught.value.hint)

@@ -15,11 +15,12 @@ from support.fakes import FakeMeasurer
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import Conditions, under_conditions
+from p4mesh.methods.rfc2544.conditions import Conditions, UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
@@ -28,7 +29,8 @@ from p4mesh.methods.rfc6201.reset import Reset
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.tester.frames import headers_of, minimum_frame_bytes
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -56,14 +58,14 @@ def settings_of(test: Method, *settings: str) -> tuple[str, ...]:
 
 
 def run(test: Method, *settings: str, size: int = 256, topology: str = "router-4x1g") -> Outcome:
-    whole = under_conditions(test)
+    whole = Composed(test, (UnderConditions(),))
     asked = settings_of(whole, "routed=true", "frame_format=ipv6", *settings)
     return published.run(whole, published.shipped(topology), (size,), *asked)[1]
 
 
 @pytest.mark.parametrize("name", HEADER_BYTES)
 def test_a_frame_holds_its_extension_headers_and_is_not_longer(name: str) -> None:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
     template = template_of(parameters)
     assert minimum_frame_bytes(template) == IPV6_MINIMUM + HEADER_BYTES[name]
@@ -89,7 +91,7 @@ def test_a_frame_too_small_for_its_headers_is_refused_with_the_minimum(name: str
 
 def headers_behind_ipv6(name: str) -> tuple[int, bytes]:
     """Return the type of the first header behind IPv6, and the bytes behind IPv6."""
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", f"extension_headers={name}"))
     packet = headers_of(template_of(parameters), 256)
     return packet[20], packet[54:]
@@ -113,7 +115,7 @@ def test_an_encapsulation_has_no_type_of_what_follows_in_the_clear() -> None:
 
 
 def test_a_chain_that_a_tofino_does_not_read_behind_is_refused_there() -> None:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("frame_format=ipv6", "extension_headers=chain"))
     test.check(BED, parameters)
     with pytest.raises(UnsupportedError, match="extension_headers=chain is not supported on tofino"):
@@ -139,11 +141,11 @@ def test_routers_forward_every_extension_header(name: str, topology: str) -> Non
 
 @pytest.mark.parametrize(("mix", "older"), [("90:10", 90), ("50:50", 50), ("10:90", 10)])
 def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) -> None:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     parameters = resolve(
         test.name, test.parameters, ("frame_format=ipv6", "extension_headers=routing", f"ip_mix={mix}")
     )
-    stream = Stream("s", 256, Fraction(1000), 1000, PatternKind.PAIRS, (1, 3), (2, 4), template_of(parameters))
+    stream = Stream("s", 256, Fraction(1000), 1000, Pairs(), (1, 3), (2, 4), template_of(parameters))
     spec = TrialSpec("t", (stream,), 10**9)
     first, second = Conditions(FakeMeasurer(), parameters, BED.port_numbers).offered(spec).streams
     assert (first.template.ip_version, second.template.ip_version) == (4, 6)
@@ -153,7 +155,7 @@ def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) ->
 
 
 def test_tests_without_ipv6_have_no_columns_of_it() -> None:
-    whole = under_conditions(FrameLoss())
+    whole = Composed(FrameLoss(), (UnderConditions(),))
     asked = settings_of(whole, "routed=true")
     outcome = published.run(whole, published.shipped("router-4x1g"), (256,), *asked)[1]
     assert "ip_mix" not in {column.key for table in outcome.tables for column in table.columns}
