@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic import patterns
 from p4mesh.traffic.stream import PatternKind, Stream

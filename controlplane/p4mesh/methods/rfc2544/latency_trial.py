@@ -14,9 +14,10 @@ from p4mesh.methods.bed import TestBed
 from p4mesh.methods.mesh import Leg, Mesh, trial_spec
 from p4mesh.methods.parameters import ParameterSet
 from p4mesh.methods.rfc2544.ports import mesh_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 ALL_FRAMES, RFC = "all_frames", "rfc"
 SAME, NEW = "same", "new"

@@ -26,10 +26,11 @@ from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.rate_tables import state_text
 from p4mesh.methods.search_tables import search_tables
 from p4mesh.methods.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"

@@ -17,7 +17,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2544.reset import FRAME_LOSS, TIME_STAMPS
 from p4mesh.run.preparation import test_bed as bed_of
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[TestBed, tuple[str, ...], type[Exception], str]] = {
         "topology 'two' can reset a, b",
     ),
     "on Linux": (
-        TestBed("linux", PORTS, target="bmv2"),
+        TestBed("linux", PORTS, target="bmv2", resets_devices=False),
         (),
         UnsupportedError,
         "resetting a device is not supported on bmv2",

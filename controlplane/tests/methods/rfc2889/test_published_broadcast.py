@@ -12,7 +12,7 @@ from p4mesh.report.numbers import cell_text
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
