@@ -13,8 +13,8 @@ from typing import Any
 from p4mesh import __version__
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
-from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.report.publish import REPORT, publish, stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.run.one_process import run_in_process

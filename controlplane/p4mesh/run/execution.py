@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, cast
 
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.registry import find_test
 from p4mesh.store.run_directory import StoredTrial, Timing
 from p4mesh.topology import Topology
@@ -39,7 +39,7 @@ class Job:
 
     test: str
     topology: Topology
-    bed: TestBed
+    bed: Bed
     parameters: ParameterSet
     opener: str = ""
     """Instead of the target's own, as module:function, so that worker processes can find it."""
@@ -51,7 +51,7 @@ class Job:
     """The same for trials that do not verify what was learned."""
 
     @property
-    def method(self) -> TestMethod:
+    def method(self) -> Method:
         """Return the test."""
         return find_test(self.test)
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from p4mesh.errors import ParameterError, TopologyError, UsageError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
-from p4mesh.methods.parameters import ParameterSet, resolve
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.extensions.resets import SWAP_ROLES
+from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
-from p4mesh.methods.resets import SWAP_ROLES
-from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.run.execution import Job
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target.table import TARGETS
@@ -49,19 +49,19 @@ class RunOptions:
 class Prepared:
     """A test whose input is known to be good."""
 
-    method: TestMethod
+    method: Method
     job: Job
     sizes: tuple[int, ...]
     workers: int
     target: str
 
 
-def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prepared:
+def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
     parameters = _resolve(method, topology, options.settings, options.target)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
-    bed = test_bed(topology, options.target)
+    bed = bed_of(topology, options.target)
     method.check(bed, parameters)
     if not options.opener:
         TARGETS[options.target].check(topology)
@@ -90,7 +90,7 @@ def check_settings(topology: Topology) -> None:
             raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
 
 
-def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
+def _resolve(method: Method, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
     """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
@@ -105,9 +105,7 @@ def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], 
     return resolve(method.name, method.parameters, given, real_time=real_time and not scaled)
 
 
-def _calibrated(
-    method: TestMethod, bed: TestBed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions
-) -> TestBed:
+def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions) -> Bed:
     """Return the bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
     assert options.calibration is not None
     pairs = method.latency_pairs(bed, parameters)
@@ -141,7 +139,7 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
     return tuple(sizes)
 
 
-def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
+def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
     if "frame_format" not in parameters.values:
         return
@@ -166,13 +164,13 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
         )
 
 
-def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
+def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
     """Return what methods may know of a topology and of the target."""
     capabilities = TARGETS[target].declare(topology)
     stamps = capabilities.stamps
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
-        TestPort(
+        Port(
             port.number,
             port.name,
             port.rate_bps,
@@ -187,7 +185,7 @@ def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
     uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
     uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
     resets = ((device.name, device.model["reset"]["time_s"]) for device in topology.devices if "reset" in device.model)
-    return TestBed(
+    return Bed(
         topology.name,
         tuple(ports),
         uplink_rate_bps,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.outcome import State
+from p4mesh.methods.results.outcome import State
 from p4mesh.run.execution import Job, Measurer, TrialReport, opener_of
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_directory import KeptTrial, StoredTrial, Timing

@@ -123,6 +123,17 @@ def _middle_ticks(index: int) -> Fraction:
     return Fraction(low + high, 2)
 
 
+def blocks(numbers: set[int], width_bits: int) -> list[tuple[int, int]]:
+    """Return (value, mask) pairs of aligned blocks that cover exactly these numbers."""
+    firsts = sorted(number for number in numbers if number - 1 not in numbers)
+    lasts = sorted(number for number in numbers if number + 1 not in numbers)
+    return [
+        block
+        for first, last in zip(firsts, lasts, strict=True)
+        for block in prefixes(first, last - first + 1, width_bits)
+    ]
+
+
 def prefixes(first: int, count: int, width_bits: int) -> list[tuple[int, int]]:
     """Return (value, mask) pairs that cover exactly ``first`` to ``first + count - 1``."""
     full = (1 << width_bits) - 1

@@ -10,7 +10,6 @@ import numpy as np
 
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
-from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.result import (
     FlowCounts,
@@ -245,7 +244,7 @@ def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any
         first = records["first_departure"][ids]
         difference = int(first.max()) - int(first.min())
         asked = spec.streams[number]
-        if any(asked.start_offset_ns) or asked.pattern is PatternKind.MESH_STREAMS:
+        if any(asked.start_offset_ns) or not asked.pattern.in_step:
             spread = max(spread, difference)
         else:
             skew = max(skew, difference)
@@ -286,25 +285,38 @@ def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
 def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
     names = plan.names
     transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
+    rows_of: dict[tuple[int, int, int, str], list[int]] = {}
+    for row, flow in enumerate(plan.flows):
+        if flow.expected:
+            rows_of.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
     return tuple(
         FlowCounts(
-            stream=names[flow.stream],
-            tx_port=flow.tx_port,
-            rx_port=flow.rx_port,
-            tx_frames=int(flows.sent[row]),
-            rx_frames=int(flows.unique[row] + flows.duplicates[row]),
-            duplicate_frames=int(flows.duplicates[row]),
-            reordered_frames=int(flows.reordered[row]),
-            latency=latency_stats(records[flow.cell : flow.cell + 1], tick_ps),
-            first_rx_ns=int(records["first_arrival"][flow.cell]) * tick_ps // 1000,
-            last_rx_ns=int(records["last_arrival"][flow.cell]) * tick_ps // 1000,
-            first_tx_ns=int(records["first_departure"][transmitters[flow.stream, flow.tx_port]]) * tick_ps // 1000,
-            last_gap_tx_ns=_gap_ns(int(records["last_gap_time"][flow.cell]), tick_ps),
-            tail_lost_frames=_tail_lost(flows.sent[row], records["next_sequence"][flow.cell]),
+            stream=names[stream],
+            tx_port=tx_port,
+            rx_port=rx_port,
+            tx_frames=int(flows.sent[rows].sum()),
+            rx_frames=int(flows.unique[rows].sum() + flows.duplicates[rows].sum()),
+            duplicate_frames=int(flows.duplicates[rows].sum()),
+            reordered_frames=int(flows.reordered[rows].sum()),
+            latency=latency_stats(records[flows.cells[rows]], tick_ps),
+            first_rx_ns=_first_arrival(records, flows.cells[rows]) * tick_ps // 1000,
+            last_rx_ns=int(records["last_arrival"][flows.cells[rows]].max()) * tick_ps // 1000,
+            first_tx_ns=int(records["first_departure"][transmitters[stream, tx_port]]) * tick_ps // 1000,
+            last_gap_tx_ns=_gap_ns(int(records["last_gap_time"][flows.cells[rows]].max()), tick_ps),
+            tail_lost_frames=sum(
+                _tail_lost(flows.sent[row], records["next_sequence"][flows.cells[row]]) for row in rows
+            ),
+            part=part,
         )
-        for row, flow in enumerate(plan.flows)
-        if flow.expected
+        for (stream, tx_port, rx_port, part), rows in rows_of.items()
     )
+
+
+def _first_arrival(records: np.ndarray[Any, Any], cells: np.ndarray[Any, Any]) -> int:
+    """Return the earliest arrival in ticks; 0 when no frame has come."""
+    arrivals = records["first_arrival"][cells]
+    arrivals = arrivals[arrivals > 0]
+    return int(arrivals.min()) if len(arrivals) else 0
 
 
 def _outages(plan: Plan, observed: Observed, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:

@@ -17,21 +17,25 @@ import pytest
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.bmv2 import PROGRAM
 from p4mesh.topology import load_topology
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
 TOPOLOGY = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+pytestmark = [
+    pytest.mark.wall_clock,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+]
 without_bmv2 = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
 
 
 @pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
 def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(500), 500, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(500), 500, FullMesh(), ports, ports)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
     with open_measurer(load_topology(TOPOLOGY), target) as measurer:
@@ -49,7 +53,7 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
 @pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
 def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(target: str) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(200), 400, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(200), 400, FullMesh(), ports, ports)
     reset = Reset(ResetAction.TOGGLE_LINK, link_off_ns=200_000_000, link_on_delay_ns=100_000_000)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 2 * 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, reset=reset)

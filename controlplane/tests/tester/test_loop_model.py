@@ -22,7 +22,8 @@ from p4mesh.tester.pacing import DepartureClock, first_fraction_q32, loop_use, r
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -51,7 +52,7 @@ def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
 
 
 def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
-    stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, Pairs(), (1,), (2,))
     with open_measurer(parse_topology("loop.yaml", topology_of(loop))) as measurer:
         limits = Limits.of(load_contract(), 1, loop, "sim")
         plan = make_plan([stream], limits, measurer.tester.target.rate_bps_of)
@@ -125,7 +126,7 @@ def test_every_departure_is_as_near_to_its_ideal_time_as_predicted(
     found = predict(rate, size, chip.loop(), 1000, chip.name)
     text = topology_of(chip.loop()).replace("clock_tick_ps: 1\n", "clock_tick_ps: 1000\n")
     for frames in (2, 12, 60, 177, 600, 3000):
-        stream = Stream("paced", size, rate, frames, PatternKind.PAIRS, (1,), (2,))
+        stream = Stream("paced", size, rate, frames, Pairs(), (1,), (2,))
         spec = TrialSpec("paced", (stream,), int(frames * 10**9 / rate) + 1, Learning(enabled=False))
         with open_measurer(parse_topology("loop.yaml", text)) as measurer:
             result = measurer.measure(spec)

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 from p4mesh.errors import HookError
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
@@ -49,7 +50,7 @@ links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"{link}}}]
 
 
 def one_way(frames: int, fps: int = 10_000, source: int = 1, target: int = 2, **options: Any) -> TrialSpec:
-    stream = Stream("s", 128, Fraction(fps), frames, PatternKind.PAIRS, (source,), (target,))
+    stream = Stream("s", 128, Fraction(fps), frames, Pairs(), (source,), (target,))
     options = {"learning": QUICK_LEARNING, "settle_ns": MS, "restabilise_ns": 0, **options}
     return TrialSpec("trial", (stream,), frames * S // fps, **options)
 
@@ -279,7 +280,7 @@ TAMPERED: dict[str, tuple[Alter, str]] = {
 @pytest.mark.parametrize("name", TAMPERED)
 def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(name: str) -> None:
     alter, reason = TAMPERED[name]
-    stream = Stream("s", 128, Fraction(10_000), 200, PatternKind.PAIRS, (1, 2), (2, 1))
+    stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
         read = measurer.tester.dataplane.read
 
@@ -312,7 +313,7 @@ COUNTERS = {
 
 @pytest.mark.parametrize("counter", COUNTERS)
 def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None:
-    stream = Stream("s", 128, Fraction(10_000), 200, PatternKind.PAIRS, (1, 2), (2, 1))
+    stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
         counts, calls = measurer.tester.dataplane.reason_counts, []
 
@@ -330,8 +331,8 @@ def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None
 def test_streams_start_together_and_send_exactly_their_frames() -> None:
     numbers = (1, 2, 3, 4)
     streams = (
-        Stream("a", 64, Fraction(10_000), 101, PatternKind.FULL_MESH, numbers, numbers),
-        Stream("b", 512, Fraction(5_000), 37, PatternKind.PAIRS, (1, 3), (2, 4)),
+        Stream("a", 64, Fraction(10_000), 101, FullMesh(), numbers, numbers),
+        Stream("b", 512, Fraction(5_000), 37, Pairs(), (1, 3), (2, 4)),
     )
     (result,) = measure(switch(), TrialSpec("exact", streams, 11 * MS, QUICK_LEARNING, per_flow=True))
     assert result.status is Status.VALID, result.reason

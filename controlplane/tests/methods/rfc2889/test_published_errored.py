@@ -10,11 +10,12 @@ import pytest
 from support.published import WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods.outcome import State
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.run.preparation import bed_of as bed_of
 from p4mesh.topology import Topology
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import TrialSpec
 
@@ -86,7 +87,7 @@ def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
 
 
 def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
-    stream = Stream("bad", 128, Fraction(1000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=True)
+    stream = Stream("bad", 128, Fraction(1000), 10, Pairs(), (1,), (2,), bad_fcs=True)
     with open_measurer(shipped("wrs-18x1g")) as measurer:
         target = measurer.tester.target
         target.capabilities = replace(target.capabilities, target="bmv2", bad_fcs=False)
