@@ -10,7 +10,7 @@ from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
 from p4mesh.run.options import SIMULATED, CalibrationOptions
-from p4mesh.run.preparation import OPENERS
+from p4mesh.target.table import TARGETS
 
 COLUMNS = (
     Column("tx_port", "Tx port"),
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", metavar="FILE", required=True, help="tester ports cabled to each other in pairs")
     parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
     parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
-    parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--target", choices=sorted(TARGETS), default=SIMULATED, help="what runs the P4 program")
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
     )

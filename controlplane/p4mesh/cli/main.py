@@ -21,8 +21,9 @@ from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.run.options import SIMULATED
-from p4mesh.run.preparation import OPENERS, check_settings
+from p4mesh.run.preparation import check_settings
 from p4mesh.target.sim import build_network
+from p4mesh.target.table import TARGETS
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw
 
@@ -142,7 +143,7 @@ def _test_text(test: Method) -> str:
 def _real_time(parameter: Parameter) -> str:
     if parameter.real_time is None:
         return ""
-    targets = ", ".join(sorted(set(OPENERS) - {SIMULATED}))
+    targets = ", ".join(sorted(set(TARGETS) - {SIMULATED}))
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 

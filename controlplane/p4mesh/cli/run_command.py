@@ -13,9 +13,9 @@ from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text
 from p4mesh.run.options import SIMULATED, RunOptions
-from p4mesh.run.preparation import OPENERS
 from p4mesh.run.single import run
 from p4mesh.store.run_directory import read_run
+from p4mesh.target.table import TARGETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
-    parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--target", choices=sorted(TARGETS), default=SIMULATED, help="what runs the P4 program")
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )

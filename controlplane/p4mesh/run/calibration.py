@@ -14,9 +14,9 @@ from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
-from p4mesh.run.job import resolve_opener
+from p4mesh.run.job import opener_of
 from p4mesh.run.options import CalibrationOptions
-from p4mesh.run.preparation import OPENERS, bed_of, parse_frame_sizes
+from p4mesh.run.preparation import bed_of, parse_frame_sizes
 from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
@@ -60,7 +60,7 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     before = read_calibration(path, "--out") if path.exists() else None
     wires: list[Wire] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    with resolve_opener(options.opener or OPENERS[options.target])(topology) as measurer:
+    with opener_of(options.target, options.opener)(topology) as measurer:
         for size in sizes:
             for first in range(0, len(pairs), _AT_ONCE):
                 result = measurer.measure(wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct))

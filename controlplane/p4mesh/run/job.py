@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, cast
 
 from p4mesh.methods.base import Method
@@ -16,8 +17,8 @@ from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-DEFAULT_OPENER = "p4mesh.trial:open_measurer"
-"""Where measurers come from, as module:function, so that worker processes can find it."""
+_MEASURER = "p4mesh.trial.opening:open_measurer"
+"""Named, not imported: only what measures needs gRPC and Scapy, which take long to load."""
 
 
 class Measurer(Protocol):
@@ -39,7 +40,8 @@ class Job:
     topology: Topology
     bed: Bed
     parameters: ParameterSet
-    opener: str = DEFAULT_OPENER
+    opener: str = ""
+    """Instead of the target's own, as module:function, so that worker processes can find it."""
     simulated: bool = False
     """Devices are simulated, so that there can be any number of them."""
     memory: str = ""
@@ -53,7 +55,8 @@ class Job:
         return find_test(self.test)
 
 
-def resolve_opener(name: str) -> Opener:
-    """Return the function ``module:function``."""
-    module, _, function = name.partition(":")
-    return cast(Opener, getattr(importlib.import_module(module), function))
+def opener_of(target: str, instead: str = "") -> Opener:
+    """Return what opens measurers on a target, or the function ``module:function`` instead of it."""
+    module, _, function = (instead or _MEASURER).partition(":")
+    found = getattr(importlib.import_module(module), function)
+    return cast(Opener, found if instead else partial(found, target=target))

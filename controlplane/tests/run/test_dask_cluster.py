@@ -20,7 +20,7 @@ from p4mesh.errors import TargetError
 from p4mesh.run import Event, RunOptions, RunStarted, WorkerLost, dask_cluster, run
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 

@@ -16,11 +16,12 @@ from p4mesh.tester import packet_service
 from p4mesh.tester.neighbours import answer, question, router_mac
 from p4mesh.tester.stations import Station, station
 from p4mesh.topology import Topology
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import ControllerFrame, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 ROUTER = "p4-l3-4ports"
 PORTS = (1, 2, 3, 4)

@@ -14,10 +14,11 @@ from p4mesh.methods.mesh import Leg, Mesh, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.port_pairs import mesh_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, Stream, ValueList
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 ALL_FRAMES, RFC = "all_frames", "rfc"
 SAME, NEW = "same", "new"

@@ -25,11 +25,12 @@ from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, Stat
 from p4mesh.methods.results.rate_tables import state_text
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.search.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"

@@ -22,6 +22,7 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.stations import station
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -29,7 +30,7 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 QUICK = ("scaled_frames=100", "search_resolution_pct=10")

@@ -19,10 +19,11 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc9004.back_to_back import BackToBack
 from p4mesh.methods.rfc9004.buffer_times import buffer_times
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.trial.result import Status
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 

@@ -30,8 +30,8 @@ from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 
 GIGABIT = 10**9
