@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+from p4mesh.cli.notice import Notice
+from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
-from p4mesh.cli.run_command import exit_code, results_data
+from p4mesh.cli.results import exit_code, results_data
 from p4mesh.errors import EXIT_OK
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Column, Table
@@ -23,23 +25,23 @@ SUMMARY_COLUMNS = (
 )
 
 
-def run_tests(options: RunOptions, as_json: bool = False) -> int:
+def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
     """Run every test of the suite that the topology can carry; the others are named with the reason."""
-    progress = Progress()
+    progress = Progress(notice)
 
     def observer(event: Event) -> None:
         progress(event)
         if isinstance(event, RunFinished) and not as_json:
             method = find_test(event.test)
-            print(f"{method.title} ({method.section})\n\n{outcome_text(event.outcome)}\n", flush=True)
+            say(f"{method.title} ({method.section})\n\n{outcome_text(event.outcome)}\n")
 
     finished = run_suite(options, observer)
     rows = tuple(entry.row for entry in finished.entries)
     runs = [entry.run for entry in finished.entries if entry.run]
     if as_json:
         data = [results_data(run.directory) for run in runs]
-        print(json.dumps({"suite": options.test, "tests": list(rows), "runs": data}, indent=1, allow_nan=False))
+        say(json.dumps({"suite": options.test, "tests": list(rows), "runs": data}, indent=1, allow_nan=False))
     else:
-        print(table_text(Table("suite", f"Suite {options.test}", SUMMARY_COLUMNS, rows)))
-        print(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}", flush=True)
+        say(table_text(Table("suite", f"Suite {options.test}", SUMMARY_COLUMNS, rows)))
+        say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
     return max((exit_code(run.outcome) for run in runs), default=EXIT_OK)

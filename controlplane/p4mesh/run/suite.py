@@ -21,7 +21,7 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.index import index_html
 from p4mesh.report.publish import REPORT
-from p4mesh.run.events import NotRun, Observer, unobserved
+from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
@@ -63,6 +63,7 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
     """
     planned = _plan(options)
     directory = _open(directory_path(options.out, options.test), options.test)
+    observer(SuiteStarted(options.test, directory))
     entries = []
     for method, prepared in planned.items():
         if isinstance(prepared, Prepared):

@@ -253,7 +253,7 @@ class _UnitBench:
             del self._trials[spec.number]
             run.assign()
         if here:
-            return self._measured(Task(trial.spec, self.unit.iteration))
+            return self._measured(Task(trial.spec, self.unit.iteration), trial.lost)
         if isinstance(trial.answer, Exception):
             raise trial.answer
         return cast(Measured, trial.answer)
@@ -294,9 +294,9 @@ class _UnitBench:
             self._keep(trial)
             self._run.release(worker)
 
-    def _measured(self, task: Task) -> Measured:
-        """Return the answer of the unit's worker, or of the next one where it is lost."""
-        for _ in range(_WORKERS_PER_TRIAL):
+    def _measured(self, task: Task, lost: int = 0) -> Measured:
+        """Return the answer of the unit's worker, or of the next one where it is lost, as ``lost`` were before."""
+        for _ in range(_WORKERS_PER_TRIAL - lost):
             try:
                 return self.worker.measure(task)
             except WorkerLostError:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
-from p4mesh.run import single
 from p4mesh.run.options import RunOptions
+from p4mesh.topology import loader
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 GOOD = """\
@@ -293,7 +293,7 @@ def test_an_output_that_is_a_file(workplace: Path, capsys: pytest.CaptureFixture
 
 def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_wire")
-    assert run_command.run_test(arguments) == 0
+    assert single_command.run_test(arguments) == 0
     capsys.readouterr()
     expect("out_other_run", (*RUN, "--sizes", "128", "--out", "mine"), workplace, capsys)
 
@@ -303,7 +303,7 @@ def test_a_stale_program_stops_the_run_before_anything_is_written(
 ) -> None:
     arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_stale")
     with pytest.raises(ProgramError) as raised:
-        run_command.run_test(arguments)
+        single_command.run_test(arguments)
     assert raised.value.exit_code == 3
     assert sorted(item.name for item in workplace.iterdir()) == ["good.yaml"]
 
@@ -314,7 +314,7 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
     def broken(_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(single, "load_topology", broken)
+    monkeypatch.setattr(loader, "load_topology", broken)
     assert main(RUN) == 4
     shown = capsys.readouterr().err
     assert shown.startswith("error: internal error: ZeroDivisionError: boom")
