@@ -120,7 +120,7 @@ def _measure(prepared: Prepared, directory: RunDirectory) -> None:
     outcome = replace(outcome, findings=(*outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
-        {"outcome": encode(outcome), "units": {unit.key: result for unit, result in results.items()}},
+        {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
 from p4mesh.run.execution import Job, Measurer, Observer, TrialReport
 from p4mesh.run.session import Measured, UnitSession, opened, timed
 from p4mesh.store.run_directory import RunDirectory
@@ -14,7 +15,7 @@ from p4mesh.trial.spec import TrialSpec
 
 def run_in_process(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     """Return the results of all units."""
 
     def publish(report: TrialReport) -> None:
@@ -22,7 +23,7 @@ def run_in_process(
             directory.append(report.trial, report.timing)
         observer.trial(report)
 
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     for unit in units:
         bench = _LocalBench(job, unit.iteration)
         try:

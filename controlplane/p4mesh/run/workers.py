@@ -24,7 +24,8 @@ from multiprocessing.context import SpawnProcess
 from typing import cast
 
 from p4mesh.errors import InternalError, P4MeshError, TargetError
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
 from p4mesh.run.execution import Job, Measurer, Observer, TrialReport
 from p4mesh.run.session import Measured, UnitSession, opened, timed
 from p4mesh.store.codec import encode
@@ -37,7 +38,7 @@ _AHEAD_PER_WORKER = 4
 
 def run_parallel(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, workers: int
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     """Run all units on up to ``workers`` processes; raises what a unit raised."""
     run = _Run(job, units, directory, observer, workers)
     try:
@@ -88,7 +89,7 @@ class _Run:
         self._idle = list(reversed(self._workers))
         self._pending = list(units)
         self._active: list[_UnitBench] = []
-        self._results: dict[Unit, UnitResult] = {}
+        self._results: dict[Unit, Record] = {}
         self._failure: BaseException | None = None
         self._threads: list[threading.Thread] = []
 
@@ -97,7 +98,7 @@ class _Run:
         """Whether some unit has not begun; the lock is held."""
         return bool(self._pending)
 
-    def results(self) -> Mapping[Unit, UnitResult]:
+    def results(self) -> Mapping[Unit, Record]:
         """Run everything; raise what the first unit that failed has raised."""
         with self.changed:
             self.assign()
