@@ -20,8 +20,10 @@ from p4mesh.methods.options.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
-from p4mesh.run.preparation import OPENERS, SIMULATED, check_settings
+from p4mesh.run.options import SIMULATED
+from p4mesh.run.preparation import check_settings
 from p4mesh.target.sim import build_network
+from p4mesh.target.table import TARGETS
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw
 
@@ -86,7 +88,7 @@ def _parser() -> _Parser:
         "calibrate", help="measure wires between tester ports", description=calibrate_command.__doc__
     )
     calibrate_command.add_arguments(wires)
-    wires.set_defaults(run=calibrate_command.calibrate)
+    wires.set_defaults(run=calibrate_command.measure_wires)
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
@@ -111,7 +113,9 @@ def _parser() -> _Parser:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = run_command.options_of(arguments)
-    return suite_command.run_suite(options) if options.test in suites() else run_command.run(options)
+    if options.test in suites():
+        return suite_command.run_tests(options, arguments.json)
+    return run_command.run_test(options, arguments.json)
 
 
 def _tests(arguments: argparse.Namespace) -> int:
@@ -139,7 +143,7 @@ def _test_text(test: Method) -> str:
 def _real_time(parameter: Parameter) -> str:
     if parameter.real_time is None:
         return ""
-    targets = ", ".join(sorted(set(OPENERS) - {SIMULATED}))
+    targets = ", ".join(sorted(set(TARGETS) - {SIMULATED}))
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 

@@ -60,6 +60,10 @@ class Bed:
     """How many histograms a trial can have."""
     calibration: Calibration | None = None
     """What was measured over wires, to be shown beside latencies."""
+    unsupported_headers: tuple[tuple[str, ...], ...] = ()
+    """Chains of IPv6 extension headers that the tester cannot measure behind."""
+    resets_devices: bool = True
+    """Whether devices under test can be reset without a command of the user's."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
 

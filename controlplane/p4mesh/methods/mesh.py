@@ -14,7 +14,8 @@ from p4mesh.methods.results.metrics import judge_loss, rate_metrics, transmissio
 from p4mesh.methods.search.sweeps import judge_of, swept
 from p4mesh.methods.search.throughput import NS_PER_MS, JudgedTrial, Searched, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import Burst, PatternKind, Stream
+from p4mesh.traffic.patterns import Pattern
+from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -26,7 +27,7 @@ THROUGHPUT = "throughput"
 class Leg:
     """Ports that send, and the order in which they visit the ports that receive."""
 
-    pattern: PatternKind
+    pattern: Pattern
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
     line_rate_bps: int | None = None
@@ -35,9 +36,8 @@ class Leg:
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """Return every (transmit port, receive port) that frames of the leg go between."""
-        if self.pattern is PatternKind.PAIRS:
-            return tuple(zip(self.tx_ports, self.rx_ports, strict=True))
-        return tuple((tx, rx) for tx in self.tx_ports for rx in self.rx_ports if tx != rx)
+        sources = enumerate(self.tx_ports)
+        return tuple((port, receiver) for source, port in sources for receiver in self.pattern.receivers(self, source))
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def trial_spec(
     burst_frames = parameters.integer("burst_frames")
     streams = tuple(
         Stream(
-            name=f"{leg.pattern.value}{number}",
+            name=f"{leg.pattern.kind}{number}",
             frame_size_bytes=frame_size_bytes,
             rate_fps=rate_fps,
             frame_count=max(1, tx_frames(duration_ns, rate_fps)),

@@ -6,7 +6,7 @@ from p4mesh.errors import TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import InPhase, Pairs, Pattern
 
 PAIRS, FIRST_PAIR, MULTI_PORT = "pairs", "first_pair", "multi_port"
 RFC_DURATION_S = 60
@@ -39,11 +39,12 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet, *, mixed_rates: bool 
         )
     mixed = mixed_rates and kind != MULTI_PORT
     rate_bps = bed.slowest_rate_bps if mixed else bed.common_rate_bps(test)
+    pattern: Pattern
     if kind != MULTI_PORT:
-        first, second, pattern = ports[::2], ports[1::2], PatternKind.PAIRS
+        first, second, pattern = ports[::2], ports[1::2], Pairs()
     else:
         half = len(ports) // 2
-        first, second, pattern = ports[:half], ports[half:], PatternKind.IN_PHASE
+        first, second, pattern = ports[:half], ports[half:], InPhase()
     legs = [Leg(pattern, first, second)]
     if parameters.flag("bidirectional"):
         legs.append(Leg(pattern, second, first))

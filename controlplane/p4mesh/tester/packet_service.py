@@ -10,7 +10,8 @@ from fractions import Fraction
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.neighbours import ETHERTYPES, Endpoint, answer, question, router_mac, udp_ends
 from p4mesh.tester.stations import Station, station
-from p4mesh.trial.spec import ControllerFrame, TrialSpec
+from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.stream import Stream
 
 _ATTEMPTS = 3
 _RESOLUTION_NS = 10_000_000
@@ -33,13 +34,13 @@ class PacketService:
         self.answered_frames = 0
         """Datagrams from where the controller's frames of the last transmission went."""
 
-    def begin(self, spec: TrialSpec) -> tuple[TrialSpec, str]:
-        """Return the trial with the routers' addresses, and which router did not answer, or an empty text.
+    def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
+        """Return the streams with the routers' addresses, and which router did not answer, or an empty text.
 
         Every station of a routed stream asks, receivers too: their routers then know them.
         """
-        routed = [stream for stream in spec.streams if stream.routed]
-        self._active = bool(routed or spec.controller_frames)
+        routed = [stream for stream in streams if stream.routed]
+        self._active = bool(routed or frames)
         self._asked.clear()
         self._dataplane.punt(ETHERTYPES if self._active else ())
         wanted = {
@@ -53,30 +54,26 @@ class PacketService:
         if missing:
             port, version = missing[0]
             asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
-            return spec, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
-        streams = tuple(
+            return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
+        addressed = tuple(
             replace(stream, router_macs=tuple(known[port, stream.template.ip_version or 4] for port in stream.tx_ports))
             if stream.routed
             else stream
-            for stream in spec.streams
+            for stream in streams
         )
-        return replace(spec, streams=streams), ""
+        return addressed, ""
 
     def transmission(
-        self, end_ns: int, frames: Sequence[tuple[int, ControllerFrame]], wait: Callable[[int], bool]
+        self, end_ns: int, frames: Sequence[tuple[int, ControllerFrame]], wait: Callable[[int], None]
     ) -> None:
-        """Let ``end_ns`` pass, send each of ``frames`` at its time, answer devices meanwhile.
-
-        ``wait`` lets time pass and returns whether the transmission goes on.
-        """
+        """Let ``end_ns`` pass by ``wait``, send each of ``frames`` at its time, answer devices meanwhile."""
         self._asked |= {pair[1] for _, frame in frames if (pair := udp_ends(frame.payload)) is not None}
         events: list[tuple[int, ControllerFrame | None]] = [*frames]
         if self._active:
             events += [(at_ns, None) for at_ns in range(_POLL_NS, end_ns, _POLL_NS)]
         now_ns = 0
         for at_ns, frame in sorted(events, key=lambda event: event[0]):
-            if not wait(at_ns - now_ns):
-                return
+            wait(at_ns - now_ns)
             now_ns = at_ns
             if frame is None:
                 self.serve()

@@ -32,5 +32,5 @@ def test_the_sample_has_the_columns_of_the_throughput_table() -> None:
     assert header.split() == " ".join(column.title for column in THROUGHPUT_COLUMNS).split()
 
 
-def test_continuous_integration_runs_make_test() -> None:
-    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+def test_continuous_integration_runs_make_check() -> None:
+    assert "exec make check" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

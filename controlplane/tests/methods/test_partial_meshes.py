@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import published
+from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
@@ -18,7 +19,6 @@ from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.patterns import flow_counts
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9

@@ -13,8 +13,8 @@ from p4mesh.methods.results.record import Record
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 

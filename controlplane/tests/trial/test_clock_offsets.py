@@ -25,8 +25,9 @@ from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, own_line_rate_bps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -136,7 +137,7 @@ def test_own_line_rates_are_whole_and_never_above_what_the_clock_sends() -> None
 
 def nominal(offset_ppm: float, rate_fps: Fraction | None = None) -> TrialResult:
     rate_fps = rate_fps or max_rate_fps(64, GIGABIT)
-    stream = Stream("s", 64, rate_fps, 30_000, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("s", 64, rate_fps, 30_000, Pairs(), (1,), (2,))
     spec = TrialSpec("nominal", (stream,), int(30_000 * 10**9 / rate_fps), Learning(enabled=False), 10**6, 0)
     with open_measurer(switch(offset_ppm, ifg_bits=96)) as measurer:
         return measurer.measure(spec)

@@ -22,13 +22,16 @@ from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.rfc5180 import advertised_networks, protocols
+from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import ControllerFrame, FlowName, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
 NETWORKS = "networks"
@@ -229,7 +232,7 @@ class Conditions:
             may_be_filtered=True,
         )
         if self._kind == BROADCAST:
-            to_all = replace(other, pattern=PatternKind.BROADCAST, rx_ports=self._ports)
+            to_all = replace(other, pattern=Broadcast(), rx_ports=self._ports)
             return rest, replace(to_all, routed=False, advertised_prefix_bits=0)
         field = {
             None: ModifiedField.ETHERNET_SRC,
@@ -287,7 +290,7 @@ def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
         replace(
             stream,
             name=f"{stream.name}-{tx}",
-            pattern=PatternKind.PAIRS,
+            pattern=Pairs(),
             tx_ports=(tx,),
             rx_ports=(rx,),
             start_offset_ns=(offset,) if offset else (),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.methods.base import Session, TrialNote
-from p4mesh.methods.mesh import Leg, Mesh
+from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.outcome import Column, State, Table
@@ -15,7 +15,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -137,7 +137,7 @@ def port_spec(
                     frame_count=max(1, tx_frames(duration_ns, rate_fps)),
                     pattern=leg.pattern,
                     tx_ports=(port,),
-                    rx_ports=_receivers(leg, index),
+                    rx_ports=leg.pattern.receivers(leg, index),
                     template=shared.template_of(parameters),
                 )
             )
@@ -164,10 +164,6 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
 def per_port_state(results: Sequence[PortThroughputs]) -> State:
     """Return the verdict: PASS iff a throughput was found for every port."""
     return State.worst((row.state for result in results for row in result.ports), State.PASS)
-
-
-def _receivers(leg: Leg, index: int) -> tuple[int, ...]:
-    return (leg.rx_ports[index],) if leg.pattern is PatternKind.PAIRS else leg.rx_ports
 
 
 def _lost(result: TrialResult, port: int) -> tuple[int, int]:

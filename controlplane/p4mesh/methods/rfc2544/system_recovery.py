@@ -20,7 +20,8 @@ from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -183,7 +184,7 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
     bed.require_ports(test, senders + 1)
     ports = bed.port_numbers
-    leg = Leg(PatternKind.ROTATE, ports[:senders], (ports[senders],))
+    leg = Leg(Rotate(), ports[:senders], (ports[senders],))
     return Mesh((leg,), bed.common_rate_bps(test), Fraction(100, senders))
 
 

@@ -18,7 +18,8 @@ from p4mesh.methods.rfc2889.address_results import Iteration
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Progression, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -189,7 +190,7 @@ class AddressTrial:
             self.frame_size_bytes,
             rate_fps,
             addresses,
-            PatternKind.PAIRS if to_test_port else PatternKind.BROADCAST,
+            Pairs() if to_test_port else Broadcast(),
             (self.ports.learning,),
             (self.ports.test,),
             shared.template_of(self.parameters),
@@ -216,7 +217,7 @@ class AddressTrial:
             self.frame_size_bytes,
             rate_fps,
             count,
-            PatternKind.PAIRS,
+            Pairs(),
             (self.ports.test,),
             (self.ports.learning,),
             shared.template_of(self.parameters),

@@ -22,11 +22,18 @@ from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.throughput import NS_PER_MS, JudgedTrial, Searched, search_throughput
+from p4mesh.methods.search.throughput import (
+    NS_PER_MS,
+    JudgedTrial,
+    Searched,
+    search_throughput,
+)
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
@@ -243,7 +250,7 @@ def _spec(
         size,
         fps,
         1 if part == SINGLE_FRAME else max(1, tx_frames(duration_ns, fps)),
-        PatternKind.BROADCAST,
+        patterns.Broadcast(),
         (source,),
         tuple(port for port in bed.port_numbers if port != source),
         shared.template_of(parameters),

@@ -14,7 +14,8 @@ from p4mesh.methods.options.parameters import ParameterSet, integer, text
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -22,7 +23,7 @@ PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
 _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
-_ROTATE = PatternKind.ROTATE
+_ROTATE = Rotate()
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),

@@ -34,7 +34,8 @@ from p4mesh.traffic.line_rate import (
     tx_frames,
     utilisation_pct,
 )
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -160,7 +161,7 @@ class ForwardPressure(MethodOf[Pressure]):
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
         template = shared.template_of(parameters)
-        stream = Stream("overload", size, fps, count, PatternKind.PAIRS, (sender.number,), (receiver.number,), template)
+        stream = Stream("overload", size, fps, count, Pairs(), (sender.number,), (receiver.number,), template)
         spec = shared.trial_of(
             parameters,
             f"forward pressure {size} B",

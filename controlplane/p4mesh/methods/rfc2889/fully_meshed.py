@@ -6,7 +6,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
 
 MIN_PORTS = 2
 
@@ -21,10 +21,10 @@ class FullyMeshed(Meshed):
         *mesh_parameters("5.1"),
         choice(
             "pattern",
-            PatternKind.FULL_MESH.value,
+            FullMesh.kind,
             "RFC 2889 5.1.3",
             "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
-            (PatternKind.FULL_MESH.value, PatternKind.MESH_STREAMS.value),
+            (FullMesh.kind, MeshStreams.kind),
         ),
     )
 
@@ -32,5 +32,5 @@ class FullyMeshed(Meshed):
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
-        pattern = PatternKind(parameters.text("pattern"))
+        pattern = Pattern.of_kind(parameters.text("pattern"))()
         return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(self.name))

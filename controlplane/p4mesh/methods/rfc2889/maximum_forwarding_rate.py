@@ -18,7 +18,7 @@ from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.sweeps import swept
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Pairs
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -85,7 +85,7 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.own_rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender.number,), (receiver.number,)),), sender.own_rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         at = found.search.result_load_pct
         start, rows = (Fraction(0), []) if at is None else (at, [found.search.shown])

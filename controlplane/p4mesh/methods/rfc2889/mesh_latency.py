@@ -32,8 +32,9 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
 _RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)

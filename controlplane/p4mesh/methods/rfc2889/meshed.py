@@ -24,7 +24,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
 from p4mesh.methods.search.sweeps import loss_limit, loss_limit_pct
-from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, PatternKind
+from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
 BOTH = "both"
 MeshUnit = MeshThroughput | MeshSweep
@@ -124,7 +124,7 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
             f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
             "no device has a higher throughput."
         )
-    if any(leg.pattern is PatternKind.MESH_STREAMS for leg in mesh.legs):
+    if any(not leg.pattern.in_step for leg in mesh.legs):
         noted.append(
             "Pattern mesh_streams: the ports have no common phase, so outputs are over-subscribed for short times "
             "(RFC 2889 5.1.3 asks for ports in step)."

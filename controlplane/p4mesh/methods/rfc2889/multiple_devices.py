@@ -15,7 +15,7 @@ from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
 from p4mesh.methods.rfc2889.meshed import Meshed, MeshUnit, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh, Rotate
 
 _RESULT_TABLES = ("throughput", "forwarding_rate")
 UPLINK_COLUMNS = (
@@ -54,8 +54,8 @@ class MultipleDevices(Meshed):
             limit = min(Fraction(100), 100 * uplink / (ports * share))
             everyone = bed.port_numbers
             lines = 2 * (ports * (1 - share) + across)
-            return Mesh((Leg(PatternKind.FULL_MESH, everyone, everyone),), rate, limit, limit_lines=lines)
-        legs = (Leg(PatternKind.ROTATE, first, second), Leg(PatternKind.ROTATE, second, first))
+            return Mesh((Leg(FullMesh(), everyone, everyone),), rate, limit, limit_lines=lines)
+        legs = (Leg(Rotate(), first, second), Leg(Rotate(), second, first))
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:

@@ -9,7 +9,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Rotate
 
 MIN_PORTS = 3
 FROM_ONE, TO_ONE, BOTH = "from_one", "to_one", "both"
@@ -46,10 +46,10 @@ class PartiallyMeshed(Meshed):
         legs = []
         limits = [Fraction(1)]
         if direction in (FROM_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, (one,), many, fast))
+            legs.append(Leg(Rotate(), (one,), many, fast))
             limits.append(Fraction(inside, fast))
         if direction in (TO_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, many, (one,), slow))
+            legs.append(Leg(Rotate(), many, (one,), slow))
             limits.append(Fraction(fast, inside))
         line_rate = min(fast, slow)
         lines = len(legs) * Fraction(min(fast, inside), line_rate)

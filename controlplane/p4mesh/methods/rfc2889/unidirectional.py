@@ -7,7 +7,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import Rotate
 
 MIN_PORTS = 2
 
@@ -30,4 +30,4 @@ class Unidirectional(Meshed):
                 hint="the first half sends to the second half",
             )
         half = len(ports) // 2
-        return Mesh((Leg(PatternKind.ROTATE, ports[:half], ports[half:]),), bed.common_rate_bps(self.name))
+        return Mesh((Leg(Rotate(), ports[:half], ports[half:]),), bed.common_rate_bps(self.name))

@@ -21,8 +21,6 @@ IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fract
 """Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
 THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
 """Hop-by-hop options are no test of throughput: they have a test of their own."""
-NOT_ON_TOFINO = ("chain",)
-"""Its parser takes 32 bytes of extension headers, of which the last one alone may have more than 8 (LIMITATIONS)."""
 PARAMETERS: tuple[Parameter, ...] = (
     choice(
         "extension_headers",
@@ -57,8 +55,10 @@ def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
             raise ParameterError(
                 f"{test}: {name}={value} with frame_format={frame_format}", hint="add --set frame_format=ipv6"
             )
-    if bed.target == "tofino" and headers in NOT_ON_TOFINO:
-        possible = ", ".join(name for name in THROUGHPUT_HEADERS if name not in NOT_ON_TOFINO)
+    if EXTENSION_HEADERS[headers] in bed.unsupported_headers:
+        possible = ", ".join(
+            name for name in THROUGHPUT_HEADERS if EXTENSION_HEADERS[name] not in bed.unsupported_headers
+        )
         raise UnsupportedError(
             f"{test}: extension_headers={headers} is not supported on {bed.target}, whose parser does not reach the "
             "signature behind them",

@@ -98,7 +98,7 @@ def simulated_reset(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str,
     """Return the simulated device that is reset, and the time that this takes with the time without power."""
     if parameters.text("reset_cmd"):
         return "", 0
-    if bed.target != "sim":
+    if not bed.resets_devices:
         raise UnsupportedError(f"{test}: resetting a device is not supported on {bed.target}", hint=_GIVE_COMMAND)
     known = {device: round(Fraction(str(seconds)) * NS_PER_S) for device, seconds in bed.reset_times_s}
     wanted = parameters.text("reset_device")

@@ -25,7 +25,8 @@ from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import SearchOutcome, Verdict
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 9004 6.2"
@@ -178,7 +179,7 @@ class BackToBack(MethodOf[Bursts]):
         """Find the throughput; below line rate, search the longest burst without loss N times."""
         size, rate_bps = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         sender, receiver = bed.port_numbers[:MIN_PORTS]
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender,), (receiver,)),), rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender,), (receiver,)),), rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
         result_pct = found.search.result_load_pct
         if result_pct is None:

@@ -24,7 +24,7 @@ from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.iterations import combined
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import Record
-from p4mesh.run.preparation import RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -258,8 +258,8 @@ def test_a_device_that_passes_now_and_then_is_shown_as_flapping(
         "learning_verify=false",
     )
     topology = faulty(tmp_path, 9_000_000)
-    options = RunOptions("rfc2544.throughput", topology, "64", settings, str(tmp_path / "run"), workers=1)
-    assert run_command.run(options) == 1, "it has not passed"
+    options = RunOptions("rfc2544.throughput", topology, "64", settings, str(tmp_path / "run"), jobs=1)
+    assert run_command.run_test(options) == 1, "it has not passed"
     results = json.loads((tmp_path / "run" / "results.json").read_text())["outcome"]
     verdicts = Counter(results["iterations"])
     assert set(verdicts) == {"PASS", "FAIL"}
@@ -279,8 +279,8 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     topology = faulty(tmp_path, 20_000_000)
     settings = ("iterations=4", "scaled_frames=400", "full_sweep=false", "learning_verify=false", "step_pct=10")
     for name in ("one", "two"):
-        options = RunOptions("rfc2544.frame_loss", topology, "64", settings, str(tmp_path / name), workers=1)
-        run_command.run(options)
+        options = RunOptions("rfc2544.frame_loss", topology, "64", settings, str(tmp_path / name), jobs=1)
+        run_command.run_test(options)
     with (tmp_path / "one" / "frame_loss.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["load_pct"] == "100.0"]
     lost = [int(row["lost_frames"]) for row in rows if row["iteration"].isdecimal()]

@@ -17,7 +17,8 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
-from p4mesh.run.preparation import RunOptions, prepare
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
 from p4mesh.trial.result import Outage, TrialResult
 from p4mesh.trial.spec import TrialSpec

@@ -22,13 +22,15 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.stations import station
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import ModifiedField, PatternKind, Stream, ValueList
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 QUICK = ("scaled_frames=100", "search_resolution_pct=10")
@@ -186,7 +188,7 @@ def streams_of(measurer: DelayMeasurer) -> tuple[Stream, ...]:
 
 
 def test_the_parts_of_a_stream_keep_its_slots() -> None:
-    whole = Stream("s", 64, Fraction(1_000_000), 10, PatternKind.PAIRS, (1, 2), (2, 1), start_offset_ns=(0, 500))
+    whole = Stream("s", 64, Fraction(1_000_000), 10, Pairs(), (1, 2), (2, 1), start_offset_ns=(0, 500))
     first, second = consecutive(whole, {"a": 4, "none": 0, "b": 6})
     assert (first.name, first.frame_count, first.start_offset_ns) == ("a", 4, (0, 500))
     assert (second.name, second.frame_count, second.start_offset_ns) == ("b", 6, (4000, 4500))

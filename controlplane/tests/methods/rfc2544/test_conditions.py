@@ -26,7 +26,8 @@ from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.control_frames import management_query, routing_update
-from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -49,8 +50,8 @@ def parameters(*settings: str) -> ParameterSet:
 def trial(frames: int = 1000, ip_version: int | None = 4, duration_ns: int = SECOND) -> TrialSpec:
     template = FrameTemplate(ip_version=ip_version)
     streams = (
-        Stream("out", 128, Fraction(frames), frames, PatternKind.PAIRS, (1, 3), (2, 4), template),
-        Stream("back", 128, Fraction(frames), frames, PatternKind.PAIRS, (2, 4), (1, 3), template),
+        Stream("out", 128, Fraction(frames), frames, Pairs(), (1, 3), (2, 4), template),
+        Stream("back", 128, Fraction(frames), frames, Pairs(), (2, 4), (1, 3), template),
     )
     return TrialSpec("t", streams, duration_ns)
 
@@ -71,7 +72,7 @@ def test_one_frame_in_a_hundred_is_a_broadcast_to_all_other_ports() -> None:
     unicast, to_all = offered(trial(), "modifier=broadcast").streams[:2]
     assert (unicast.frame_count, to_all.frame_count) == (990, 10)
     assert unicast.rate_fps == 99 * to_all.rate_fps
-    assert (to_all.pattern, to_all.tx_ports, to_all.rx_ports) == (PatternKind.BROADCAST, (1, 3), (1, 2, 3, 4))
+    assert (to_all.pattern, to_all.tx_ports, to_all.rx_ports) == (Broadcast(), (1, 3), (1, 2, 3, 4))
 
 
 def test_the_counts_are_those_of_the_test_frames() -> None:

@@ -18,7 +18,7 @@ from p4mesh.methods.search.bisection import bisect, bisect_each
 from p4mesh.methods.search.goal import SearchGoal, Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import InPhase
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
@@ -96,8 +96,8 @@ def test_ports_that_send_in_phase_keep_their_pattern() -> None:
     measurer = FlowMeasurer(lossless)
     run(measurer, "ports=multi_port", "bidirectional=false")
     assert [(s.pattern, s.tx_ports, s.rx_ports) for s in measurer.specs[0].streams] == [
-        (PatternKind.IN_PHASE, (1,), (3, 4)),
-        (PatternKind.IN_PHASE, (2,), (3, 4)),
+        (InPhase(), (1,), (3, 4)),
+        (InPhase(), (2,), (3, 4)),
     ]
 
 

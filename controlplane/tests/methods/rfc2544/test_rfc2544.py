@@ -21,10 +21,11 @@ from p4mesh.methods.rfc2544.latency_rows import NotReached
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc9004.back_to_back import BackToBack
 from p4mesh.methods.rfc9004.buffer_times import buffer_times
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.trial.result import Status
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 
@@ -57,7 +58,7 @@ def test_pairs_are_neighbours_in_both_directions() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 64)
     out, back = measurer.specs[0].streams
-    assert (out.pattern, out.tx_ports, out.rx_ports) == (PatternKind.PAIRS, (1, 3), (2, 4))
+    assert (out.pattern, out.tx_ports, out.rx_ports) == (Pairs(), (1, 3), (2, 4))
     assert (back.tx_ports, back.rx_ports) == ((2, 4), (1, 3))
 
 
@@ -65,7 +66,7 @@ def test_multi_port_traffic_is_in_phase_from_half_to_half() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 64, "ports=multi_port", "bidirectional=false")
     (stream,) = measurer.specs[0].streams
-    assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (PatternKind.IN_PHASE, (1, 2), (3, 4))
+    assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (InPhase(), (1, 2), (3, 4))
 
 
 def test_throughput_of_a_known_capacity_is_confirmed_by_a_longer_trial() -> None:

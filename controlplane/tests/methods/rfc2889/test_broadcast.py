@@ -14,8 +14,8 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -58,7 +58,7 @@ def test_every_port_but_the_source_receives_every_frame() -> None:
     measurer = FlowMeasurer(lossless)
     result, _ = run(measurer, 64, "source_port=3", "scaled_frames=100")
     stream = measurer.specs[0].streams[0]
-    assert stream.pattern is PatternKind.BROADCAST
+    assert stream.pattern == patterns.Broadcast()
     assert (stream.tx_ports, len(stream.rx_ports), 3 in stream.rx_ports) == ((3,), 17, False)
     assert result.search.shown.lost_frames == 0
 

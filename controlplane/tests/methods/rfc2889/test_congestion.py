@@ -107,7 +107,7 @@ def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
 
 
 def test_no_loss_under_overload_is_back_pressure() -> None:
-    assert run(lossless)[0]["back_pressure"] == "yes"
+    assert run(lossless)[0].back_pressure == "yes"
 
 
 def test_several_blocks_run_at_once_and_unused_ports_are_named() -> None:

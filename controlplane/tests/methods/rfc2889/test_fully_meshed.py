@@ -16,7 +16,7 @@ from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -89,7 +89,7 @@ def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
     run(measurer, (1518,), "parts=forwarding", "duration_ms=30000", "sweep_start_pct=100")
     (spec,) = measurer.specs
     (stream,) = spec.streams
-    assert stream.pattern is PatternKind.FULL_MESH
+    assert stream.pattern == FullMesh()
     assert stream.tx_ports == stream.rx_ports == tuple(range(1, 19))
     assert stream.rate_fps == max_rate_fps(1518, GIGABIT)
     assert stream.frame_count == 2_438_231

@@ -20,7 +20,7 @@ from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 

@@ -18,7 +18,7 @@ from p4mesh.methods.rfc6201.reset import ResetUnit
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[Bed, tuple[str, ...], type[Exception], str]] = {
         "topology 'two' can reset a, b",
     ),
     "on Linux": (
-        Bed("linux", PORTS, target="bmv2"),
+        Bed("linux", PORTS, target="bmv2", resets_devices=False),
         (),
         UnsupportedError,
         "resetting a device is not supported on bmv2",

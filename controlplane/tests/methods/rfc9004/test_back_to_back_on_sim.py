@@ -29,9 +29,9 @@ from p4mesh.methods.rfc9004.buffer_times import hidden_share, without_buffer
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, max_rate_fps
-from p4mesh.traffic.stream import PatternKind
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 
 GIGABIT = 10**9
@@ -70,7 +70,7 @@ class Bursts:
     def __init__(self, measurer: TrialEngine, size: int, rate_bps: int) -> None:
         self._measurer = measurer
         self._size = size
-        self._mesh = Mesh((Leg(PatternKind.PAIRS, (1,), (2,)),), rate_bps)
+        self._mesh = Mesh((Leg(Pairs(), (1,), (2,)),), rate_bps)
         self._parameters = resolve(BackToBack.name, BackToBack.parameters, QUICK)
         self.departure_error_ns = Fraction(0)
         """How late a departure of the last burst may have been."""
