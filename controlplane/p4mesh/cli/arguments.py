@@ -35,6 +35,7 @@ def parser() -> Parser:
     _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
     _topology(commands.add_parser("topology", help="work with topology files"))
+    _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return whole
 
@@ -90,3 +91,9 @@ def _topology(parser: argparse.ArgumentParser) -> None:
     drawing = actions.add_parser("draw", help="draw a topology as SVG, to standard output")
     drawing.add_argument("file", metavar="FILE")
     drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
+
+
+def _net(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    clean = actions.add_parser("clean", help="remove those that killed runs have left; those of running ones stay")
+    clean.set_defaults(handler="p4mesh.cli.net_command:clean")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from p4mesh.methods.results.outcome import Outcome
-    from p4mesh.store.run_directory import StoredTrial, Timing
+    from p4mesh.store.run_files import StoredTrial, Timing
 
 
 @dataclass(frozen=True)

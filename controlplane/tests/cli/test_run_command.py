@@ -73,6 +73,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
         "run.json",
         "search_trials.csv",
         "searches.csv",
+        "sums.json",
         "sweep_loss.csv",
         "sweep_received.csv",
         "throughput.csv",
