@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
 from p4mesh.run.events import Observer, TrialFinished, UnitFinished
 from p4mesh.run.job import Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed
@@ -15,7 +16,7 @@ from p4mesh.trial.spec import TrialSpec
 
 def run_in_process(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     """Return the results of all units."""
 
     def publish(finished: TrialFinished) -> None:
@@ -23,7 +24,7 @@ def run_in_process(
             directory.append(finished.trial, finished.timing)
         observer(finished)
 
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     for unit in units:
         bench = _LocalBench(job, unit.iteration)
         try:

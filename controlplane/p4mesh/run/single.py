@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh import __version__
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish, stored_outcome
 from p4mesh.run.dask_cluster import DaskCluster
 from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved
@@ -80,13 +81,13 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     outcome = replace(outcome, findings=(*outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
-        {"outcome": encode(outcome), "units": {unit.key: encode(result) for unit, result in results.items()}},
+        {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
     )
 
 
 def _results(
     prepared: Prepared, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     if not prepared.cluster and prepared.jobs == 1:
         observer(_started(prepared, units, directory, 1))
         return run_in_process(prepared.job, units, directory, observer)

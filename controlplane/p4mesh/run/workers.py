@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from p4mesh.errors import TargetError
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
 from p4mesh.run.events import Observer, TrialFinished, UnitFinished, WorkerLost
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
@@ -36,7 +37,7 @@ _WORKERS_PER_TRIAL = 3
 
 def run_parallel(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, executor: Executor
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     """Run all units on the workers of ``executor``; raises what a unit raised."""
     run = _Run(job, units, directory, observer, executor)
     try:
@@ -79,7 +80,7 @@ class _Run:
         """Units whose worker was lost; they come first when one is free."""
         self._pending = list(units)
         self._active: list[_UnitBench] = []
-        self._results: dict[Unit, UnitResult] = {}
+        self._results: dict[Unit, Record] = {}
         self._failure: BaseException | None = None
         self._threads: list[threading.Thread] = []
 
@@ -88,7 +89,7 @@ class _Run:
         """Whether some unit has not begun; the lock is held."""
         return bool(self._pending)
 
-    def results(self) -> Mapping[Unit, UnitResult]:
+    def results(self) -> Mapping[Unit, Record]:
         """Run everything; raise what the first unit that failed has raised."""
         self._executor.watch(self._join, self.fail)
         with self.changed:

@@ -26,7 +26,7 @@ from p4mesh.errors import HookError, TargetError
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
-from p4mesh.run.preparation import bed_of as bed_of
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.memory import memory_of, memory_without_verification

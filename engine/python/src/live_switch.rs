@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
 use crate::live_target::{drive, LiveTarget};
-use crate::lock;
+use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 
 /// How often a thread that waits looks whether it should end.

@@ -7,7 +7,7 @@ use p4mesh_p4runtime::{Address, Notifier, PacketIoCounters, Server, SharedTarget
 use pyo3::prelude::*;
 
 use crate::error::refused;
-use crate::lock;
+use crate::lock::lock;
 
 /// Room for one server.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{guarded, refused};
-use crate::lock;
+use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 use crate::sim_target::SimTarget;
 
