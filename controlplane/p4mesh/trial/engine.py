@@ -58,6 +58,7 @@ class _Trial:
     def reset(self) -> None:
         """Reset the device; then the trial begins, at a time and with random numbers of its own."""
         target = self._tester.target
+        self._tester.dataplane.ensure_connected()
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
         finally:
