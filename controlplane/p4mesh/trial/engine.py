@@ -22,8 +22,10 @@ from p4mesh.tester.histogram_plan import with_histograms
 from p4mesh.tester.pacing import LoopUse, loop_use
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
+from p4mesh.tester.station_service import StationService
 from p4mesh.tester.stations import addresses_of
 from p4mesh.tester.stream_checks import require_line_rates
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.derived import with_start_skew
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.traffic.stream import Stream
@@ -31,7 +33,7 @@ from p4mesh.trial.classify import Readings, ReasonCounts, addresses_reached, cla
 from p4mesh.trial.link_watch import LinkWatch
 from p4mesh.trial.resets import StallFinder, reset_before_trial, trigger
 from p4mesh.trial.result import StreamPacing, TrialResult
-from p4mesh.trial.spec import ControllerFrame, Interruption, TrialSpec
+from p4mesh.trial.spec import Interruption, TrialSpec
 from p4mesh.trial.verification import verification_streams
 
 _LAST_RUN = 255
@@ -54,13 +56,15 @@ class TrialEngine:
         """Start with the first run number."""
         self._run = 0
         self._cells_used = 0
-        self._packets = PacketService(self.dataplane, self._wait, tuple(sorted(self.target.rate_bps_of)))
+        self._packets = PacketService(self.dataplane, self.target)
+        self._stations = StationService(self._packets)
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         """Run one trial and return its counts."""
         aborted = reset_before_trial(spec.reset, self.target, self._wait, spec.label)
         self.target.align(self.dataplane.packet_outs_sent, spec.number)
-        spec, unanswered = self._packets.begin(spec)
+        streams, unanswered = self._stations.begin(spec.streams, spec.controller_frames)
+        spec = replace(spec, streams=streams)
         plan = with_histograms(self._plan(spec.streams), spec.histograms, spec.histogram_flows, self._limits)
         watch = LinkWatch(self.target, plan.ports, stops=spec.stop_on_los)
         tick_ps = self.target.tick_ps
@@ -80,7 +84,7 @@ class TrialEngine:
         lateness_ns += sum(self._wire_ns(frame) for frame in spec.controller_frames)
         pacing = self._pacing(plan)
         result = classify(spec, plan, readings, tick_ps, lateness_ns=lateness_ns, aborted=aborted, pacing=pacing)
-        return replace(result, answered_frames=self._packets.answered_frames)
+        return replace(result, answered_frames=self._stations.answered_frames)
 
     @property
     def _limits(self) -> Limits:
@@ -154,7 +158,7 @@ class TrialEngine:
 
     def _run_streams(self, plan: Plan, spec: TrialSpec, watch: LinkWatch) -> Readings:
         """Let the streams of ``plan`` run as ``spec`` says, and read what they did."""
-        self._packets.answered_frames = 0
+        self._stations.forget_answers()
         self._next_run()
         self._cells_used = max(self._cells_used, plan.cells)
         self.dataplane.configure(plan, self._run)
@@ -209,15 +213,15 @@ class TrialEngine:
             return not watch.reason()
 
         if interruption is None:
-            self._packets.transmission(end_ns, frames, wait)
+            self._stations.transmission(end_ns, frames, wait)
             return stalls
         at_ns = lead_ns + interruption.after_ns
         earlier = [(due_ns, frame) for due_ns, frame in frames if due_ns <= at_ns]
         later = list(frames[len(earlier) :])
-        self._packets.transmission(at_ns, earlier, wait)
+        self._stations.transmission(at_ns, earlier, wait)
         trigger(interruption, self.target, spec.label)
         at_ns += self._find_stalls(stalls, plan, interruption, end_ns - at_ns, watch)
-        self._packets.transmission(end_ns - at_ns, [(max(0, due - at_ns), frame) for due, frame in later], wait)
+        self._stations.transmission(end_ns - at_ns, [(max(0, due - at_ns), frame) for due, frame in later], wait)
         return stalls
 
     def _find_stalls(
@@ -227,17 +231,18 @@ class TrialEngine:
         pass_ns = self._round_ns(plan)
         taken_ns = 0
 
-        def wait(duration_ns: int) -> None:
+        def wait_for_pass(passes: int) -> None:
             nonlocal taken_ns
-            self._wait(duration_ns)
-            taken_ns += duration_ns
+            self.target.wait(passes * pass_ns, self.dataplane.packet_outs_sent)
+            taken_ns += passes * pass_ns
 
         while not stalls.complete and not watch.reason():
-            stalls.look(self.dataplane.read(plan.cells, lambda passes: wait(passes * pass_ns)))
+            stalls.look(self.dataplane.read(plan.cells, wait_for_pass))
             self._packets.serve()
             if taken_ns + interruption.sample_ns >= longest_ns:
                 break
-            wait(interruption.sample_ns)
+            self._wait(interruption.sample_ns)
+            taken_ns += interruption.sample_ns
         return taken_ns
 
     def _read_settled(self, plan: Plan, settled_ns: int) -> np.ndarray[Any, Any]:
@@ -293,12 +298,14 @@ class TrialEngine:
         )
 
     def _wait(self, duration_ns: int | Fraction) -> None:
+        """Let time pass, in which devices are answered."""
         if duration_ns:
-            self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
+            self._packets.wait(duration_ns)
 
     def _wait_for_pass(self, passes: int) -> None:
         """Wait as long as a lone frame needs for ``passes`` rounds of the loop."""
-        self._wait(int(passes * self.target.loop.round_ps(self.contract_record_bytes)) // 1000 + 1_000)
+        duration_ns = int(passes * self.target.loop.round_ps(self.contract_record_bytes)) // 1000 + 1_000
+        self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
 
     @property
     def contract_record_bytes(self) -> int:

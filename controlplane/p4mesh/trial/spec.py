@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.stream import Stream
 
 
@@ -36,19 +37,6 @@ class HistogramPer(str, Enum):
 
 FlowName = tuple[str, int, int]
 """A flow as (stream, transmit port, receive port)."""
-
-
-@dataclass(frozen=True)
-class ControllerFrame:
-    """One frame without signature, sent by the controller among the test frames of a port."""
-
-    port: int
-    at_ns: int
-    """After the first departure of the streams; negative = before it."""
-    payload: bytes
-    """From the destination address on, without FCS."""
-    to_device: bool = False
-    """The destination address becomes that of the router, where the trial has asked for it."""
 
 
 @dataclass(frozen=True)
