@@ -25,11 +25,12 @@ from p4mesh.methods.shared_parameters import template_of
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import ControllerFrame, FlowName, TrialSpec
+from p4mesh.trial.spec import FlowName, TrialSpec
 
 NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
 NETWORKS = "networks"
