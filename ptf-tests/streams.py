@@ -9,8 +9,8 @@ from fractions import Fraction
 from base import READ_CELLS, TesterTest
 from signature import Signature
 
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.frames import seed_payload
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.stream import PatternKind, Stream
 

@@ -38,8 +38,8 @@ TAGGED_IPV6_FIELDS = {
 }
 """Bytes of the field in a frame, the low 32 bits of an IPv6 address."""
 FIELD_BITS = {ModifiedField.OUTER_VLAN: 12, ModifiedField.INNER_VLAN: 12}
-CHECKSUMS = {4: (24, 25), 6: (68, 69)}
-RULES = (
+CHECKSUMS: dict[int | None, tuple[int, int]] = {4: (24, 25), 6: (68, 69)}
+RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
     Progression(count=5, step=0x3FFF_FFFF),
     Progression(count=6, step=-3),
     ValueList((7, 0xFFFF_FFFF_FFFF, 0x0203_0405_0607)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from base import READ_CELLS, TesterTest
@@ -83,7 +84,7 @@ class ChannelTest(TesterTest):
         for flow in range(4):
             self.send(1, test_frame(dst=STATION, run=self.run_id, flow=flow))
         self.channel = Channel(self.client)
-        self.reader = DataPlane(self.channel, self.contract)
+        self.reader = DataPlane(cast(Client, self.channel), self.contract)
 
     def read(self) -> np.ndarray:
         return self.reader.read(READ_CELLS, self.bench.wait_passes)

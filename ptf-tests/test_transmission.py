@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import cast
 
 from base import TesterTest
+from benches import EngineBench
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
@@ -258,7 +261,7 @@ class DeparturesKeepTheirIdealTimes(StreamTest):
         for rate in (Fraction(123_457), Fraction(10**9, 700_001), Fraction(1_000_003, 7)):
             made = stream(PatternKind.PAIRS, 3000, tx_ports=(1,), rx_ports=(2,), rate_fps=rate)
             plan = self.run_streams(made)
-            stamps = [signature_of(frame).transmit_time for frame in self.bench.captured(1)]
+            stamps = [signature_of(frame).transmit_time for frame in cast(EngineBench, self.bench).captured(1)]
             self.assertEqual(len(stamps), 3000)
             interval = Fraction(10**9) / rate
             offsets = [stamp - k * interval for k, stamp in enumerate(stamps)]
@@ -333,7 +336,7 @@ class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
                     template=FrameTemplate(ip_version=6),
                     frame_size_bytes=128 + len(chain) + len(behind),
                 ),
-                payload_of=lambda _, first=first, chain=chain, behind=behind: _behind_ipv6(first, chain, behind),
+                payload_of=lambda _, parts=(first, chain, behind): _behind_ipv6(*parts),  # type: ignore[misc]
             )
             for frame in self.received(1, 2):
                 self.assertEqual(len(frame), 124 + len(chain) + len(behind))
@@ -354,7 +357,7 @@ def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
     return bytes(seed[:54]) + chain + bytes(seed[54:]) + behind
 
 
-def _without_checksum(packet: object, field: str) -> object:
+def _without_checksum(packet: Packet, field: str) -> Packet:
     """Return the packet with a checksum that Scapy computes again."""
     setattr(packet, field, None)
     return packet

@@ -12,13 +12,14 @@ from pathlib import Path
 from p4mesh import __version__
 from p4mesh.errors import EXIT_OK, CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Table
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.report.text import table_text
-from p4mesh.run.execution import resolve_opener
-from p4mesh.run.preparation import OPENERS, SIMULATED, parse_frame_sizes, test_bed
+from p4mesh.run.execution import opener_of
+from p4mesh.run.preparation import SIMULATED, bed_of, parse_frame_sizes
 from p4mesh.store.calibration_file import read_calibration, write_calibration
+from p4mesh.target.table import TARGETS
 from p4mesh.topology import TESTER, Topology, load_topology
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", metavar="FILE", required=True, help="tester ports cabled to each other in pairs")
     parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
     parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
-    parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--target", choices=sorted(TARGETS), default=SIMULATED, help="what runs the P4 program")
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
     )
@@ -54,7 +55,7 @@ def calibrate(arguments: argparse.Namespace, opener: str = "") -> int:
     sizes = parse_frame_sizes(arguments.sizes, RFC_FRAME_SIZES_BYTES)
     load_pct = _load_pct(arguments.load_pct)
     pairs = _pairs(topology)
-    bed = test_bed(topology, arguments.target)
+    bed = bed_of(topology, arguments.target)
     if path.is_dir() or not path.parent.is_dir():
         raise CalibrationError(
             f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
@@ -62,7 +63,7 @@ def calibrate(arguments: argparse.Namespace, opener: str = "") -> int:
     before = read_calibration(path, "--out") if path.exists() else None
     wires: list[Wire] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    with resolve_opener(opener or OPENERS[arguments.target])(topology) as measurer:
+    with opener_of(arguments.target, opener)(topology) as measurer:
         for size in sizes:
             for first in range(0, len(pairs), _AT_ONCE):
                 result = measurer.measure(wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct))
@@ -107,7 +108,7 @@ def _pairs(topology: Topology) -> tuple[Pair, ...]:
     return tuple(sorted(pairs))
 
 
-def _run(topology: Topology, bed: TestBed, started: str) -> CalibrationRun:
+def _run(topology: Topology, bed: Bed, started: str) -> CalibrationRun:
     return CalibrationRun(
         topology.name,
         hashlib.sha256(topology.text.encode()).hexdigest(),

@@ -13,15 +13,16 @@ from typing import Any
 from p4mesh import __version__
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
-from p4mesh.methods.outcome import Outcome, State
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.report.publish import REPORT, publish, stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.run.one_process import run_in_process
-from p4mesh.run.preparation import OPENERS, SIMULATED, Prepared, RunOptions, prepare
+from p4mesh.run.preparation import SIMULATED, Prepared, RunOptions, prepare
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory, StoredTrial, read_run
+from p4mesh.target.table import TARGETS
 from p4mesh.topology import load_topology
 
 
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
-    parser.add_argument("--target", choices=sorted(OPENERS), default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--target", choices=sorted(TARGETS), default=SIMULATED, help="what runs the P4 program")
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from p4mesh.cli.run_command import directory_path, execute, exit_code, results_data
 from p4mesh.errors import EXIT_OK, P4MeshError, ParameterError, RunDirectoryError, TopologyError, UnsupportedError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.latency import LATENCY_DEFINITION
-from p4mesh.methods.outcome import Column, Outcome, Table
+from p4mesh.methods.base import Method
 from p4mesh.methods.registry import suites
+from p4mesh.methods.results.latency import LATENCY_DEFINITION
+from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.report.index import index_html
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.preparation import Prepared, RunOptions, prepare
@@ -32,7 +32,7 @@ SUMMARY_COLUMNS = (
 class Entry:
     """One test of a suite: prepared, or the reason why it does not run here."""
 
-    method: TestMethod
+    method: Method
     prepared: Prepared | None
     reason: str = ""
 
@@ -89,7 +89,7 @@ def _prepare(options: RunOptions) -> list[Entry]:
     return entries
 
 
-def _for_test(options: RunOptions, test: TestMethod, settings: tuple[str, ...]) -> RunOptions:
+def _for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
     """Return the options of one test with its own settings: a calibration is for those that print latencies."""
     prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
     return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
@@ -110,7 +110,7 @@ def _open(path: Path, suite: str) -> Path:
     return path
 
 
-def _short(method: TestMethod) -> str:
+def _short(method: Method) -> str:
     return method.name.partition(".")[2]
 
 

@@ -26,6 +26,9 @@ _UNLIMITED = -1
 _METADATA_BYTES = 64 << 20
 """The outcomes of a large batch come in the metadata of the answer."""
 
+_CALL_METADATA = (("p4mesh-details-bytes", str(_METADATA_BYTES)),)
+"""Our server lists as many outcomes as a client with default limits takes, unless the call asks for more."""
+
 _OPTIONS = [
     ("grpc.max_receive_message_length", _UNLIMITED),
     ("grpc.max_send_message_length", _UNLIMITED),
@@ -233,7 +236,7 @@ class Client:
             # The next request is encoded while the switch works on this one.
             if waiting is not None:
                 found += self._finish(*waiting)
-            waiting = (first, part, self._stub.Write.future(request))
+            waiting = (first, part, self._stub.Write.future(request, metadata=_CALL_METADATA))
         if waiting is not None:
             found += self._finish(*waiting)
         if found:
@@ -260,7 +263,7 @@ class Client:
     def _responses(self, wanted: Sequence[Entity]) -> Iterator[p4r.ReadResponse]:
         request = p4r.ReadRequest(device_id=self.device_id, entities=wanted, role=self.role)
         try:
-            yield from self._stub.Read(request)
+            yield from self._stub.Read(request, metadata=_CALL_METADATA)
         except grpc.RpcError as error:
             outcomes = batch_errors(error)
             if outcomes is None:

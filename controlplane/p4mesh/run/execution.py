@@ -6,19 +6,20 @@ import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, cast
 
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.parameters import ParameterSet
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.registry import find_test
 from p4mesh.store.run_directory import StoredTrial, Timing
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-DEFAULT_OPENER = "p4mesh.trial:open_measurer"
-"""Where measurers come from, as module:function, so that worker processes can find it."""
+_MEASURER = "p4mesh.trial.opening:open_measurer"
+"""Named, not imported: only what measures needs gRPC and Scapy, which take long to load."""
 
 
 class Measurer(Protocol):
@@ -38,9 +39,10 @@ class Job:
 
     test: str
     topology: Topology
-    bed: TestBed
+    bed: Bed
     parameters: ParameterSet
-    opener: str = DEFAULT_OPENER
+    opener: str = ""
+    """Instead of the target's own, as module:function, so that worker processes can find it."""
     simulated: bool = False
     """Devices are simulated, so that there can be any number of them."""
     memory: str = ""
@@ -49,7 +51,7 @@ class Job:
     """The same for trials that do not verify what was learned."""
 
     @property
-    def method(self) -> TestMethod:
+    def method(self) -> Method:
         """Return the test."""
         return find_test(self.test)
 
@@ -76,7 +78,8 @@ class Observer(Protocol):
         ...
 
 
-def resolve_opener(name: str) -> Opener:
-    """Return the function ``module:function``."""
-    module, _, function = name.partition(":")
-    return cast(Opener, getattr(importlib.import_module(module), function))
+def opener_of(target: str, instead: str = "") -> Opener:
+    """Return what opens measurers on a target, or the function ``module:function`` instead of it."""
+    module, _, function = (instead or _MEASURER).partition(":")
+    found = getattr(importlib.import_module(module), function)
+    return cast(Opener, found if instead else partial(found, target=target))

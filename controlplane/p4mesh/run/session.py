@@ -11,8 +11,8 @@ from typing import Protocol
 
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.outcome import State
-from p4mesh.run.execution import Job, Measurer, TrialReport, resolve_opener
+from p4mesh.methods.results.outcome import State
+from p4mesh.run.execution import Job, Measurer, TrialReport, opener_of
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_directory import KeptTrial, StoredTrial, Timing
 from p4mesh.trial.result import Status, TrialResult
@@ -155,7 +155,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
     topology = replace(job.topology, seed=job.topology.seed + iteration - 1)
     with ExitStack() as stack:
         try:
-            measurer = stack.enter_context(resolve_opener(job.opener)(topology))
+            measurer = stack.enter_context(opener_of(job.bed.target, job.opener)(topology))
         except ImportError as error:
             raise EngineMissingError(
                 f"the trial engine does not load: {error}", hint="build it with: make setup"

@@ -148,6 +148,8 @@ def parse(words: Sequence[str]) -> SwitchOptions:
         raise UsageError(f"--cpu-port is {cpu_port}", hint=f"valid: 1 to {MAX_PORT}")
     if not 0 <= parsed.drop_port <= MAX_PORT:
         raise UsageError(f"--drop-port is {parsed.drop_port}", hint=f"valid: 0 to {MAX_PORT}")
+    if cpu_port == parsed.drop_port:
+        raise UsageError(f"--cpu-port {cpu_port} is the drop port", hint="use another port, or another --drop-port")
     _check_address(parsed.grpc_server_addr)
     return SwitchOptions(
         program=Path(program) if program else None,

@@ -1,22 +1,32 @@
-"""What a trial needs from any target: an address, a clock and its limits."""
+"""What a tester needs from any target: an address, a clock, the links, and one declaration of what it can do."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import PS_PER_S
 
 BadFcsRule = tuple[int, int, int]
 """(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""
+
+
+@dataclass(frozen=True)
+class ProgramPorts:
+    """Numbers that the program gives to ports that are no tester ports; a target is built around them."""
+
+    loop: int
+    """The recirculation port."""
+    cpu: int
+    """The port of the controller."""
 
 
 @dataclass(frozen=True)
@@ -44,39 +54,32 @@ class PacketIO(Protocol):
 
 
 class Target(ABC):
-    """A running tester switch. Entering the context starts it, leaving it stops it."""
+    """A running tester switch; :meth:`open` starts and stops it."""
 
-    name: str
-    device_id = 1
-    topology: Topology
-    tick_ps: int
-    """Length of one tick of the time stamps that the program sees, in picoseconds."""
-    loop: LoopModel
-    front_loops: tuple[LoopModel, ...] = ()
-    """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
-    start_lead_ns: int
-    """Time between the start request and the first departure that the target needs at least."""
-    exact_clock: bool
-    """True where time passes only in :meth:`wait`."""
-    damages_fcs = False
-    """Whether ports can send frames with a frame check sequence that does not fit."""
-    scheduling_jitter_ns: int
-    """How late the target may run besides its loop; bounds what a short trial shows of its load."""
+    name: ClassVar[str]
 
+    def __init__(self, topology: Topology, address: str, *, device_id: int = 1, election_id: int = 1) -> None:
+        self.topology = topology
+        self.capabilities = self.declare(topology)
+        self.address = address
+        """HOST:PORT, or unix:PATH, of the P4Runtime server."""
+        self.device_id = device_id
+        self.election_id = election_id
+
+    @classmethod
     @abstractmethod
-    def __enter__(self) -> Target:
-        """Start the target; afterwards ``address`` accepts P4Runtime."""
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what the target can do on a topology; raises TopologyError where it cannot run on it."""
 
-    @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop the target and everything that was started with it."""
+    @classmethod
+    def check(cls, topology: Topology) -> None:
+        """Raise what :meth:`open` would raise because of the topology; starts nothing."""
+        cls.declare(topology)
 
-    @property
+    @classmethod
     @abstractmethod
-    def address(self) -> str:
-        """HOST:PORT of the P4Runtime server."""
+    def open(cls, topology: Topology, ports: ProgramPorts) -> AbstractContextManager[Target]:
+        """Start the target; afterwards ``address`` accepts P4Runtime. Leaving stops everything that was started."""
 
     @abstractmethod
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:

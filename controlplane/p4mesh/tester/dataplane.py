@@ -20,8 +20,8 @@ from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
+from p4mesh.tester.records import ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
-from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -67,6 +67,7 @@ class DataPlane:
         self._reader = CellReader(client, contract, form or v1model_format(contract), self._keep_punted)
         self._entries: dict[EntryKey, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
@@ -76,6 +77,7 @@ class DataPlane:
         """Push the compiled tester and install what every trial needs."""
         self._client.set_pipeline(self._contract.p4info_path, self._contract.device_config_path)
         self._entries.clear()
+        self._bins_before.clear()
         self._bins.clear()
         self._groups.clear()
         self._punts.clear()
@@ -90,7 +92,8 @@ class DataPlane:
         return self._client.packet_outs_sent
 
     def configure(self, plan: Plan, run: int) -> None:
-        """Install the entries and groups of a plan and remove those of the plan before."""
+        """Install the entries and groups of a plan and remove those of the plan before; histograms begin anew."""
+        self._bins_before |= self._bins
         self._set_groups(
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
@@ -195,7 +198,10 @@ class DataPlane:
             self._reader.clear(cells, wait, window=place)
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``; all of them, or TargetError."""
+        """Return the records of cells 0 to ``cells`` - 1; all of them, or TargetError.
+
+        Fields are those of ``record_t`` that the target measures, and READ_TICKS (:mod:`p4mesh.tester.records`).
+        """
         return self._reader.read(cells, wait)
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -211,7 +217,7 @@ class DataPlane:
         return counts
 
     def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
-        """Return the frames per bin that each histogram has counted since it was last read here.
+        """Return the frames per bin that each histogram has counted since :meth:`configure`.
 
         Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
         have changed.
@@ -234,7 +240,7 @@ class DataPlane:
         counts = [0] * size
         cells = range(first + bins.start, first + bins.stop)
         for cell, data in self._client.read_counters(counter, cells) if cells else ():
-            counts[cell - first] = data.packets - self._bins.get((counter, cell), 0)
+            counts[cell - first] = data.packets - self._bins_before.get((counter, cell), 0)
             self._bins[counter, cell] = data.packets
         return counts
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
 
@@ -20,6 +21,20 @@ RELATIVE_ERROR = Fraction(1, 128)
 PERCENTILES = (Fraction(50), Fraction(99), Fraction("99.9"), Fraction("99.99"))
 SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])), *PERCENTILES)
 """Both tails of a distribution that has two: 0.01, 0.1, 1, 50, 99, 99.9 and 99.99 per cent."""
+
+
+class HistogramPer(str, Enum):
+    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
+
+    STREAM = "stream"
+    STREAM_AND_PORT = "stream_and_port"
+    """Each receive port of each stream."""
+    FLOW = "flow"
+    """The flows that are chosen, or every flow."""
+
+
+FlowName = tuple[str, int, int]
+"""A flow as (stream, transmit port, receive port)."""
 
 
 @dataclass(frozen=True)

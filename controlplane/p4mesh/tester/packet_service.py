@@ -64,6 +64,7 @@ class PacketService:
             self._target.wait(duration_ns, self._dataplane.packet_outs_sent)
             return
         end_ps = self._target.now_ps + int(duration_ns * _PS_PER_NS)
+        self._dispatch(self._dataplane.take_handed())
         while True:
             self._be_on_time()
             now_ps = self._target.now_ps

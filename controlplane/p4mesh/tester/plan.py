@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule
-from p4mesh.tester.pacing import (
-    LONGEST_SLOT_TICKS,
-    DepartureClock,
-    LoopModel,
-    departure_clock,
-    shared_loops,
-    slot_rate_fps,
-)
+from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
 from p4mesh.tester.stations import (
     Receiver,
     Station,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.stream import Stream
 
@@ -23,20 +24,6 @@ class Learning:
     wait_ns: int = 2_000_000_000
     verify: bool = True
     """Send at least one frame per address and require the expected port without flooding."""
-
-
-class HistogramPer(str, Enum):
-    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
-
-    STREAM = "stream"
-    STREAM_AND_PORT = "stream_and_port"
-    """Each receive port of each stream."""
-    FLOW = "flow"
-    """The flows of ``TrialSpec.histogram_flows``, or every flow."""
-
-
-FlowName = tuple[str, int, int]
-"""A flow as (stream, transmit port, receive port)."""
 
 
 @dataclass(frozen=True)

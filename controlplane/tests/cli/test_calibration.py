@@ -45,7 +45,10 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(
-    source: str = "cables.yaml", sizes: str | None = "64,128", opener: str = "support.delays:open_wires", target: str = "sim"
+    source: str = "cables.yaml",
+    sizes: str | None = "64,128",
+    opener: str = "support.delays:open_wires",
+    target: str = "sim",
 ) -> int:
     return calibrate(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
 
@@ -260,7 +263,8 @@ def test_wrong_commands(
 
 
 def test_lossy_and_untrusted_wires_are_not_stored(workplace: Path) -> None:
-    for name, opener in (("lossy_wire", "support.fakes:open_lossy"), ("untrusted_wire", "support.delays:open_untrusted")):
+    wires = {"lossy_wire": "support.fakes:open_lossy", "untrusted_wire": "support.delays:open_untrusted"}
+    for name, opener in wires.items():
         with pytest.raises(P4MeshError) as raised:
             measure(opener=opener)
         refuse(name, raised.value)

@@ -39,7 +39,9 @@ class CountingMeasurer(FakeMeasurer):
         return super().measure(spec)
 
 
-def options(out: Path, *, workers: int = 1, opener: str = "support.fakes:open_fake_switch", **more: object) -> RunOptions:
+def options(
+    out: Path, *, workers: int = 1, opener: str = "support.fakes:open_fake_switch", **more: object
+) -> RunOptions:
     return RunOptions("rfc2889.fully_meshed", WRS, "64,512", (), str(out), workers=workers, opener=opener, **more)  # type: ignore[arg-type]
 
 

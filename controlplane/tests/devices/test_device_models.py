@@ -25,8 +25,8 @@ from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Broadcast, FullMesh, GroupRange, Multicast, Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -54,8 +54,8 @@ class Bench:
 
     def send(self, port: int, frame: bytes | Packet) -> None:
         """Send one frame out of a tester port, and wait until it is dealt with."""
-        self._measurer.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
-        self._measurer.target.wait(1_000_000, self._measurer.dataplane.packet_outs_sent)
+        self._measurer.tester.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
+        self._measurer.tester.target.wait(1_000_000, self._measurer.tester.dataplane.packet_outs_sent)
 
     def measure(self, *streams: Stream, learning: Learning = LEARNED) -> TrialResult:
         """Run a trial that must be VALID."""
@@ -66,7 +66,7 @@ class Bench:
 
     def node(self, name: str = "dut") -> dict[str, Any]:
         """Return the counters of a node."""
-        node: dict[str, Any] = self._measurer.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
+        node: dict[str, Any] = self._measurer.tester.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
         return node
 
     def drops(self, cause: str, name: str = "dut") -> int:

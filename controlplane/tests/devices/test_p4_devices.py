@@ -16,7 +16,7 @@ from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 

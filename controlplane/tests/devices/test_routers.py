@@ -21,7 +21,7 @@ from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -346,7 +346,7 @@ TWO_PATHS = {
 def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
     with open_measurer(parse_topology("routed.yaml", ROUTED.format(**paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
-        return result, measurer.target._network.truth()["nodes"]
+        return result, measurer.tester.target._network.truth()["nodes"]
 
 
 @pytest.mark.parametrize("version", [4, 6])

@@ -11,9 +11,9 @@ from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TestMethod, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.base import Method, UnitResult
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
@@ -23,10 +23,10 @@ from p4mesh.trial.spec import TrialSpec
 GIGABIT = 10**9
 
 
-def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> TestBed:
+def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> Bed:
     per_device = count // devices
-    ports = (TestPort(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
-    return TestBed("fake", tuple(ports), uplink_bps)
+    ports = (Port(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
+    return Bed("fake", tuple(ports), uplink_bps)
 
 
 def output_limited(spec: TrialSpec, sent: int) -> int:
@@ -40,7 +40,7 @@ def output_limited(spec: TrialSpec, sent: int) -> int:
     return sum(min(count, fits) for count in offered.values())
 
 
-def measure(test: TestMethod, on: TestBed, part: str, *settings: str) -> tuple[UnitResult, list[TrialSpec]]:
+def measure(test: Method, on: Bed, part: str, *settings: str) -> tuple[UnitResult, list[TrialSpec]]:
     measurer = FakeMeasurer(output_limited)
     parameters = resolve(test.name, test.parameters, (f"parts={part}", *settings))
     test.check(on, parameters)
@@ -106,7 +106,7 @@ def test_local_traffic_is_the_full_mesh() -> None:
         (MultipleDevices(), bed(6, devices=2), "needs a link between the two devices"),
     ],
 )
-def test_beds_that_the_pattern_cannot_use_are_refused(test: TestMethod, on: TestBed, message: str) -> None:
+def test_beds_that_the_pattern_cannot_use_are_refused(test: Method, on: Bed, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         test.check(on, resolve(test.name, test.parameters, ()))
 
@@ -127,9 +127,9 @@ def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, 
     assert (outcome.tables[0].rows[0][key] if key else None) == limit_pct
 
 
-def mixed_bed(count: int, one_bps: int) -> TestBed:
+def mixed_bed(count: int, one_bps: int) -> Bed:
     """Return ports of 1 Gbit/s, the first of them with another rate."""
-    return TestBed("mixed", tuple(TestPort(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
+    return Bed("mixed", tuple(Port(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
 
 
 def test_the_many_ports_need_one_rate() -> None:
-    ports = (*mixed_bed(3, 10 * GIGABIT).ports, TestPort(4, "p4", 10**8))
+    ports = (*mixed_bed(3, 10 * GIGABIT).ports, Port(4, "p4", 10**8))
     with pytest.raises(TopologyError, match="needs many ports of one line rate"):
-        measure(PartiallyMeshed(), TestBed("odd", ports), "forwarding")
+        measure(PartiallyMeshed(), Bed("odd", ports), "forwarding")
 
 
 UPLINK = """

@@ -23,9 +23,9 @@ from support.fakes import FakeMeasurer
 
 from p4mesh.cli import run_command
 from p4mesh.errors import HookError, TargetError
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.run.preparation import bed_of as bed_of
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.memory import memory_of, memory_without_verification

@@ -17,7 +17,7 @@ import pytest
 
 from p4mesh.cli import run_command
 from p4mesh.topology import Topology
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 

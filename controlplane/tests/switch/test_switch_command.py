@@ -55,6 +55,7 @@ def test_defaults_are_those_of_simple_switch_grpc() -> None:
         ("--no-p4 -i 0@a -i 0@b", "-i 0@b: port or interface is used by 0@a", ""),
         ("--no-p4 -i 9@a --cpu-port 9", "-i 9@a: port 9 is the CPU port", "use another port, or another --cpu-port"),
         ("--no-p4 --cpu-port 0", "--cpu-port is 0", "valid: 1 to 511"),
+        ("--no-p4 --cpu-port 511", "--cpu-port 511 is the drop port", "use another port, or another --drop-port"),
         ("--no-p4 --use-files -1", "--use-files is -1", "valid: 0 or more seconds"),
         ("--no-p4 --device-id -1", "--device-id is -1", "valid: 0 or more"),
         (

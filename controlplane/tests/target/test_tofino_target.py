@@ -19,13 +19,14 @@ from support.fake_tofino import CPU, LOOP, Device, FakeTofino
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError
 from p4mesh.target.tofino import switch_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_on_tofino
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 MS = 10**6
 DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
@@ -89,7 +90,7 @@ def mesh(frames: int = 60, **options: object) -> TrialSpec:
 
 
 def measured(program: Path, chip: FakeTofino, *specs: TrialSpec, **options: str) -> list[TrialResult]:
-    with open_on_tofino(wedge(program, chip.address, **options)) as measurer:
+    with open_measurer(wedge(program, chip.address, **options), "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []
     return results
@@ -182,7 +183,7 @@ def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: P
     seen: list[int] = []
     with (
         FakeTofino(lambda *_: []) as chip,
-        open_on_tofino(wedge(program, chip.address, tofino=", bad_fcs: true")) as it,
+        open_measurer(wedge(program, chip.address, tofino=", bad_fcs: true"), "tofino") as it,
     ):
         result = it.measure(spec)
         seen = [entry["modified"] for entry in chip.tables["transmitter"].values()]
@@ -197,10 +198,10 @@ def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fak
     ):
         measured(program, fake, replace(mesh(), streams=streams))
     with (
-        open_on_tofino(wedge(program, fake.address)) as measurer,
+        open_measurer(wedge(program, fake.address), "tofino") as measurer,
         pytest.raises(UnsupportedError, match="toggle_link is not supported on tofino"),
     ):
-        measurer.target.set_links(up=False)
+        measurer.tester.target.set_links(up=False)
 
 
 def test_a_chip_may_have_other_pipes(program: Path) -> None:

@@ -12,11 +12,12 @@ from scapy.packet import Raw
 
 from p4mesh.errors import InternalError, UnsupportedError
 from p4mesh.p4runtime import P4RuntimeError
+from p4mesh.target.sim import SimTarget
+from p4mesh.tester.opening import open_tester
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing, PuntRule
 from p4mesh.tester.stations import station
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
 
 CABLE_NS = 137
 FRAME_BYTES = 100
@@ -93,12 +94,12 @@ class Ping:
 
 @contextmanager
 def service() -> Iterator[PacketService]:
-    with open_measurer(parse_topology("wires.yaml", WIRES)) as measurer:
-        yield PacketService(measurer.dataplane, measurer.target)
+    with open_tester(SimTarget, parse_topology("wires.yaml", WIRES)) as tester:
+        yield tester.packets
 
 
 def test_a_reply_takes_the_time_of_the_wires_whenever_the_question_comes() -> None:
-    """No step of any size is in it: the intervals have no common measure with each other, nor with 20 ms."""
+    """No step of any size is in it: the intervals have no common measure with each other, nor with a round number."""
     with service() as packets:
         begin_ns = packets.now_ns
         first, second = Ping(1, begin_ns + 7, 3_333_331, 20), Ping(3, begin_ns + 1_000_003, 7_654_321, 9)

@@ -9,8 +9,8 @@ import pytest
 from support import destination_oracle as oracle
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import Stream

@@ -21,7 +21,7 @@ from p4mesh.topology.model import PortRef
 from p4mesh.topology.schema import schema
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 TOPOLOGIES = Path(__file__).parents[3] / "topologies"

@@ -14,8 +14,8 @@ from p4mesh.tester.stream_checks import check_stream
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -62,7 +62,7 @@ def test_frames_come_from_every_address() -> None:
     """Without a learning phase the switch learns from the test frames alone."""
     with switch(1024) as measurer:
         measurer.measure(trial(Learning(enabled=False)))
-        truth = measurer.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
+        truth = measurer.tester.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
     assert truth["counters"]["learned"] == len(PORTS) * ADDRESSES
 
 

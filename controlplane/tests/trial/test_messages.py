@@ -8,15 +8,16 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, Pattern, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 SIZE = 125
 FRAME_NS = 8 * SIZE

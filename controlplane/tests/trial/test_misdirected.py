@@ -11,16 +11,16 @@ import pytest
 from support.published import TOPOLOGIES, changed, shipped
 
 from p4mesh.cli.main import main
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.bad_fcs import bad_fcs_rules
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.stations import receiver_tag
 from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import BROADCAST_MAC
 from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Rotate
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 

@@ -19,7 +19,7 @@ from p4mesh.topology import Topology
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 

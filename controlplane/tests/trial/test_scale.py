@@ -14,7 +14,7 @@ from support.published import shipped
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 

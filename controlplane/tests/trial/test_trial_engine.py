@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from p4mesh.errors import HookError
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Hook, Interruption, Learning, Reset, ResetAction, TrialSpec
 
@@ -133,8 +133,8 @@ def test_links_that_do_not_come_back_in_time_are_an_abort() -> None:
     # The last link of the tester fails before it is switched on, and again and again.
     with engine(switch()) as measurer:
         reset = Reset(ResetAction.TOGGLE_LINK, link_sync_ns=5 * S)
-        set_links = measurer.target.set_links
-        measurer.target.set_links = lambda up: None if up else set_links(up)  # type: ignore[method-assign]
+        set_links = measurer.tester.target.set_links
+        measurer.tester.target.set_links = lambda up: None if up else set_links(up)  # type: ignore[method-assign]
         result = measurer.measure(one_way(10, reset=reset))
     assert (result.status, result.reason) == (Status.ABORT, "port 1: no link 5 s after it was switched on")
 
@@ -282,14 +282,14 @@ def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(na
     alter, reason = TAMPERED[name]
     stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
-        read = measurer.dataplane.read
+        read = measurer.tester.dataplane.read
 
         def tampered(*arguments: Any) -> np.ndarray[Any, Any]:
             records = read(*arguments).copy()
             alter(records)
             return records
 
-        measurer.dataplane.read = tampered  # type: ignore[method-assign]
+        measurer.tester.dataplane.read = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
     assert (result.status, result.reason[: len(reason)]) == (Status.INVALID, reason)
     assert judge_loss(result) is Verdict.INVALID
@@ -315,7 +315,7 @@ COUNTERS = {
 def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None:
     stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
-        counts, calls = measurer.dataplane.reason_counts, []
+        counts, calls = measurer.tester.dataplane.reason_counts, []
 
         def tampered(ports: Sequence[int]) -> dict[tuple[int, str], int]:
             calls.append(ports)
@@ -323,7 +323,7 @@ def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None
             found[1, counter] += 3 if len(calls) > 1 else 0
             return found
 
-        measurer.dataplane.reason_counts = tampered  # type: ignore[method-assign]
+        measurer.tester.dataplane.reason_counts = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
     assert (result.status, result.reason) == (Status.INVALID, COUNTERS[counter])
 

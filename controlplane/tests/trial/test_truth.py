@@ -12,15 +12,16 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.bursts import plan_bursts
 from p4mesh.traffic.derived import mixed
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import FullMesh, MeshStreams, Multicast, Pairs, Rotate
 from p4mesh.traffic.stream import Burst, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 DELAY_NS = 137

@@ -7,6 +7,7 @@
 mod actions;
 mod arbitration;
 mod batch;
+mod cell_data;
 mod cells;
 mod codec;
 mod data;

@@ -15,7 +15,7 @@ from p4mesh.p4runtime import Client
 from p4mesh.topology.loader import load_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
@@ -69,7 +69,7 @@ def simulation(frames: int) -> dict[str, Any]:
     learning = Learning(rate_fps=100_000, wait_ns=1_000_000, verify=False)
     spec = TrialSpec("bench", (stream,), duration_ns, learning, settle_ns=1_000_000, restabilise_ns=0)
     with open_measurer(load_topology(_TOPOLOGY)) as measurer:
-        target = measurer.target
+        target = measurer.tester.target
         waited: list[float] = []
         wait = target.wait
 

@@ -11,7 +11,7 @@ from typing import Any
 from p4mesh.topology import load_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "mesh-256x100g.yaml"

@@ -8,14 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from p4mesh.p4runtime import Client, Entity
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract, load_contract
-from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import headers_of, seed_payload
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.stations import station
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.stream import PatternKind, Stream
 
 P4_DIRECTORY = Path(__file__).parent / "p4"
 ROUTER = "l3_forward"

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use p4mesh_io::{FilePorts, IoError, LivePorts, Ports, Runner, RunnerLimits};
 use p4mesh_p4runtime::Target;
-use p4mesh_pipeline::{Program, SwitchConfig};
+use p4mesh_pipeline::{Executable, Program, SwitchConfig};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
@@ -69,7 +69,9 @@ impl LiveSwitch {
             let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports);
             if let Some(json) = program {
                 let program = Program::from_json(&json).map_err(refused)?;
-                target.install(Arc::new(program)).map_err(refused)?;
+                target
+                    .install(Arc::new(Executable::new(program)))
+                    .map_err(refused)?;
             }
             Ok(LiveSwitch {
                 target: Arc::new(Mutex::new(target)),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use p4mesh_p4runtime::Event;
-use p4mesh_pipeline::Program;
+use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -272,7 +272,9 @@ impl SimNetwork {
     fn load_program(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         self.with(py, |target| {
             let program = Program::from_json(json).map_err(refused)?;
-            target.network.set_program(Arc::new(program));
+            target
+                .network
+                .set_program(Arc::new(Executable::new(program)));
             Ok(())
         })
     }

@@ -10,7 +10,7 @@ import pytest
 
 from p4mesh.topology.loader import load_topology
 from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"

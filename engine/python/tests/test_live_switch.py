@@ -13,6 +13,7 @@ import pytest
 
 from p4mesh._engine import EngineError, LiveSwitch
 
+pytestmark = pytest.mark.wall_clock
 PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
 
 

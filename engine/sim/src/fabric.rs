@@ -12,9 +12,9 @@ use crate::bit_errors::BitErrors;
 use crate::drops::{DropCause, DropCounters};
 use crate::event::{EventQueue, Source, Ticket};
 use crate::line::{wire_bytes, Line, Slot};
-use crate::pause;
 use crate::rng::Rng;
 use crate::time::Span;
+use crate::wire::mac_control::{self, Pause, QUANTUM_BITS};
 
 /// When a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -530,10 +530,9 @@ impl Fabric {
             ..
         } = flight;
         if ports[receiver].honours_pause && !bad_fcs {
-            if let Some(quanta) = pause::quanta_of(&frame) {
+            if let Some(Pause { quanta }) = mac_control::parse(&frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
-                let bit_ps =
-                    1_000_000_000_000 * u128::from(quanta) * u128::from(pause::QUANTUM_BITS);
+                let bit_ps = 1_000_000_000_000 * u128::from(quanta) * u128::from(QUANTUM_BITS);
                 let hold_ps = bit_ps / u128::from(self.ports[receiver].line.rate_bps());
                 let until_ps = self.now_ps + hold_ps as u64;
                 self.hold(receiver, until_ps);

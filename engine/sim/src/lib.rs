@@ -100,12 +100,12 @@ mod fabric;
 mod idle;
 mod line;
 mod network;
-mod pause;
 mod recirculation;
 mod rng;
 mod tester;
 mod time;
 mod upsets;
+pub mod wire;
 
 pub use config::ConfigError;
 pub use drops::{DropCause, DropCounters};

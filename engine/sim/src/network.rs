@@ -13,6 +13,7 @@ use crate::upsets::{Restart, Upsets};
 
 mod building;
 mod controls;
+mod incidents;
 mod truth;
 
 pub use building::{DevicePort, NetworkBuilder};
@@ -65,8 +66,8 @@ pub struct Network {
     pub(crate) fabric: Fabric,
     tester: Option<Tester>,
     tester_name: String,
-    pub(crate) devices: Vec<DeviceNode>,
-    pub(crate) upsets: Upsets,
+    devices: Vec<DeviceNode>,
+    upsets: Upsets,
     seed: u64,
     events_done: u64,
     patience: Patience,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use p4mesh_pipeline::Program;
+use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{Network, Settling};
 
 const GIGABIT_BYTE_PS: u64 = 8_000;
@@ -40,7 +40,7 @@ const DOCUMENT: &str = r#"{
 fn network() -> Network {
     let mut network = Network::from_json(DOCUMENT).unwrap();
     let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();
-    network.set_program(Arc::new(program));
+    network.set_program(Arc::new(Executable::new(program)));
     network
 }
 
@@ -228,12 +228,13 @@ fn without_a_program_frames_are_counted_and_a_new_program_starts_afresh() {
     let mut network = Network::from_json(DOCUMENT).unwrap();
     network.packet_out(order(SEND, 0, 1, 0, 64));
     assert_eq!(network.truth().nodes["tester"].drops["no_program"], 1);
-    let program = Arc::new(Program::from_json(include_str!("programs/stamps.json")).unwrap());
-    network.set_program(program.clone());
+    let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();
+    let executable = Arc::new(Executable::new(program));
+    network.set_program(executable.clone());
     network.packet_out(order(CIRCLE, 0, 0, 0, 64));
     network.packet_out(order(SEND, 0, 1, 0, 64));
     network.packet_out(order(SEND, 0, 1, 0, 64));
-    network.set_program(program);
+    network.set_program(executable);
     let truth = network.truth();
     assert_eq!(
         (truth.circulating_frames, truth.in_flight_frames),

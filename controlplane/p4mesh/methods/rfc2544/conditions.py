@@ -1,5 +1,5 @@
 """What every RFC 2544 test can be run under: a router as the device, the modifiers of section 11 and 12, and what
-RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc2544.protocols`).
+RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -7,21 +7,21 @@ and hands back the counts of the test streams alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult, Wrapping
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Outcome, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.methods.rfc2544 import advertised_networks, protocols
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.shared_parameters import template_of
+from p4mesh.methods.rfc5180 import advertised_networks, protocols
+from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
@@ -30,7 +30,7 @@ from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import FlowName, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
 NETWORKS = "networks"
@@ -64,52 +64,46 @@ QUERY_COLUMNS = (
 )
 
 
-def under_conditions(test: TestMethod) -> TestMethod:
-    """Return ``test`` with the parameters of this module."""
+class UnderConditions(Extension):
+    """A test may run on a router, beside other traffic, and with what IPv6 adds."""
 
-    class Conditioned(Wrapping):
-        inner: ClassVar[TestMethod] = test
-        parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *_not_of(test))
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        """Return the parameters of this module that the method does not declare for itself."""
+        own = {parameter.name for parameter in method.parameters}
+        return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
 
-        def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-            protocols.check(test.name, bed, parameters)
-            _check(test.name, parameters)
-            test.check(bed, parameters)
+    def check(self, case: Case) -> None:
+        """Refuse conditions that contradict each other, or that the target or the bed do not allow."""
+        protocols.check(case.method.name, case.bed, case.parameters)
+        _check(case.method.name, case.parameters)
 
-        def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-            offered = Conditions(session, parameters, bed.port_numbers)
-            result = test.run_unit(unit, bed, parameters, offered)
-            return result | {
-                _FINDINGS: offered.findings(unit.frame_size_bytes),
-                _QUERIES: offered.queries(unit.frame_size_bytes),
-            }
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> UnitResult:
+        """Measure the unit under the conditions, and keep what the background says beside its result."""
+        offered = Conditions(session, case.parameters, case.bed.port_numbers)
+        return run(offered) | {
+            _FINDINGS: offered.findings(unit.frame_size_bytes),
+            _QUERIES: offered.queries(unit.frame_size_bytes),
+        }
 
-        def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-            outcome = test.assemble(bed, parameters, results)
-            found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
-            queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
-            tables = (
-                *protocols.with_columns(outcome.tables, parameters),
-                *_query_tables(queries),
-                *filter_tables(bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
-                *advertised_networks.route_tables(bed, parameters),
-            )
-            headers = protocols.deviations(template_of(parameters))
-            noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
-            return replace(
-                outcome,
-                tables=tables,
-                findings=(*outcome.findings, *found),
-                deviations=(*outcome.deviations, *noted),
-            )
-
-    return Conditioned()
-
-
-def _not_of(test: TestMethod) -> tuple[Parameter, ...]:
-    """Return the parameters of this module that the test does not declare for itself."""
-    own = {parameter.name for parameter in test.parameters}
-    return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """Return the outcome with the conditions in its tables, findings and deviations."""
+        outcome, parameters = assemble(results), case.parameters
+        found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
+        queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
+        tables = (
+            *protocols.with_columns(outcome.tables, parameters),
+            *_query_tables(queries),
+            *filter_tables(case.bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
+            *advertised_networks.route_tables(case.bed, parameters),
+        )
+        headers = protocols.deviations(template_of(parameters))
+        noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
+        return replace(
+            outcome,
+            tables=tables,
+            findings=(*outcome.findings, *found),
+            deviations=(*outcome.deviations, *noted),
+        )
 
 
 class Conditions:

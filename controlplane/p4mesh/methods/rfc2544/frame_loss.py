@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
-from p4mesh.methods.outcome import Cell, Column, Figure, Outcome, Series, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
-from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.search.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
 from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.3"
@@ -34,13 +33,13 @@ COLUMNS = (
 KEYS = ("frame_size_bytes", "load_pct")
 
 
-class FrameLoss(TestMethod):
+class FrameLoss(Method):
     """Loads from 100 % downwards until two in a row lose nothing."""
 
-    name: ClassVar[str] = "rfc2544.frame_loss"
-    title: ClassVar[str] = "Frame loss rate"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.frame_loss"
+    title = "Frame loss rate"
+    section = SECTION
+    parameters = (
         decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
         loss_limit(SECTION),
@@ -48,7 +47,7 @@ class FrameLoss(TestMethod):
         *shared.trial_parameters(SECTION, RFC_DURATION_S),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs of one rate."""
         mesh_of(self.name, bed, parameters)
 
@@ -61,7 +60,7 @@ class FrameLoss(TestMethod):
         whole = int(100 / parameters.number("step_pct"))
         return whole if parameters.flag("full_sweep") else min(whole, _TYPICAL_TRIALS)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure the sweep of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         expected = self.trials_expected(unit, parameters)
@@ -87,7 +86,7 @@ class FrameLoss(TestMethod):
         flooded = sum(row["flooded_frames"] for row in rows)
         return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
         units = list(results.values())
         series = tuple(

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import latency_tables as latency
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.results import latency_tables as latency
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
     definition_text,
 )
-from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
-from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc2544.latency_rows import latency_rows
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
-from p4mesh.methods.rfc2544.throughput_tables import throughput_table
-from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.trial.result import Status
 
@@ -61,13 +60,13 @@ _RUN_COLUMNS = (
 _KEYS = ("frame_size_bytes", "at")
 
 
-class Latency(TestMethod):
+class Latency(Method):
     """The throughput of each size first, then the latency of frames sent at that rate and below it."""
 
-    name: ClassVar[str] = "rfc2544.latency"
-    title: ClassVar[str] = "Latency"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.latency"
+    title = "Latency"
+    section = SECTION
+    parameters = (
         LATENCY_DEFINITION,
         choice(
             "mode", ALL_FRAMES, SECTION, "samples: all frames, or one tagged frame per port and run", (ALL_FRAMES, RFC)
@@ -92,7 +91,7 @@ class Latency(TestMethod):
         *SEARCHED,
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting parameters."""
         latency_mesh(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -114,7 +113,7 @@ class Latency(TestMethod):
                     hint="use frame_format=ipv4 or ipv6",
                 )
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs in the directions of the traffic."""
         return latency_mesh(self.name, bed, parameters).pairs
 
@@ -128,7 +127,7 @@ class Latency(TestMethod):
         trials = loads * _runs(parameters) * len(_networks(parameters))
         return shared.search_of(parameters).trials_expected + 1 + trials
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Find the throughput, then measure latency at it and at the lower loads below it."""
         mesh, size = latency_mesh(self.name, bed, parameters), unit.frame_size_bytes
         found = confirmed_throughput(mesh, size, parameters, session)
@@ -178,7 +177,7 @@ class Latency(TestMethod):
             rows += not_applicable
         return {"frame_size_bytes": size, "throughput": found, "latency": rows}
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the latency tables beside the throughput that they were measured at."""
         found = [unit["throughput"] for unit in results.values()]
         rows = [row for unit in results.values() for row in unit["latency"]]
@@ -213,7 +212,7 @@ def _networks(parameters: ParameterSet) -> tuple[str, ...]:
     return (SAME, NEW) if wanted == BOTH else (wanted,)
 
 
-def _wire_rows(bed: TestBed, rows: Sequence[UnitResult]) -> list[UnitResult]:
+def _wire_rows(bed: Bed, rows: Sequence[UnitResult]) -> list[UnitResult]:
     """Return the wire of every pair of ports beside its average latency over the runs."""
     if bed.calibration is None:
         return []
@@ -228,7 +227,7 @@ def _wire_rows(bed: TestBed, rows: Sequence[UnitResult]) -> list[UnitResult]:
     ]
 
 
-def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) -> list[Table]:
+def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[UnitResult]) -> list[Table]:
     extra = [_LINK] if bed.mixed_rates else []
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
@@ -302,7 +301,7 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[UnitResult])
     )
 
 
-def _architecture(bed: TestBed, rows: Sequence[UnitResult]) -> str:
+def _architecture(bed: Bed, rows: Sequence[UnitResult]) -> str:
     """Return what the lowest load of every size says about the device, where all ports have one rate."""
     smallest: dict[int, Fraction] = {}
     for row in rows:
@@ -312,7 +311,7 @@ def _architecture(bed: TestBed, rows: Sequence[UnitResult]) -> str:
     return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
 
 
-def _deviations(bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
     runs, mode = _runs(parameters), parameters.text("mode")
     factor, warm_up = parameters.integer("latency_factor"), parameters.number("warm_up_pct")
     rate_bps = bed.slowest_rate_bps

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from p4mesh.methods import latency_tables as latency
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results import latency_tables as latency
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
     Group,
@@ -17,14 +18,13 @@ from p4mesh.methods.latency import (
     merged,
     summary_of,
 )
-from p4mesh.methods.outcome import State
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.results.outcome import State
+from p4mesh.methods.results.repetition import spread_of
 from p4mesh.trial.result import Status, TrialResult
 
 
 def latency_rows(
-    where: UnitResult, bed: TestBed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
+    where: UnitResult, bed: Bed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
 ) -> list[UnitResult]:
     """Return one row per pair of line rates, and one more of each where wires are subtracted."""
     untrusted = [result.status.value for result in results if result.status is not Status.VALID]
@@ -64,7 +64,7 @@ def _named(summary: LatencySummary | None, name: str, calibrated: bool) -> UnitR
 
 
 def _by_pair(
-    runs: Sequence[Sequence[Group]], bed: TestBed, size: int, definition: Definition, *, calibrated: bool
+    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool
 ) -> dict[tuple[int, int], LatencySummary]:
     """Return the latency of every pair of ports over all runs."""
     groups: dict[tuple[int, int], list[Group]] = {}
@@ -75,7 +75,7 @@ def _by_pair(
 
 
 def _summaries(
-    runs: Sequence[Sequence[Group]], bed: TestBed, size: int, definition: Definition, *, calibrated: bool = False
+    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool = False
 ) -> list[LatencySummary]:
     found = [summary_of(groups, bed, size, definition, calibrated=calibrated) for groups in runs]
     return [summary for summary in found if summary is not None]
@@ -93,7 +93,7 @@ def _over_runs(summaries: Sequence[LatencySummary]) -> UnitResult:
     }
 
 
-def _definitions(runs: Sequence[Sequence[Group]], bed: TestBed, size: int) -> UnitResult:
+def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int) -> UnitResult:
     """Return the average in every definition, and the smallest FIFO latency."""
     if not bed.stamps.first_bit:
         return {}
@@ -103,6 +103,6 @@ def _definitions(runs: Sequence[Sequence[Group]], bed: TestBed, size: int) -> Un
     return {**latency.definition_cells(found), "fifo_min_us": smallest}
 
 
-def _link(bed: TestBed, group: Group) -> str:
+def _link(bed: Bed, group: Group) -> str:
     rates = (bed.rate_bps(port) / 1e9 for port in (group.tx_port, group.rx_port))
     return " -> ".join(f"{rate:g}" for rate in rates)

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TrialNote, UnitResult
 from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.outcome import Column, State, Table
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect_each
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.outcome import Column, State, Table
+from p4mesh.methods.search.bisection import bisect_each
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult

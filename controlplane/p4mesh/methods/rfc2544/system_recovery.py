@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
-from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
-from p4mesh.methods.rfc2544.throughput_tables import throughput_table
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import result_load_pct
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.port_pairs import RFC_DURATION_S
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import throughput_table
+from p4mesh.methods.search.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -51,13 +50,13 @@ COLUMNS = (
 )
 
 
-class SystemRecovery(TestMethod):
+class SystemRecovery(Method):
     """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
 
-    name: ClassVar[str] = "rfc2544.system_recovery"
-    title: ClassVar[str] = "System recovery"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.system_recovery"
+    title = "System recovery"
+    section = SECTION
+    parameters = (
         choice(
             "overload_from",
             ONE_PORT,
@@ -79,7 +78,7 @@ class SystemRecovery(TestMethod):
         *shared.search_parameters("RFC 2544 26.1"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -92,7 +91,7 @@ class SystemRecovery(TestMethod):
         """Return the typical length of the throughput search, and the runs."""
         return shared.search_of(parameters).trials_expected + parameters.integer("runs")
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Find the throughput; where it can be exceeded, measure the recovery in each run."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         found = measure_throughput(mesh, size, parameters, session)
@@ -110,7 +109,7 @@ class SystemRecovery(TestMethod):
         results = [session.measure(spec, TrialNote(overload_pct, runs - run - 1)) for run in range(runs)]
         return _row(size, mesh, found, _state(results), spec, results)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 2.5; a device that never recovers fails."""
         rows = tuple(results.values())
         kinds = {row["state"].partition(":")[0] for row in rows}
@@ -158,7 +157,7 @@ class SystemRecovery(TestMethod):
         )
 
 
-def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return who overloads whom: port 1 port 2, or ports 1 and 2 port 3."""
     senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
     bed.require_ports(test, senders + 1)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.limit_search import SearchMethod
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, theory, trial_spec
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
 from p4mesh.methods.rfc2544.per_source_port import PER_SOURCE_PORT, per_port_state, per_port_tables, throughput_per_port
-from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.rfc2544.protocols import NO_MIX, protocol_text
-from p4mesh.methods.rfc2544.throughput_tables import advertised_value, direction_table, directions, throughput_table
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.limit import SearchMethod
+from p4mesh.methods.search.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.1"
@@ -49,13 +48,13 @@ SEARCHED = _searched(RFC_DURATION_S)
 """Parameters of every test that needs the throughput first."""
 
 
-class Throughput(TestMethod):
+class Throughput(Method):
     """The fastest rate at which as many frames come out as went in."""
 
-    name: ClassVar[str] = "rfc2544.throughput"
-    title: ClassVar[str] = "Throughput"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.throughput"
+    title = "Throughput"
+    section = SECTION
+    parameters = (
         choice(
             "decision",
             AGGREGATE,
@@ -66,7 +65,7 @@ class Throughput(TestMethod):
         *_searched(_SEARCH_S),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         method = shared.search_of(parameters).method
@@ -83,13 +82,13 @@ class Throughput(TestMethod):
         """Return the typical length of the search, and the confirmation."""
         return shared.search_of(parameters).trials_expected + int(parameters.integer("confirm_factor") > 1)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search and confirm at one frame size."""
         if parameters.text("decision") == PER_SOURCE_PORT:
             return throughput_per_port(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
         return confirmed_throughput(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table and the graph that RFC 2544 26.1 asks for."""
         found = list(results.values())
         if parameters.text("decision") == PER_SOURCE_PORT:
@@ -106,7 +105,7 @@ class Throughput(TestMethod):
             deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
         )
 
-    def _per_port(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def _per_port(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         found = list(results.values())
         state = per_port_state(found)
         sizes = [unit.frame_size_bytes for unit in results]

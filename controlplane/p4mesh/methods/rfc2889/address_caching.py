@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
 
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
-from p4mesh.methods.rfc2889.address_test import (
+from p4mesh.methods.options.parameters import ParameterSet, decimal
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
     CAPACITY,
+    Addressed,
     AddressSearches,
-    AddressTest,
     capacity_goal,
     capacity_parameters,
     floors,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
-from p4mesh.methods.search import SearchGoal
+from p4mesh.methods.search.goal import SearchGoal
 
 SECTION = "RFC 2889 5.7"
 
 
-class AddressCaching(AddressTest):
+class AddressCaching(Addressed):
     """How many addresses the device holds without flooding or dropping a frame."""
 
-    name: ClassVar[str] = "rfc2889.address_caching"
-    title: ClassVar[str] = "Address caching capacity"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.address_caching"
+    title = "Address caching capacity"
+    section = SECTION
+    parameters = (
         *capacity_parameters("addresses", SECTION),
         decimal("learning_rate_fps", "50", "frames/s", SECTION, "rate of learning; RFC at most 50", FASTEST_FPS),
         *address_parameters(SECTION),
     )
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns = (
         Column("frame_size_bytes", "Frame size", "B"),
         Column("state", "Result"),
         Column("capacity_min", "Capacity, lowest", "addresses"),
@@ -43,7 +42,7 @@ class AddressCaching(AddressTest):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
-    note: ClassVar[str] = "Lowest and highest over searches with different address bases."
+    note = "Lowest and highest over searches with different address bases."
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
         """Return the search of the number of addresses."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.search.goal import Verdict
 
 
 def all_findings(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.rfc2889.address_test import (
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
     CAPACITY,
     MAX_ADDRESSES,
+    Addressed,
     AddressSearches,
-    AddressTest,
     Question,
     capacity_goal,
     capacity_parameters,
@@ -23,9 +23,8 @@ from p4mesh.methods.rfc2889.address_test import (
     search_goal,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
-from p4mesh.methods.search import SearchGoal, Verdict
-from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.methods.search.goal import SearchGoal, Verdict
+from p4mesh.methods.search.sweeps import sweep_loads
 
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"
@@ -47,13 +46,13 @@ def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Pa
     )
 
 
-class AddressLearning(AddressTest):
+class AddressLearning(Addressed):
     """The highest rate of new source addresses that are all learned, with as many addresses as the device holds."""
 
-    name: ClassVar[str] = "rfc2889.address_learning"
-    title: ClassVar[str] = "Address learning rate"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.address_learning"
+    title = "Address learning rate"
+    section = SECTION
+    parameters = (
         choice(
             "addresses",
             CAPACITY,
@@ -74,7 +73,7 @@ class AddressLearning(AddressTest):
         boolean("rate_try_max_first", True, SECTION, "try the highest rate before the bisection"),
         *address_parameters(SECTION),
     )
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns = (
         Column("frame_size_bytes", "Frame size", "B"),
         Column("addresses", "Addresses", "n"),
         Column("number", "n is"),
@@ -88,8 +87,8 @@ class AddressLearning(AddressTest):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
-    row_columns: ClassVar[tuple[Column, ...]] = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
-    note: ClassVar[str] = (
+    row_columns = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
+    note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
         "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "
         "that was tried."

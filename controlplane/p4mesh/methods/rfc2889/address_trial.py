@@ -9,12 +9,12 @@ from functools import partial
 from math import ceil
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
 from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Broadcast, Pairs
@@ -89,7 +89,7 @@ class AddressPorts:
     test: int
 
 
-def ports_of(test: str, bed: TestBed, parameters: ParameterSet) -> AddressPorts:
+def ports_of(test: str, bed: Bed, parameters: ParameterSet) -> AddressPorts:
     """Return the roles; raises ParameterError when they are the same or not in the topology."""
     bed.require_ports(test, MIN_PORTS)
     roles = AddressPorts(parameters.integer("learning_port"), parameters.integer("test_port"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import latency_tables as latency
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer
+from p4mesh.methods.results import latency_tables as latency
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
     check_definition,
@@ -20,17 +20,17 @@ from p4mesh.methods.latency import (
     groups_of,
     summary_of,
 )
-from p4mesh.methods.metrics import judge_loss, rate_metrics
-from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.rate_tables import state_text
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.methods.results.metrics import judge_loss, rate_metrics
+from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.rate_tables import state_text
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.search.throughput import JudgedTrial, result_load_pct, search_throughput, verdict_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 MIN_PORTS = 2
 BOTH, THROUGHPUT = "both", "throughput"
@@ -73,13 +73,13 @@ SUMMARY_COLUMNS = (
 )
 
 
-class Broadcast(TestMethod):
+class Broadcast(Method):
     """Throughput of broadcast frames, and their latency to every receiving port."""
 
-    name: ClassVar[str] = "rfc2889.broadcast"
-    title: ClassVar[str] = "Broadcast frame forwarding and latency"
-    section: ClassVar[str] = "RFC 2889 5.10"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.broadcast"
+    title = "Broadcast frame forwarding and latency"
+    section = "RFC 2889 5.10"
+    parameters = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
@@ -87,7 +87,7 @@ class Broadcast(TestMethod):
         *shared.search_parameters("RFC 2889 5.10.3"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, an unknown port, contradicting bounds."""
         bed.require_ports(self.name, MIN_PORTS)
         shared.search_of(parameters)
@@ -99,7 +99,7 @@ class Broadcast(TestMethod):
                 hint=f"ports are {bed.port_numbers[0]} to {bed.port_numbers[-1]}",
             )
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs from the source to every other port."""
         source = parameters.integer("source_port")
         return tuple((source, port) for port in bed.port_numbers if port != source)
@@ -112,7 +112,7 @@ class Broadcast(TestMethod):
         """Return the typical length of the search and the two latency trials."""
         return shared.search_of(parameters).trials_expected + (2 if parameters.text("parts") == BOTH else 0)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search the throughput, then measure latency of a single frame and of a stream."""
         size, rate = unit.frame_size_bytes, bed.slowest_rate_bps
         extra = 2 if parameters.text("parts") == BOTH else 0
@@ -144,7 +144,7 @@ class Broadcast(TestMethod):
         theory = float(max_rate_fps(size, rate))
         return {"frame_size_bytes": size, "theoretical_fps": theory, "latency": rows, "latency_trials": trials, **found}
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the tables of methodology 3.10; PASS iff a lossless load was found at every size."""
         units = list(results.values())
         states = {verdict_of(unit) for unit in units}
@@ -205,7 +205,7 @@ def _untrusted(units: Sequence[UnitResult]) -> Iterator[str]:
                 yield f"{row['status']} trial, {where}: {row['reason']}"
 
 
-def _mixed(bed: TestBed) -> str:
+def _mixed(bed: Bed) -> str:
     rate = bed.slowest_rate_bps / 1e9
     return f"Loads are percent of the slowest port's line rate, {rate:g} Gbit/s." if bed.mixed_rates else ""
 
@@ -214,7 +214,7 @@ def _spec(
     part: str,
     size: int,
     load_pct: Fraction,
-    bed: TestBed,
+    bed: Bed,
     rate_bps: int,
     parameters: ParameterSet,
     duration_ns: int,
@@ -273,7 +273,7 @@ def _table_row(unit: UnitResult) -> UnitResult:
     }
 
 
-def _latency_rows(where: UnitResult, result: TrialResult, bed: TestBed, parameters: ParameterSet) -> list[UnitResult]:
+def _latency_rows(where: UnitResult, result: TrialResult, bed: Bed, parameters: ParameterSet) -> list[UnitResult]:
     """Return one row per receiving port, and one more where its wire is subtracted."""
     if result.status is not Status.VALID:
         return []
@@ -295,7 +295,7 @@ def _latency_rows(where: UnitResult, result: TrialResult, bed: TestBed, paramete
     return rows
 
 
-def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
+def _latency_tables(bed: Bed, rows: Sequence[UnitResult]) -> list[Table]:
     """Return low and high over the ports, every port, variation, definitions, and the wires."""
     note = f"{latency.latency_note(bed)} The stream runs at the throughput."
     where, keys = (*_WHERE, Column("port", "Rx port")), (*_KEYS, "port")
@@ -334,7 +334,7 @@ def _latency_tables(bed: TestBed, rows: Sequence[UnitResult]) -> list[Table]:
     return found
 
 
-def _latency_summary(bed: TestBed, rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
+def _latency_summary(bed: Bed, rows: Sequence[UnitResult]) -> tuple[UnitResult, ...]:
     """Return low and high over all ports, and over the ports of each device of a chain (layer)."""
     devices = {port.number: port.attached_to for port in bed.ports}
     layers = tuple(dict.fromkeys(devices.values()))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer, text
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, integer, text
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
@@ -46,13 +45,13 @@ COLUMNS = (
 )
 
 
-class CongestionControl(TestMethod):
+class CongestionControl(Method):
     """Blocks of four ports: source 1 alternates U and C, source 2 sends to C only, all at line rate."""
 
-    name: ClassVar[str] = "rfc2889.congestion_control"
-    title: ClassVar[str] = "Congestion control"
-    section: ClassVar[str] = "RFC 2889 5.5"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.congestion_control"
+    title = "Congestion control"
+    section = "RFC 2889 5.5"
+    parameters = (
         integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
         text(
             "block_ports",
@@ -63,7 +62,7 @@ class CongestionControl(TestMethod):
         *shared.trial_parameters("RFC 2889 5.5.2"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate for the blocks, and ports that do not form blocks."""
         bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
         bed.common_rate_bps(self.name)
@@ -77,7 +76,7 @@ class CongestionControl(TestMethod):
         """Source 1 alone, then both."""
         return 2
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Measure the blocks without and with congestion; every block starts at once."""
         size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         blocks = _blocks(bed, parameters)
@@ -90,7 +89,7 @@ class CongestionControl(TestMethod):
             row["reason"] = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
         return row
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
         rows = tuple(results.values())
         states = {row["state"] for row in rows}
@@ -127,7 +126,7 @@ Block = tuple[int, int, int, int]
 """Source 1 (split), source 2, uncongested receiver, congested receiver."""
 
 
-def _blocks(bed: TestBed, parameters: ParameterSet) -> tuple[Block, ...]:
+def _blocks(bed: Bed, parameters: ParameterSet) -> tuple[Block, ...]:
     """Return the blocks that the user names, else the first ports in their order."""
     given, count = parameters.text("block_ports"), parameters.integer("blocks")
     if not given:
@@ -153,7 +152,7 @@ def _block(numbers: Sequence[int]) -> Block:
     return split, steady, uncongested, congested
 
 
-def _crossed(bed: TestBed, blocks: Sequence[Block]) -> str:
+def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
     """Return between which devices frames to an uncongested port travel; empty where they stay in one."""
     device = {port.number: port.attached_to for port in bed.ports}
     ways = ((device[split], device[uncongested]) for split, _, uncongested, _ in blocks)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
     ONE_SIZE,
@@ -26,8 +25,8 @@ from p4mesh.methods.rfc2889.errored_streams import (
     stream_parameters,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.sweeps import executed
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.sweeps import executed
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -66,21 +65,21 @@ COLUMNS = (
 )
 
 
-class ErroredFrames(TestMethod):
+class ErroredFrames(Method):
     """Valid frames, and beside them undersize and oversize frames and frames with a bad FCS, at several loads."""
 
-    name: ClassVar[str] = "rfc2889.errored_frames"
-    title: ClassVar[str] = "Errored frames filtering"
-    section: ClassVar[str] = SECTION
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.errored_frames"
+    title = "Errored frames filtering"
+    section = SECTION
+    frame_sizes_bytes = (64, 1518)
+    parameters = (
         *pair_parameters("RFC 2889 5.9.2"),
         *stream_parameters(),
         *shared.sweep_parameters("RFC 2889 5.9.2"),
         *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that pad short frames."""
         sender, _ = pair_of(self.name, bed, parameters)
         shared.sweep_of(parameters)
@@ -101,7 +100,7 @@ class ErroredFrames(TestMethod):
         """Return the length of the sweep, twice where bad FCS can be sent in a trial of its own."""
         return (2 if unit.part == _ERRORED else 1) * len(shared.sweep_of(parameters))
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Sweep the load from one port to the other."""
         traffic = self._traffic(unit, bed, parameters)
         trials = {load: traffic.trials(load) for load in shared.sweep_of(parameters)}
@@ -117,14 +116,14 @@ class ErroredFrames(TestMethod):
             rows.append(row | _of_nibbles(bed, traffic.sender.rate_bps))
         return {"rows": rows}
 
-    def _traffic(self, unit: Unit, bed: TestBed, parameters: ParameterSet) -> ErroredTraffic:
+    def _traffic(self, unit: Unit, bed: Bed, parameters: ParameterSet) -> ErroredTraffic:
         sizes: tuple[int, ...] = (unit.frame_size_bytes,)
         if unit.part != _ERRORED:
             largest = int(unit.part.removeprefix(_IN_TURN))
             sizes = sizes_between(unit.frame_size_bytes, largest, parameters.integer("valid_sizes"))
         return ErroredTraffic(*pair_of(self.name, bed, parameters), parameters, sizes, bed.sends_bad_fcs)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return verdicts per class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
         rows = [row for unit in results.values() for row in unit["rows"]]
         statuses = {row["status"] for row in rows}
@@ -206,7 +205,7 @@ def _sends(spec: TrialSpec, name: str) -> bool:
     return any(class_of(stream.name) == name for stream in spec.streams)
 
 
-def _of_nibbles(bed: TestBed, rate_bps: int) -> UnitResult:
+def _of_nibbles(bed: Bed, rate_bps: int) -> UnitResult:
     """Return the verdicts of the classes that only exist where bytes cross an interface in two halves."""
     verdict = f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
     return {"dribble_verdict": verdict, "alignment_verdict": verdict}

@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.bed import TestPort
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.bed import Port
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -94,8 +94,8 @@ def sizes_between(smallest: int, largest: int, count: int) -> tuple[int, ...]:
 class ErroredTraffic:
     """The trials between one pair of ports, for any load."""
 
-    sender: TestPort
-    receiver: TestPort
+    sender: Port
+    receiver: Port
     parameters: ParameterSet
     sizes: tuple[int, ...]
     """Of the valid frames."""

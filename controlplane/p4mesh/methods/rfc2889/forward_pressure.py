@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.metrics import transmission_s
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
+from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
     SMALL_IP_SIZE_BYTES,
@@ -69,13 +68,13 @@ COLUMNS = (
 )
 
 
-class ForwardPressure(TestMethod):
+class ForwardPressure(Method):
     """One port sends with a gap of 88 bits; the receive utilisation shows the device's own gap."""
 
-    name: ClassVar[str] = "rfc2889.forward_pressure"
-    title: ClassVar[str] = "Forward pressure"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.forward_pressure"
+    title = "Forward pressure"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
         boolean(
@@ -96,7 +95,7 @@ class ForwardPressure(TestMethod):
         *shared.trial_parameters("RFC 2889 5.6.2"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that cannot send the short gap."""
         sender, _ = pair_of(self.name, bed, parameters)
         if sender.ifg_bits > 8 * IFG_BYTES:
@@ -117,7 +116,7 @@ class ForwardPressure(TestMethod):
         """Return the one trial."""
         return 1
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Offer one byte per frame more than the line rate of the standard gap."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
@@ -136,7 +135,7 @@ class ForwardPressure(TestMethod):
         )
         return _row(spec, session.measure(spec, TrialNote(_HUNDRED, 0)), rate)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
         rate = pair_of(self.name, bed, parameters)[0].own_rate_bps
         off = DeviceClock(None, why="clock_calibration is off")
@@ -220,9 +219,7 @@ def _clock(rows: Iterable[UnitResult], parameters: ParameterSet) -> DeviceClock:
     return measured_clock(paces, _allowed_ppm(parameters))
 
 
-def _judged(
-    row: UnitResult, clock: DeviceClock, bed: TestBed, parameters: ParameterSet, line_rate_bps: int
-) -> UnitResult:
+def _judged(row: UnitResult, clock: DeviceClock, bed: Bed, parameters: ParameterSet, line_rate_bps: int) -> UnitResult:
     """Return the row with limit, clock and verdict."""
     measured = clock.offset_ppm is not None
     offset_ppm = clock.offset_ppm if clock.offset_ppm is not None else parameters.number("clock_tolerance_ppm")
@@ -242,7 +239,7 @@ def _judged(
     }
 
 
-def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: TestBed, line_rate_bps: int) -> str | None:
+def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: Bed, line_rate_bps: int) -> str | None:
     """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
 
     None where it cannot be told: without two frames, or with stamps that are taken around whole frames or coarser

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, percent
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, percent
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.sweeps import swept
-from p4mesh.methods.throughput import result_load_pct
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.sweeps import swept
+from p4mesh.methods.search.throughput import result_load_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.result import Status
 
@@ -35,20 +34,20 @@ COLUMNS = (
 )
 
 
-class MaximumForwardingRate(TestMethod):
+class MaximumForwardingRate(Method):
     """Throughput of one port pair, then loads from there to the maximum in steps."""
 
-    name: ClassVar[str] = "rfc2889.maximum_forwarding_rate"
-    title: ClassVar[str] = "Maximum forwarding rate"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.maximum_forwarding_rate"
+    title = "Maximum forwarding rate"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
         *shared.trial_parameters("RFC 2889 5.6.2"),
         *shared.search_parameters("RFC 2889 5.6.3"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and contradicting parameters."""
         pair_of(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -61,7 +60,7 @@ class MaximumForwardingRate(TestMethod):
         """Return the typical length of the search and a few steps."""
         return shared.search_of(parameters).trials_expected + 1
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
@@ -75,7 +74,7 @@ class MaximumForwardingRate(TestMethod):
         rows += [forwarding_row(spec, result, mesh, load) for load, spec, result in trials]
         return _result(size, found, rows, maximum)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
         """Return the table of methodology 3.6.2; there is no criterion beyond trusted trials."""
         rows = tuple(results.values())
         states = {row["state"] for row in rows}

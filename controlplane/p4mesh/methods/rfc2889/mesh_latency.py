@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4mesh.methods import latency_tables as tables
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options.parameters import ParameterSet, boolean
+from p4mesh.methods.results import latency_tables as tables
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
     Group,
@@ -19,11 +21,10 @@ from p4mesh.methods.latency import (
     summarise,
     summary_of,
 )
-from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.outcome import Column, Table
-from p4mesh.methods.parameters import ParameterSet, boolean
+from p4mesh.methods.results.outcome import Column, Table
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
 _RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
@@ -33,7 +34,7 @@ PERCENTILES = boolean(
 )
 
 
-def counts_flows(bed: TestBed, parameters: ParameterSet, mesh: Mesh) -> bool:
+def counts_flows(bed: Bed, parameters: ParameterSet, mesh: Mesh) -> bool:
     """Return whether every flow has a histogram of its own, and so PDV."""
     return parameters.flag(PERCENTILES.name) and len(mesh.pairs) <= bed.histograms
 
@@ -41,7 +42,7 @@ def counts_flows(bed: TestBed, parameters: ParameterSet, mesh: Mesh) -> bool:
 class MeshLatency:
     """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted."""
 
-    def __init__(self, bed: TestBed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
+    def __init__(self, bed: Bed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
         self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
@@ -111,7 +112,7 @@ def _groups(result: TrialResult) -> list[Group]:
 
 
 def mesh_latency_tables(
-    bed: TestBed,
+    bed: Bed,
     parameters: ParameterSet,
     throughput: Sequence[UnitResult],
     forwarding: Sequence[UnitResult],

@@ -10,11 +10,12 @@ from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.throughput import Throughput
-from p4mesh.methods.search import SearchGoal, Verdict, bisect, bisect_each
+from p4mesh.methods.search.bisection import bisect, bisect_each
+from p4mesh.methods.search.goal import SearchGoal, Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase
@@ -22,7 +23,7 @@ from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 SIZE = 128
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
 MIXED = """
 name: mixed
 tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}

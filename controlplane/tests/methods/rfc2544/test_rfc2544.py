@@ -9,29 +9,30 @@ import pytest
 from support.fakes import FakeMeasurer, capacity, wire
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TestMethod, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.back_to_back import BackToBack
-from p4mesh.methods.rfc2544.buffer_times import buffer_times
+from p4mesh.methods.base import Method, UnitResult
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc9004.back_to_back import BackToBack
+from p4mesh.methods.rfc9004.buffer_times import buffer_times
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.trial.result import Status
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 
 
-def bed(count: int = 4) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
+def bed(count: int = 4) -> Bed:
+    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
 
 
-def run(test: TestMethod, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+def run(test: Method, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
     parameters = resolve(test.name, test.parameters, settings)
     test.check(bed(), parameters)
     (unit,) = test.units(parameters, (size,))
@@ -369,7 +370,7 @@ def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
 
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), FrameLoss()])
-def test_an_odd_number_of_ports_is_refused(test: TestMethod) -> None:
+def test_an_odd_number_of_ports_is_refused(test: Method) -> None:
     with pytest.raises(TopologyError, match="needs an even number of tester ports"):
         test.check(bed(3), resolve(test.name, test.parameters, ()))
 

@@ -11,9 +11,9 @@ from support import published
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
 
 from p4mesh.methods.base import Session, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, SystemRecovery
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
@@ -46,7 +46,7 @@ FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wa
 
 
 def run(measurer: Session, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
-    test, bed = SystemRecovery(), TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
+    test, bed = SystemRecovery(), Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
     parameters = resolve(test.name, test.parameters, settings)
     test.check(bed, parameters)
     (unit,) = test.units(parameters, (size,))

@@ -14,21 +14,21 @@ from support.fakes import FakeMeasurer
 from support.published import WHITE_RABBIT
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TestMethod, TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.base import Method, TrialNote, UnitResult
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
-from p4mesh.methods.rfc2889.address_test import MAX_RANDOM_ADDRESSES
+from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.stream import ValueList
 from p4mesh.trial.result import PortCounts, Status, TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 5)))
 VECTORS = [
     vector
     for vector in json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
@@ -65,7 +65,7 @@ class MemoryMeasurer(FakeMeasurer):
         return replace(result, flooded_frames=flooded, ports=ports)
 
 
-def run(test: TestMethod, measurer: FakeMeasurer, *settings: str) -> tuple[list[UnitResult], Outcome]:
+def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[UnitResult], Outcome]:
     once = () if any(item.startswith("repetitions") for item in settings) else ("repetitions=1",)
     parameters = resolve(test.name, test.parameters, (*settings, *once))
     test.check(BED, parameters)
@@ -449,9 +449,7 @@ def test_the_counter_of_the_addresses_has_16_bits() -> None:
         (AddressLearning(), ("addresses=sweep", "addresses_end=20000", "capacity_max=65000")),
     ],
 )
-def test_more_random_addresses_than_the_data_plane_keeps_are_refused(
-    test: TestMethod, settings: tuple[str, ...]
-) -> None:
+def test_more_random_addresses_than_the_data_plane_keeps_are_refused(test: Method, settings: tuple[str, ...]) -> None:
     assert load_contract()["MODIFIER_VALUES"] == MAX_RANDOM_ADDRESSES
     with pytest.raises(ParameterError, match="20000 addresses are asked for, and at most 16384 can be random"):
         run(test, FakeMeasurer(), "address_order=random", *settings)
@@ -461,7 +459,7 @@ def test_more_random_addresses_than_the_data_plane_keeps_are_refused(
 def test_two_ports_leave_nobody_to_monitor() -> None:
     test = AddressLearning()
     with pytest.raises(TopologyError, match="needs at least 3 tester ports"):
-        test.check(TestBed("two", BED.ports[:2]), resolve(test.name, test.parameters, ()))
+        test.check(Bed("two", BED.ports[:2]), resolve(test.name, test.parameters, ()))
 
 
 def test_random_offsets_differ_and_repeat() -> None:

@@ -10,9 +10,9 @@ from support.fakes import FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
@@ -20,7 +20,7 @@ from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TEST = Broadcast()
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 19)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 19)))
 REPORT = (
     "search_initial_pct=10",
     "search_min_pct=10",
@@ -31,7 +31,7 @@ REPORT = (
 Counts = dict[tuple[str, int, int], int]
 
 
-def run(measurer: FlowMeasurer, size: int, *settings: str, bed: TestBed = BED) -> tuple[UnitResult, Outcome]:
+def run(measurer: FlowMeasurer, size: int, *settings: str, bed: Bed = BED) -> tuple[UnitResult, Outcome]:
     parameters = resolve(TEST.name, TEST.parameters, settings)
     TEST.check(bed, parameters)
     (unit,) = TEST.units(parameters, (size,))
@@ -110,7 +110,7 @@ def test_latency_is_summed_up_per_device_of_a_chain() -> None:
             return replace(result, flows=tuple(flows))
 
     behind = {port: f"layer{number}" for number, ports in enumerate(LAYERS, 1) for port in ports}
-    bed = TestBed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
+    bed = Bed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
     _, outcome = run(Chain(lossless), 64, bed=bed)
     summary = next(table for table in outcome.tables if table.name == "broadcast_latency")
     stream = [row for row in summary.rows if row["mode"] == "stream"]

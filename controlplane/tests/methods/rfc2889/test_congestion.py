@@ -10,9 +10,9 @@ from support.fakes import FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -22,10 +22,10 @@ TEST = CongestionControl()
 BLOCKING_U_PCT = 25
 
 
-def bed(count: int, devices: str = "") -> TestBed:
+def bed(count: int, devices: str = "") -> Bed:
     """Return a bed; ``devices`` names the device behind each port with one letter."""
     nodes = devices or "a" * count
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9, attached_to=nodes[n - 1]) for n in range(1, count + 1)))
+    return Bed("fake", tuple(Port(n, f"p{n}", 10**9, attached_to=nodes[n - 1]) for n in range(1, count + 1)))
 
 
 def queue_at_c(_: TrialSpec, sent: Counts) -> Counts:

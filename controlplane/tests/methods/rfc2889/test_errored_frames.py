@@ -13,9 +13,9 @@ from support.published import WHITE_RABBIT
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
 from p4mesh.methods.rfc2889.errored_streams import PROGRAM_STREAMS, sizes_between
 from p4mesh.tester.contract import load_contract
@@ -29,12 +29,12 @@ TEST = ErroredFrames()
 Counts = dict[tuple[str, int, int], int]
 
 
-def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> TestBed:
-    ports = tuple(TestPort(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
-    return TestBed("fake", ports, sends_bad_fcs=bad_fcs)
+def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> Bed:
+    ports = tuple(Port(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
+    return Bed("fake", ports, sends_bad_fcs=bad_fcs)
 
 
-def run(carry: object, *settings: str, ports: TestBed | None = None) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+def run(carry: object, *settings: str, ports: Bed | None = None) -> tuple[UnitResult, Outcome, FlowMeasurer]:
     measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
     ports = ports or bed()
     parameters = resolve(TEST.name, TEST.parameters, settings)

@@ -11,9 +11,9 @@ from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossle
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, steps_to_maximum
@@ -24,8 +24,8 @@ from p4mesh.trial.spec import TrialSpec
 GIGABIT = 10**9
 
 
-def bed(ifg_bits: int = 88) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
+def bed(ifg_bits: int = 88) -> Bed:
+    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
 
 
 class OverloadedMeasurer(FlowMeasurer):
@@ -241,7 +241,7 @@ def test_the_ports_are_parameters() -> None:
 def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
     """Forward pressure, the maximum forwarding rate and errored frames use two ports, whatever the others are."""
     rates = (10**10, GIGABIT, GIGABIT)
-    mixed = replace(bed(), ports=tuple(TestPort(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
+    mixed = replace(bed(), ports=tuple(Port(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
     for test in (ForwardPressure(), MaximumForwardingRate()):
         with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
             test.check(mixed, resolve(test.name, test.parameters, ()))

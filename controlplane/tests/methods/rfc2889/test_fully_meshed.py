@@ -10,9 +10,9 @@ from support.fakes import FakeMeasurer, capacity, wire
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh
@@ -23,8 +23,8 @@ GIGABIT = 10**9
 TEST = FullyMeshed()
 
 
-def bed(count: int = 18, rate_bps: int = GIGABIT) -> TestBed:
-    return TestBed("fake", tuple(TestPort(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
+def bed(count: int = 18, rate_bps: int = GIGABIT) -> Bed:
+    return Bed("fake", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
 
 
 def run(
@@ -150,10 +150,10 @@ def test_scaled_trials_send_equally_many_frames_at_every_size() -> None:
     ("ports", "message"),
     [
         (bed(1), "needs at least 2 tester ports, topology 'fake' has 1"),
-        (TestBed("mixed", (*bed(2).ports, TestPort(3, "p3", 10**10))), "needs tester ports of one line rate"),
+        (Bed("mixed", (*bed(2).ports, Port(3, "p3", 10**10))), "needs tester ports of one line rate"),
     ],
 )
-def test_beds_that_the_pattern_cannot_use_are_refused(ports: TestBed, message: str) -> None:
+def test_beds_that_the_pattern_cannot_use_are_refused(ports: Bed, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         TEST.check(ports, resolve(TEST.name, TEST.parameters, ()))
 

@@ -13,7 +13,7 @@ from p4mesh.topology import Topology
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 

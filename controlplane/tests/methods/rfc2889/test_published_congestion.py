@@ -13,14 +13,14 @@ import pytest
 from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.outcome import State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.run.preparation import bed_of as bed_of
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 

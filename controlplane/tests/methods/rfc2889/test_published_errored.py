@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,15 +10,13 @@ import pytest
 from support.published import WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods.outcome import State
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
-from p4mesh.run.preparation import test_bed as bed_of
-from p4mesh.target.bmv2 import Bmv2Target
-from p4mesh.target.sim import SimTarget
+from p4mesh.run.preparation import bed_of as bed_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import TrialSpec
 
 
@@ -90,13 +89,13 @@ def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
 def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
     stream = Stream("bad", 128, Fraction(1000), 10, Pairs(), (1,), (2,), bad_fcs=True)
     with open_measurer(shipped("wrs-18x1g")) as measurer:
-        measurer.target.damages_fcs = False
-        measurer.target.name = "bmv2"
+        target = measurer.tester.target
+        target.capabilities = replace(target.capabilities, target="bmv2", bad_fcs=False)
         with pytest.raises(
             UnsupportedError, match="not supported on bmv2: stream 'bad' asks for frames with a bad FCS"
         ):
             measurer.measure(TrialSpec("bad", (stream,), 10_000_000))
-    for target in (SimTarget, Bmv2Target):
-        assert bed_of(shipped("wrs-18x1g"), target.name).sends_bad_fcs == target.damages_fcs
+    beds = {name: bed_of(shipped("wrs-18x1g"), name) for name in ("sim", "bmv2")}
+    assert {name: bed.sends_bad_fcs for name, bed in beds.items()} == {"sim": True, "bmv2": False}
     row, _ = bad_fcs_row(shipped("wrs-18x1g"), "scaled_frames=100", target="bmv2")
     assert row["bad_fcs_verdict"] == "not supported on bmv2"

@@ -16,15 +16,14 @@ use super::pause_sender::PauseSender;
 use super::simultaneous::Simultaneous;
 use super::snooping::{Scope, Snooping};
 use super::switch_config::{EthernetSwitchConfig, Forwarding};
-use super::vlan::{Tag, Vlans};
+use super::vlan::Vlans;
 use super::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
-use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
+use crate::line::wire_bytes;
 use crate::rng::Rng;
-
-/// Shortest frame without FCS.
-const MIN_FRAME_BYTES: usize = (MIN_WIRE_BYTES - FCS_BYTES) as usize;
+use crate::wire::ethernet::{self, is_group, is_link_local};
+use crate::wire::vlan::Tag;
 
 #[derive(Default)]
 struct Counters {
@@ -150,7 +149,7 @@ impl EthernetSwitch {
     #[inline]
     fn refuse(&mut self, arrival: &Arrival, port: usize, now_ps: u64) -> Option<DropCause> {
         let length = wire_bytes(&arrival.frame);
-        if length < self.config.min_frame_bytes || arrival.frame.len() < 14 {
+        if length < self.config.min_frame_bytes || arrival.frame.len() < ethernet::HEADER_BYTES {
             return Some(DropCause::Undersize);
         }
         if length > self.config.max_frame_bytes {
@@ -159,7 +158,7 @@ impl EthernetSwitch {
         if arrival.bad_fcs && self.config.filter_bad_fcs {
             return Some(DropCause::BadFcs);
         }
-        if is_link_local(mac_at(&arrival.frame, 0)) {
+        if is_link_local(ethernet::number(ethernet::destination(&arrival.frame))) {
             return Some(DropCause::LinkLocal);
         }
         if self
@@ -196,7 +195,7 @@ impl EthernetSwitch {
 
     #[inline]
     fn decide(&mut self, frame: &[u8], port: usize, vid: u16, now_ps: u64) -> Decision {
-        let destination = mac_at(frame, 0);
+        let destination = ethernet::number(ethernet::destination(frame));
         if !is_group(destination) {
             return match self.macs.lookup(key(vid, destination), now_ps) {
                 Some(output) if output == port => Decision::Drop(DropCause::SamePort),
@@ -226,7 +225,7 @@ impl EthernetSwitch {
 
     /// How long a frame waits for the server that replicates frames, if it needs it.
     fn serve(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
-        let group = is_group(mac_at(frame, 0));
+        let group = is_group(ethernet::number(ethernet::destination(frame)));
         let Some(server) = self
             .broadcast
             .as_mut()
@@ -398,7 +397,7 @@ impl Device for EthernetSwitch {
         if let Some(cause) = self.refuse(&arrival, port, now_ps) {
             return ports.drop(port, cause, arrival.frame);
         }
-        let least_bytes = arrival.frame.len().min(MIN_FRAME_BYTES);
+        let least_bytes = arrival.frame.len().min(ethernet::MIN_FRAME_BYTES);
         let mut tag = None;
         if let Some(vlans) = &self.vlans {
             tag = vlans.admit(port, &mut arrival.frame);
@@ -411,7 +410,7 @@ impl Device for EthernetSwitch {
             path.carry_out(now_ps, macs, |learned| counters.learned(learned));
         }
         let vid = tag.map_or(0, |tag| tag.vid);
-        let source = mac_at(&arrival.frame, 6);
+        let source = ethernet::number(ethernet::source(&arrival.frame));
         if self.config.learning && !is_group(source) {
             self.learn(key(vid, source), port, now_ps);
         }
@@ -434,7 +433,7 @@ impl Device for EthernetSwitch {
             Decision::Flood => match self.admit_to_all(&arrival.frame, now_ps) {
                 Ok(wait_ps) => {
                     passage.delay_ps += wait_ps;
-                    *(if is_group(mac_at(&arrival.frame, 0)) {
+                    *(if is_group(ethernet::number(ethernet::destination(&arrival.frame))) {
                         &mut self.counters.flooded_group
                     } else {
                         &mut self.counters.flooded_unknown
@@ -561,28 +560,8 @@ impl Device for EthernetSwitch {
     }
 }
 
-#[inline]
-fn mac_at(frame: &[u8], at: usize) -> u64 {
-    let bytes = &frame[at..at + 6];
-    u64::from_be_bytes([
-        0, 0, bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
-    ])
-}
-
 /// The key of the address table.
 #[inline]
 fn key(vid: u16, mac: u64) -> u64 {
     u64::from(vid) << 48 | mac
-}
-
-/// The group bit is the lowest of the first byte.
-#[inline]
-fn is_group(mac: u64) -> bool {
-    mac >> 40 & 1 == 1
-}
-
-/// 01-80-C2-00-00-00 to 0F: PAUSE, spanning tree and the like end at the next bridge (802.1Q 8.6.3).
-#[inline]
-fn is_link_local(mac: u64) -> bool {
-    mac & !0xf == 0x0180_c200_0000
 }

@@ -9,6 +9,7 @@ use super::{check_range, DevicePorts};
 use crate::config::ConfigError;
 use crate::drops::DropCause;
 use crate::rng::Rng;
+use crate::wire::ethernet::HEADER_BYTES;
 
 /// `impairments` of an Ethernet switch: probabilities per frame in parts per billion.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -93,9 +94,10 @@ impl Impairments {
 
     /// Changes one bit behind the Ethernet header.
     pub fn corrupt(&mut self, frame: &mut [u8]) {
-        if frame.len() > 14 {
-            let bit = self.rng.below(8 * (frame.len() as u64 - 14));
-            frame[14 + (bit / 8) as usize] ^= 0x80 >> (bit % 8);
+        if frame.len() > HEADER_BYTES {
+            let payload = &mut frame[HEADER_BYTES..];
+            let bit = self.rng.below(8 * payload.len() as u64);
+            payload[(bit / 8) as usize] ^= 0x80 >> (bit % 8);
         }
     }
 

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    ActionCall, EgressPacket, EntryAction, Frame, IngressPacket, InstanceType, KeyInfo, KeyMatch,
-    MatchKind, Output, Outputs, Preserved, Program, QueueTimes, Replica, Switch, SwitchConfig,
-    TableEntry,
+    ActionCall, EgressPacket, EntryAction, Executable, Frame, IngressPacket, InstanceType, KeyInfo,
+    KeyMatch, MatchKind, Output, Outputs, Preserved, Program, QueueTimes, Replica, Switch,
+    SwitchConfig, TableEntry,
 };
 use serde::Deserialize;
 
@@ -154,7 +154,7 @@ impl P4Device {
             seed,
             ..Default::default()
         };
-        let mut switch = Switch::new(Arc::new(program), switch_config);
+        let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
         install(&mut switch, &config, path, ports)?;
         Ok(P4Device {
             config,
@@ -252,8 +252,8 @@ impl Device for P4Device {
     }
 
     fn reset(&mut self, _ports: &mut DevicePorts) {
-        let program = self.switch.program().clone();
-        self.switch = Switch::new(program, self.switch.config().clone());
+        let executable = self.switch.executable().clone();
+        self.switch = Switch::new(executable, self.switch.config().clone());
         install(&mut self.switch, &self.config, "model", &self.ids)
             .expect("the entries were installed before");
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::buffer::Occupancy;
 use super::{check_range, invalid, DevicePorts};
 use crate::config::ConfigError;
-use crate::pause;
+use crate::wire::mac_control::{Pause, QUANTUM_BITS};
 
 /// `pause` of an Ethernet switch; absent: it sends no PAUSE frames.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,7 +98,7 @@ impl PauseSender {
         if inside > self.config.xoff_frames || (paused && inside > self.config.xon_frames) {
             let until_ps = state.inside.falls_to_ps(self.config.xon_frames);
             if !paused {
-                let quantum_ps = 1_000_000_000_000 * pause::QUANTUM_BITS / ports.rate_bps(input);
+                let quantum_ps = 1_000_000_000_000 * QUANTUM_BITS / ports.rate_bps(input);
                 state.paused_until_ps = now_ps + u64::from(self.config.quanta) * quantum_ps;
                 self.send(input, self.config.quanta, ports);
             }
@@ -112,7 +112,8 @@ impl PauseSender {
     }
 
     fn send(&mut self, input: usize, quanta: u16, ports: &mut DevicePorts) {
-        let frame = ports.copy(&pause::frame(quanta));
+        let mut frame = ports.take();
+        Pause { quanta }.emit(&mut frame);
         ports.send_first(input, frame);
         self.sent += 1;
     }

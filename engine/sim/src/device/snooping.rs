@@ -7,12 +7,10 @@ use serde::Deserialize;
 
 use super::{check_port, check_range};
 use crate::config::ConfigError;
+use crate::wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
+use crate::wire::membership::{Address, Mode, Record};
+use crate::wire::{icmpv6, igmp, ipv4, ipv6, mld};
 
-const IPV4: [u8; 2] = [0x08, 0x00];
-const IPV6: [u8; 2] = [0x86, 0xdd];
-const PROTOCOL_IGMP: u8 = 2;
-const NEXT_HOP_BY_HOP: u8 = 0;
-const NEXT_ICMPV6: u8 = 58;
 /// One hour.
 const MAX_PS: u64 = 3_600_000_000_000_000;
 
@@ -209,104 +207,121 @@ fn is_snooped(group: u64) -> bool {
 }
 
 fn message_of(frame: &[u8]) -> Option<Message> {
-    match frame.get(12..14)? {
-        kind if kind == IPV4 => igmp_of(frame.get(14..)?),
-        kind if kind == IPV6 => mld_of(frame.get(14..)?),
+    let (header, packet) = ethernet::parse(frame)?;
+    match header.ether_type {
+        TYPE_IPV4 => igmp_of(packet),
+        TYPE_IPV6 => mld_of(packet),
         _ => None,
     }
 }
 
-/// IGMP versions 1 to 3 (RFC 1112, 2236, 3376).
 fn igmp_of(packet: &[u8]) -> Option<Message> {
-    if *packet.get(9)? != PROTOCOL_IGMP {
+    if ipv4::protocol_of(packet)? != igmp::PROTOCOL {
         return None;
     }
-    let message = packet.get(4 * usize::from(packet[0] & 15)..)?;
-    let group = |at: usize| Some(ipv4_group(message.get(at..at + 4)?));
-    match *message.first()? {
-        0x11 => Some(Message::Query),
-        0x12 | 0x16 => Some(Message::Report(vec![Change::Join(group(4)?)])),
-        0x17 => Some(Message::Report(vec![Change::Leave(group(4)?)])),
-        0x22 => records(message, 4, ipv4_group),
-        _ => None,
-    }
+    Some(match igmp::parse(ipv4::parse(packet)?.payload())? {
+        igmp::Message::Query(_) => Message::Query,
+        igmp::Message::ReportV1(group) | igmp::Message::ReportV2(group) => {
+            Message::Report(vec![Change::Join(group_key(igmp::group_mac(group)))])
+        }
+        igmp::Message::Leave(group) => {
+            Message::Report(vec![Change::Leave(group_key(igmp::group_mac(group)))])
+        }
+        igmp::Message::ReportV3(records) => changes(&records, igmp::group_mac),
+    })
 }
 
-/// MLD versions 1 and 2 (RFC 2710, 3810).
 fn mld_of(packet: &[u8]) -> Option<Message> {
-    let (next, message) = match *packet.get(6)? {
-        NEXT_HOP_BY_HOP => {
-            let options = packet.get(40..)?;
-            let length = 8 + 8 * usize::from(*options.get(1)?);
-            (*options.first()?, options.get(length..)?)
-        }
-        next => (next, packet.get(40..)?),
-    };
-    if next != NEXT_ICMPV6 {
+    if !matches!(
+        ipv6::next_header_of(packet)?,
+        icmpv6::PROTOCOL | ipv6::HOP_BY_HOP
+    ) {
         return None;
     }
-    let group = || Some(ipv6_group(message.get(8..24)?));
-    match *message.first()? {
-        130 => Some(Message::Query),
-        131 => Some(Message::Report(vec![Change::Join(group()?)])),
-        132 => Some(Message::Report(vec![Change::Leave(group()?)])),
-        143 => records(message, 16, ipv6_group),
-        _ => None,
+    let packet = ipv6::parse(packet)?;
+    let (protocol, message) = packet.upper_layer()?;
+    if protocol != icmpv6::PROTOCOL {
+        return None;
     }
-}
-
-/// Group records of IGMPv3 and MLDv2, which differ in the size of an address only.
-fn records(message: &[u8], address_bytes: usize, group: fn(&[u8]) -> u64) -> Option<Message> {
-    let count = u16::from_be_bytes([*message.get(6)?, *message.get(7)?]);
-    let mut rest = message.get(8..)?;
-    let mut changes = Vec::new();
-    for _ in 0..count {
-        let sources = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?]));
-        let address = group(rest.get(4..4 + address_bytes)?);
-        // Modes 1 and 3 include only the sources listed, 2 and 4 exclude them, 5 allows more.
-        match rest[0] {
-            2 | 4 => changes.push(Change::Join(address)),
-            1 | 3 | 5 if sources > 0 => changes.push(Change::Join(address)),
-            1 | 3 => changes.push(Change::Leave(address)),
-            _ => {}
+    let message = icmpv6::parse(packet.source(), packet.destination(), message)?;
+    Some(match mld::parse(&message)? {
+        mld::Message::Query(_) => Message::Query,
+        mld::Message::ReportV1(group) => {
+            Message::Report(vec![Change::Join(group_key(ipv6::group_mac(group)))])
         }
-        let length = 4 + address_bytes * (1 + sources) + 4 * usize::from(rest[1]);
-        rest = rest.get(length..)?;
-    }
-    Some(Message::Report(changes))
+        mld::Message::Done(group) => {
+            Message::Report(vec![Change::Leave(group_key(ipv6::group_mac(group)))])
+        }
+        mld::Message::ReportV2(records) => changes(&records, ipv6::group_mac),
+    })
 }
 
-fn ipv4_group(address: &[u8]) -> u64 {
-    let low = u32::from_be_bytes([0, address[1] & 0x7f, address[2], address[3]]);
-    0x0100_5e00_0000 | u64::from(low)
+/// What records say of whole groups: one that includes no source leaves.
+fn changes<A: Address>(records: &[Record<A>], mac: fn(A) -> Mac) -> Message {
+    let change = |record: &Record<A>| {
+        let group = group_key(mac(record.group));
+        match (record.mode, record.sources.is_empty()) {
+            (Mode::IsExclude | Mode::ToExclude, _) => Some(Change::Join(group)),
+            (Mode::IsInclude | Mode::ToInclude | Mode::Allow, false) => Some(Change::Join(group)),
+            (Mode::IsInclude | Mode::ToInclude, true) => Some(Change::Leave(group)),
+            (Mode::Allow, true) | (Mode::Block, _) => None,
+        }
+    };
+    Message::Report(records.iter().filter_map(change).collect())
 }
 
-fn ipv6_group(address: &[u8]) -> u64 {
-    let low = u32::from_be_bytes([address[12], address[13], address[14], address[15]]);
-    0x3333_0000_0000 | u64::from(low)
+fn group_key(mac: Mac) -> u64 {
+    ethernet::number(mac)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
     use super::*;
+    use crate::wire::ethernet::Header;
+    use crate::wire::membership::Query;
 
     const GROUP: u64 = 0x0100_5e01_0101;
+    const GROUP_ADDRESS: Ipv4Addr = Ipv4Addr::new(225, 1, 1, 1);
 
-    fn ipv4(message: &[u8]) -> Vec<u8> {
-        let mut frame = vec![0; 14 + 24];
-        frame[12..14].copy_from_slice(&IPV4);
-        frame[14] = 0x46;
-        frame[14 + 9] = PROTOCOL_IGMP;
-        frame.extend(message);
+    fn header(ether_type: u16) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let header = Header {
+            destination: [1, 0, 0x5e, 0, 0, 22],
+            source: [2, 0, 0, 0, 0, 1],
+            ether_type,
+        };
+        header.emit(&mut frame);
         frame
     }
 
-    fn report_v2(kind: u8) -> Vec<u8> {
-        ipv4(&[kind, 0, 0, 0, 225, 1, 1, 1])
+    fn ipv4(message: igmp::Message) -> Vec<u8> {
+        let mut payload = Vec::new();
+        message.emit(&mut payload);
+        let mut frame = header(TYPE_IPV4);
+        let packet = ipv4::Header {
+            source: Ipv4Addr::new(10, 0, 0, 1),
+            destination: Ipv4Addr::new(224, 0, 0, 22),
+            protocol: igmp::PROTOCOL,
+            hops: 1,
+            router_alert: true,
+        };
+        packet.emit(&payload, &mut frame);
+        ethernet::pad(&mut frame);
+        frame
     }
 
-    fn report_v3(mode: u8) -> Vec<u8> {
-        ipv4(&[0x22, 0, 0, 0, 0, 0, 0, 1, mode, 0, 0, 0, 225, 1, 1, 1])
+    fn report_v2() -> Vec<u8> {
+        ipv4(igmp::Message::ReportV2(GROUP_ADDRESS))
+    }
+
+    fn report_v3(mode: Mode) -> Vec<u8> {
+        ipv4(igmp::Message::ReportV3(vec![Record {
+            mode,
+            group: GROUP_ADDRESS,
+            sources: Vec::new(),
+        }]))
     }
 
     fn snooping(leave_delay_ps: u64) -> Snooping {
@@ -328,9 +343,9 @@ mod tests {
     fn members_of_all_versions_get_the_group_and_routers_everything() {
         let mut it = snooping(0);
         assert_eq!(data(&mut it, 0), Scope::Ports(vec![3]), "the router only");
-        let heard = it.scope(1, GROUP, 1, &report_v2(0x16), 0);
+        let heard = it.scope(1, GROUP, 1, &report_v2(), 0);
         assert_eq!(heard, Scope::Ports(vec![3]), "reports go to routers");
-        it.scope(1, GROUP, 2, &report_v3(4), 0);
+        it.scope(1, GROUP, 2, &report_v3(Mode::ToExclude), 0);
         assert_eq!(data(&mut it, 999), Scope::Ports(vec![1, 2, 3]));
         assert_eq!(
             data(&mut it, 1_000),
@@ -347,9 +362,12 @@ mod tests {
 
     #[test]
     fn a_leave_ends_the_membership_after_its_delay() {
-        for (delay_ps, leave) in [(0, report_v2(0x17)), (100, report_v3(3))] {
+        for (delay_ps, leave) in [
+            (0, ipv4(igmp::Message::Leave(GROUP_ADDRESS))),
+            (100, report_v3(Mode::ToInclude)),
+        ] {
             let mut it = snooping(delay_ps);
-            it.scope(1, GROUP, 1, &report_v2(0x16), 0);
+            it.scope(1, GROUP, 1, &report_v2(), 0);
             it.scope(1, GROUP, 1, &leave, 10);
             if delay_ps > 0 {
                 assert_eq!(data(&mut it, 9 + delay_ps), Scope::Ports(vec![1, 3]));
@@ -361,19 +379,30 @@ mod tests {
     #[test]
     fn a_port_that_is_forgotten_has_no_membership() {
         let mut it = snooping(0);
-        it.scope(1, GROUP, 1, &report_v2(0x16), 0);
+        it.scope(1, GROUP, 1, &report_v2(), 0);
         it.forget_port(1);
         assert_eq!(data(&mut it, 1), Scope::Ports(vec![3]), "the static router");
     }
 
     #[test]
     fn mld_reports_behind_a_hop_by_hop_header_are_understood() {
-        let mut frame = vec![0; 14 + 40 + 8];
-        frame[12..14].copy_from_slice(&IPV6);
-        frame[14 + 40] = NEXT_ICMPV6;
-        let mut message = vec![143, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0];
-        message.extend([0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34]);
-        frame.extend(&message);
+        let (source, destination) = (Ipv6Addr::LOCALHOST, "ff02::16".parse().unwrap());
+        let mut message = Vec::new();
+        let record = Record {
+            mode: Mode::ToExclude,
+            group: "ff0e::1234".parse().unwrap(),
+            sources: Vec::new(),
+        };
+        mld::Message::ReportV2(vec![record]).emit(source, destination, &mut message);
+        let mut frame = header(TYPE_IPV6);
+        let packet = ipv6::Header {
+            source,
+            destination,
+            protocol: icmpv6::PROTOCOL,
+            hops: 1,
+            router_alert: true,
+        };
+        packet.emit(&message, &mut frame);
         let mut it = snooping(0);
         it.scope(1, 0x3333_0000_0016, 2, &frame, 0);
         let scope = it.scope(1, 0x3333_0000_1234, 0, &[0; 60], 1);
@@ -383,7 +412,11 @@ mod tests {
     #[test]
     fn queries_show_routers_and_local_groups_are_flooded() {
         let mut it = snooping(0);
-        let query = ipv4(&[0x11, 0, 0, 0, 0, 0, 0, 0]);
+        let query = ipv4(igmp::Message::Query(Query {
+            group: Ipv4Addr::UNSPECIFIED,
+            max_response_code: 100,
+            detail: None,
+        }));
         assert_eq!(it.scope(1, 0x0100_5e00_0001, 2, &query, 0), Scope::Flood);
         assert_eq!(data(&mut it, 1), Scope::Ports(vec![2, 3]));
         assert_eq!(it.scope(1, 0x0100_5e00_0005, 0, &[0; 60], 1), Scope::Flood);
@@ -392,9 +425,10 @@ mod tests {
 
     #[test]
     fn truncated_messages_are_data() {
-        for length in 0..report_v3(4).len() {
-            message_of(&report_v3(4)[..length]);
+        let report = report_v3(Mode::ToExclude);
+        assert!(message_of(&report).is_some());
+        for length in 0..14 + 24 + 16 {
+            assert_eq!(message_of(&report[..length]), None, "{length}");
         }
-        assert_eq!(message_of(&report_v2(0x16)[..40]), None);
     }
 }

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::{check_port, check_range, invalid};
 use crate::config::ConfigError;
+use crate::wire::vlan::{self, Tag};
 
-const TAG_TYPE: [u8; 2] = [0x81, 0x00];
 /// VLAN of ports that the configuration does not name, and of all ports without VLANs.
 pub const DEFAULT_VID: u16 = 1;
 const MAX_VID: u64 = 4_094;
@@ -77,14 +77,6 @@ struct Membership {
 #[derive(Clone, Debug)]
 pub struct Vlans(Vec<Membership>);
 
-/// The tag of a frame: its VLAN and the priority bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    pub vid: u16,
-    /// Priority code point and drop eligible indicator.
-    pub priority: u16,
-}
-
 impl Vlans {
     pub fn new(config: &VlanConfig, ports: &[u16]) -> Vlans {
         let membership = |port: &u16| {
@@ -111,19 +103,25 @@ impl Vlans {
         Vlans(ports.iter().map(membership).collect())
     }
 
-    /// The VLAN of a frame, whose tag is taken off; `None` when the port does not admit it.
+    /// The VLAN of a frame as a customer tag, and its priority; its own tag is taken off. `None` when the port does
+    /// not admit the frame. A service tag is payload.
     pub fn admit(&self, port: usize, frame: &mut Frame) -> Option<Tag> {
-        let member = &self.0[port];
-        let (vid, priority) = match tag_of(frame) {
-            Some(tag) => (tag.vid, tag.priority),
-            None => (0, 0),
-        };
-        if tag_of(frame).is_some() {
-            frame.drain(12..16);
+        let own = vlan::parse(frame).filter(|tag| tag.tag_type == vlan::CUSTOMER);
+        if own.is_some() {
+            vlan::take(frame);
         }
+        let (vid, priority) = own.map_or((0, 0), |tag| (tag.vid, tag.priority));
         // VLAN 0 is a priority tag: the frame belongs to the VLAN of untagged frames.
-        let vid = if vid == 0 { member.untagged? } else { vid };
-        self.carries(port, vid).then_some(Tag { vid, priority })
+        let vid = if vid == 0 {
+            self.0[port].untagged?
+        } else {
+            vid
+        };
+        self.carries(port, vid).then_some(Tag {
+            tag_type: vlan::CUSTOMER,
+            vid,
+            priority,
+        })
     }
 
     /// True when frames of a VLAN may leave at a port.
@@ -134,22 +132,9 @@ impl Vlans {
     /// Puts the tag on where the port asks for it.
     pub fn dress(&self, port: usize, tag: Tag, frame: &mut Frame) {
         if self.0[port].untagged != Some(tag.vid) {
-            let [high, low] = (tag.priority << 12 | tag.vid).to_be_bytes();
-            frame.splice(12..12, [TAG_TYPE[0], TAG_TYPE[1], high, low]);
+            tag.emit(frame);
         }
     }
-}
-
-/// The outermost tag of a frame.
-fn tag_of(frame: &[u8]) -> Option<Tag> {
-    if frame.len() < 18 || frame[12..14] != TAG_TYPE {
-        return None;
-    }
-    let field = u16::from_be_bytes([frame[14], frame[15]]);
-    Some(Tag {
-        vid: field & 0xfff,
-        priority: field >> 12,
-    })
 }
 
 #[cfg(test)]
@@ -170,9 +155,13 @@ mod tests {
     }
 
     fn tagged(vid: u16) -> Frame {
-        let mut frame = vec![0; 64];
-        frame[12..14].copy_from_slice(&TAG_TYPE);
-        frame[14..16].copy_from_slice(&(3 << 13 | vid).to_be_bytes());
+        let mut frame = vec![0; 60];
+        let tag = Tag {
+            tag_type: vlan::CUSTOMER,
+            vid,
+            priority: 3 << 1,
+        };
+        tag.emit(&mut frame);
         frame
     }
 

@@ -3,10 +3,10 @@
 
 use p4mesh_pipeline::Frame;
 
-use super::packets;
+use super::packets::{self, Header};
+use crate::wire::udp::Datagram;
 
-const SNMP_PORT: [u8; 2] = [0, 161];
-const UDP_BYTES: usize = 8;
+const SNMP_PORT: u16 = 161;
 const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const OCTETS: u8 = 0x04;
@@ -23,19 +23,20 @@ const PS_PER_TICK: u64 = 10_000_000_000;
 /// What BER writes as one byte.
 const MAX_SHORT_LENGTH: usize = 127;
 
-/// Turns a question to the router into its answer, addresses exchanged; `None`: it is no question, and unchanged.
-/// `up_ps` is the time since the start.
-pub fn answer(frame: &mut Frame, community: &str, up_ps: u64) -> Option<()> {
-    let udp = packets::udp_of(frame)?;
-    if frame[udp.clone()][2..4] != SNMP_PORT {
+/// Turns a question to the router, whose header has been read, into its answer, addresses exchanged; `None`: it is no
+/// question, and unchanged. `up_ps` is the time since the start.
+pub fn answer(frame: &mut Frame, header: &Header, community: &str, up_ps: u64) -> Option<()> {
+    let question = packets::udp_of(frame)?;
+    if question.destination_port != SNMP_PORT {
         return None;
     }
-    let message = respond(
-        &frame[udp.start + UDP_BYTES..udp.end],
-        community.as_bytes(),
-        up_ps,
-    )?;
-    packets::write_udp_answer(frame, udp.start, &message);
+    let message = respond(question.payload, community.as_bytes(), up_ps)?;
+    let answer = Datagram {
+        source_port: question.destination_port,
+        destination_port: question.source_port,
+        payload: &message,
+    };
+    packets::write_udp_answer(frame, header, &answer);
     Some(())
 }
 

@@ -17,13 +17,14 @@ use p4mesh_pipeline::Frame;
 use serde::Deserialize;
 
 use self::neighbours::{Held, Key, Neighbours};
-use self::packets::{Header, Mac, Packet, Resolution};
+use self::packets::{Header, Packet, Resolution};
 use self::routes::{Prefix, Route, Routes};
 use super::lookup::{Lookup, LookupConfig};
 use super::{check_port, check_range, invalid, Device, DevicePorts};
 use crate::config::ConfigError;
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
+use crate::wire::ethernet::{self, Mac};
 
 pub use self::neighbours::NeighboursConfig;
 
@@ -262,10 +263,10 @@ impl Router {
         if arrival.bad_fcs {
             return Some(DropCause::BadFcs);
         }
-        if arrival.frame.len() < 14 {
+        if arrival.frame.len() < ethernet::HEADER_BYTES {
             return Some(DropCause::Undersize);
         }
-        let destination = packets::destination_mac(&arrival.frame);
+        let destination = ethernet::destination(&arrival.frame);
         let multicast = destination[0] & 1 == 1;
         if !multicast && destination != self.interfaces[port].mac {
             return Some(DropCause::NotRouted);
@@ -308,7 +309,7 @@ impl Router {
             self.counters.to_itself += 1;
             return self.manage(input, frame, header, ports);
         }
-        if header.destination.is_multicast() || packets::destination_mac(&frame)[0] & 1 == 1 {
+        if header.destination.is_multicast() || ethernet::destination(&frame)[0] & 1 == 1 {
             return ports.drop(input, DropCause::NotRouted, frame);
         }
         if header.hops <= 1 {
@@ -321,7 +322,7 @@ impl Router {
     fn manage(&mut self, input: usize, mut frame: Frame, header: Header, ports: &mut DevicePorts) {
         let up_ps = ports.now_ps() - self.started_ps;
         let community = self.snmp_community.as_deref();
-        match community.and_then(|it| management::answer(&mut frame, it, up_ps)) {
+        match community.and_then(|it| management::answer(&mut frame, &header, it, up_ps)) {
             None => ports.give(frame),
             Some(()) => {
                 self.counters.managed += 1;

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use p4mesh_pipeline::Frame;
 use serde::Deserialize;
 
-use super::packets::Mac;
 use crate::config::ConfigError;
 use crate::device::check_range;
+use crate::wire::ethernet::Mac;
 
 const HOUR_PS: u64 = 3_600_000_000_000_000;
 

@@ -1,0 +1,5 @@
+//! A switch: a program and its state together, and its control plane by name.
+
+mod arrays;
+pub(crate) mod switch;
+mod tables;

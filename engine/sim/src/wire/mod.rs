@@ -1,0 +1,19 @@
+//! Formats on the wire, one protocol per file: `parse` takes the bytes of a protocol and says what
+//! they mean, or `None` where they are no whole message of it; `emit` appends the bytes to a frame.
+//!
+//! Owns: bytes. Refuses: what a device makes of a message. Headers of Ethernet, ARP, IP, UDP, ICMPv6
+//! and IGMP are those of the crate `etherparse` (design note 0011); frames carry no FCS.
+
+pub mod arp;
+pub mod checksum;
+pub mod ethernet;
+pub mod icmpv6;
+pub mod igmp;
+pub mod ipv4;
+pub mod ipv6;
+pub mod mac_control;
+pub mod membership;
+pub mod mld;
+pub mod nd;
+pub mod udp;
+pub mod vlan;
