@@ -9,11 +9,11 @@ from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
 
 from p4mesh.tester.stations import station
+from p4mesh.traffic import patterns
 from p4mesh.traffic.stream import (
     FieldModifier,
     FrameTemplate,
     ModifiedField,
-    PatternKind,
     Progression,
     PseudoRandom,
     ValueList,
@@ -63,7 +63,7 @@ class ModifierTest(StreamTest):
     __test__ = False
 
     def run_modified(self, count: int, *modifiers: FieldModifier) -> list[bytes]:
-        self.run_streams(stream(PatternKind.PAIRS, count, tx_ports=(1,), rx_ports=(2,), modifiers=modifiers))
+        self.run_streams(stream(patterns.Pairs(), count, tx_ports=(1,), rx_ports=(2,), modifiers=modifiers))
         return self.received(1, count)
 
 
@@ -86,7 +86,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
         self.run_streams(
             *(
                 stream(
-                    PatternKind.PAIRS,
+                    patterns.Pairs(),
                     FRAMES,
                     name=f"s{port}",
                     tx_ports=(port,),

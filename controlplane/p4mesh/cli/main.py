@@ -20,7 +20,8 @@ from p4mesh.methods.options.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
-from p4mesh.run.preparation import SIMULATED, check_settings
+from p4mesh.run.options import SIMULATED
+from p4mesh.run.preparation import check_settings
 from p4mesh.target.sim import build_network
 from p4mesh.target.table import TARGETS
 from p4mesh.topology import load_topology
@@ -87,7 +88,7 @@ def _parser() -> _Parser:
         "calibrate", help="measure wires between tester ports", description=calibrate_command.__doc__
     )
     calibrate_command.add_arguments(wires)
-    wires.set_defaults(run=calibrate_command.calibrate)
+    wires.set_defaults(run=calibrate_command.measure_wires)
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
@@ -112,7 +113,9 @@ def _parser() -> _Parser:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = run_command.options_of(arguments)
-    return suite_command.run_suite(options) if options.test in suites() else run_command.run(options)
+    if options.test in suites():
+        return suite_command.run_tests(options, arguments.json)
+    return run_command.run_test(options, arguments.json)
 
 
 def _tests(arguments: argparse.Namespace) -> int:

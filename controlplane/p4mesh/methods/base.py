@@ -6,17 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-UnitResult = dict[str, Any]
-"""Plain JSON data, so that it can cross processes and be stored."""
+Result = TypeVar("Result", bound=Record)
+"""What a method makes of one unit."""
 
 RFC_FRAME_SIZES_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 """RFC 2544 section 9.1."""
@@ -64,7 +65,7 @@ class Session(Protocol):
         ...
 
 
-class Method(ABC):
+class MethodOf(ABC, Generic[Result]):
     """One test. Instances are stateless; ``run_unit`` and ``assemble`` are pure but for the session."""
 
     name: str
@@ -92,9 +93,13 @@ class Method(ABC):
         """Return the typical number of trials of one unit, for progress only."""
 
     @abstractmethod
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Measure one unit and return its results as plain data."""
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Result:
+        """Measure one unit and return its results."""
 
     @abstractmethod
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Result]) -> Outcome:
         """Return tables, figures and the verdict from the results of all units."""
+
+
+Method = MethodOf[Any]
+"""A test, whatever it makes of a unit."""

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.base import Method, MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
 
-Run = Callable[[Session], UnitResult]
+Run = Callable[[Session], Record]
 """Measures one unit with a session."""
-Results = Mapping[Unit, UnitResult]
+Results = Mapping[Unit, Record]
 Assemble = Callable[[Results], Outcome]
 
 
@@ -40,7 +41,7 @@ class Extension:
         """Return the units that are run instead of ``units``."""
         return tuple(units)
 
-    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> UnitResult:
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure one unit by calling ``run``, perhaps with another session."""
         return run(session)
 
@@ -49,7 +50,7 @@ class Extension:
         return assemble(results)
 
 
-class Composed(Method):
+class Composed(MethodOf[Record]):
     """A method within its extensions, from the innermost one to the outermost one."""
 
     def __init__(self, method: Method, extensions: Sequence[Extension]) -> None:
@@ -81,7 +82,7 @@ class Composed(Method):
         """Return the number of the method."""
         return self._method.trials_expected(unit, parameters)
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Record:
         """Measure one unit; a trial passes the innermost extension first on its way to the device."""
         case = Case(self._method, bed, parameters)
         run: Run = partial(self._method.run_unit, unit, bed, parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,8 @@ from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.execution import Job
+from p4mesh.run.job import Job
+from p4mesh.run.options import SIMULATED, RunOptions
 from p4mesh.store.calibration_file import read_calibration
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
@@ -24,25 +26,6 @@ from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
-SIMULATED = "sim"
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What the user asked for, not yet checked."""
-
-    test: str
-    topology: str
-    sizes: str | None = None
-    settings: tuple[str, ...] = ()
-    out: str | None = None
-    as_json: bool = False
-    workers: int | None = None
-    target: str = SIMULATED
-    opener: str = ""
-    """Instead of the target's own."""
-    calibration: str | None = None
-    """File of measured wires, to be shown beside latencies."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +35,10 @@ class Prepared:
     method: Method
     job: Job
     sizes: tuple[int, ...]
-    workers: int
+    jobs: int
+    """Processes of this machine that measure, where there is no cluster."""
+    cluster: str
+    """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
 
 
@@ -70,7 +56,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, _workers(options, simulated), options.target)
+    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -200,8 +186,8 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
     )
 
 
-def _workers(options: RunOptions, simulated: bool) -> int:
-    wanted = options.workers
+def _jobs(options: RunOptions, simulated: bool) -> int:
+    wanted = options.jobs
     if wanted is not None and wanted < 1:
         raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
     if simulated:
@@ -212,3 +198,24 @@ def _workers(options: RunOptions, simulated: bool) -> int:
             hint="leave --jobs out, or use --target sim",
         )
     return 1
+
+
+def _cluster(options: RunOptions) -> str:
+    address = options.workers
+    if address is None:
+        return ""
+    if options.target != SIMULATED:
+        raise UsageError(
+            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
+            hint="leave --workers out, or use --target sim",
+        )
+    if options.jobs is not None:
+        raise UsageError(
+            f"--workers {address}: --jobs {options.jobs} is given as well",
+            hint="leave --jobs out: the cluster says how many workers there are",
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
+        raise UsageError(
+            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
+        )
+    return address

@@ -104,6 +104,12 @@ def test_an_import_in_the_direction_is_none(tmp_path: Path) -> None:
     assert violations("trial", path) == []
 
 
+def test_what_runs_tests_prints_nothing() -> None:
+    for path in sorted((PACKAGE / "run").rglob("*.py")):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        assert not any(isinstance(call, ast.Name) and call.id == "print" for call in calls), path
+
+
 def test_nothing_in_the_control_plane_sleeps_in_methods() -> None:
     for path in modules("methods"):
         assert "sleep(" not in path.read_text(encoding="utf-8"), path

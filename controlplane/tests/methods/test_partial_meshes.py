@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support import published
@@ -11,7 +12,7 @@ from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import Method, UnitResult
+from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
@@ -40,7 +41,7 @@ def output_limited(spec: TrialSpec, sent: int) -> int:
     return sum(min(count, fits) for count in offered.values())
 
 
-def measure(test: Method, on: Bed, part: str, *settings: str) -> tuple[UnitResult, list[TrialSpec]]:
+def measure(test: Method, on: Bed, part: str, *settings: str) -> tuple[Any, list[TrialSpec]]:
     measurer = FakeMeasurer(output_limited)
     parameters = resolve(test.name, test.parameters, (f"parts={part}", *settings))
     test.check(on, parameters)
@@ -57,23 +58,23 @@ def test_one_to_many_and_back_are_two_streams() -> None:
 
 def test_many_to_one_is_limited_to_its_share_of_the_one_port() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=to_one", "search_resolution_pct=0.01")
-    assert found["load_limit_pct"] == 25.0
-    assert 24.98 <= found["result_pct"] <= 25.01
+    assert found.load_limit_pct == 25.0
+    assert 24.98 <= found.search.result_pct <= 25.01
 
 
 def test_one_to_many_reaches_line_rate() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=from_one")
-    assert found["result_pct"] == 100.0
+    assert found.search.result_pct == 100.0
 
 
 def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "forwarding", "direction=to_one")
-    assert found["frmol_fps"] == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
+    assert found.frmol_fps == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
 
 
 def test_unidirectional_traffic_does_not_over_subscribe() -> None:
     found, specs = measure(Unidirectional(), bed(6), "throughput")
-    assert found["result_pct"] == 100.0
+    assert found.search.result_pct == 100.0
     assert (specs[0].streams[0].tx_ports, specs[0].streams[0].rx_ports) == ((1, 2, 3), (4, 5, 6))
 
 
@@ -82,7 +83,7 @@ def test_traffic_between_devices_crosses_the_uplink_only() -> None:
     found, specs = measure(MultipleDevices(), on, "forwarding", "sweep_start_pct=100")
     flows = {pair for stream in specs[0].streams for pair in flow_counts(stream)}
     assert all((source <= 3) != (target <= 3) for source, target in flows)
-    assert found["load_limit_pct"] == pytest.approx(100 / 3)
+    assert found.load_limit_pct == pytest.approx(100 / 3)
 
 
 def test_local_traffic_is_the_full_mesh() -> None:
@@ -148,14 +149,14 @@ def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
 ) -> None:
     on = mixed_bed(ports, one_bps)
     found, specs = measure(PartiallyMeshed(), on, "forwarding", f"direction={direction}", "sweep_start_pct=100")
-    assert found["load_limit_pct"] == limit_pct
-    assert found["theoretical_fps"] == pytest.approx(gbps * GIGABIT / 8 / 84)
+    assert found.load_limit_pct == limit_pct
+    assert found.theoretical_fps == pytest.approx(gbps * GIGABIT / 8 / 84)
     for stream in specs[0].streams:
         (rate_bps,) = {on.rate_bps(port) for port in stream.tx_ports}
         assert stream.rate_fps == Fraction(rate_bps, 8 * 84)
         assert stream.frame_count == int(specs[0].duration_ns * stream.rate_fps / 10**9)
-    (row,) = found["rows"]
-    assert row["offered_pct"] == pytest.approx(100, abs=0.01)
+    (row,) = found.rows
+    assert row.offered_pct == pytest.approx(100, abs=0.01)
 
 
 def test_the_many_ports_need_one_rate() -> None:

@@ -86,7 +86,7 @@ def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
     assert testers == [2 - n % 2 for n in range(len(testers))], "both trials of an iteration have the same roles"
     assert [spec.learning.ports for spec in measurer.specs[::2]] == [(port,) for port in testers]
     # Port 1 sees one frame flooded and port 2 two, whatever their roles.
-    floods = [row["learning_flood_frames"] for row in result["searches"][0]["rows"]]
+    floods = [row.learning_flood_frames for row in result.searches[0].rows]
     assert floods == learners
 
 

@@ -14,7 +14,8 @@ from p4mesh import _engine
 from p4mesh.p4runtime import Client
 from p4mesh.topology.loader import load_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -64,7 +65,7 @@ def simulation(frames: int) -> dict[str, Any]:
     ports = tuple(range(1, PORTS + 1))
     rate = Fraction(max_rate_fps(FRAME_BYTES, RATE_BPS))
     count = frames // PORTS
-    stream = Stream("mesh", FRAME_BYTES, rate, count, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", FRAME_BYTES, rate, count, FullMesh(), ports, ports)
     duration_ns = int(count / rate * 10**9)
     learning = Learning(rate_fps=100_000, wait_ns=1_000_000, verify=False)
     spec = TrialSpec("bench", (stream,), duration_ns, learning, settle_ns=1_000_000, restabilise_ns=0)

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{guarded, refused};
-use crate::lock;
+use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 use crate::sim_target::SimTarget;
 
@@ -54,7 +54,8 @@ impl SimNetwork {
     #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1))]
     fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
         guarded(py, || {
-            let (port, notifier) = self.server.start(address, device_id, self.target.clone())?;
+            let target = self.target.clone();
+            let (port, notifier) = self.server.start(address, device_id, target, None)?;
             let mut target = lock(&self.target);
             // A server takes ports to be up; what changed before it ran, it has not been told.
             while target.network.take_port_status().is_some() {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4mesh.methods.base import Method, Unit, UnitResult
+from p4mesh.methods.base import Method, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, integer
 from p4mesh.methods.results.iterations import combined
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
 
 ITERATIONS = integer("iterations", 1, "iterations", "RFC 8239 1.2", "repetitions of the whole test", (1, 100))
 
@@ -28,7 +29,7 @@ class Iterations(Extension):
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
         """Return the outcome of the one iteration, or what all of them say together."""
-        by_iteration: dict[int, dict[Unit, UnitResult]] = {}
+        by_iteration: dict[int, dict[Unit, Record]] = {}
         for unit, result in results.items():
             by_iteration.setdefault(unit.iteration, {})[replace(unit, iteration=1)] = result
         outcomes = [assemble(part) for part in by_iteration.values()]

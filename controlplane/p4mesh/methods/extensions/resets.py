@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Case, Extension, Run
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, text, with_defaults
+from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import Hook, Reset, ResetAction, TrialSpec
@@ -56,7 +57,7 @@ class Resets(Extension):
         if case.parameters.text("reset_between") == SWAP_ROLES:
             neighbours(case.method.name, case.bed)
 
-    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> UnitResult:
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure the unit with a reset before each trial."""
         return run(_ResettingSession(case, session))
 

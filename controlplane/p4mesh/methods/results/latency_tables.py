@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from p4mesh.methods.base import UnitResult
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.results.latency import Definition, LatencySummary, Spread, stamps_text
+from p4mesh.methods.results.latency import Definition, stamps_text
+from p4mesh.methods.results.latency_cells import RAW, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.traffic.line_rate import serialization_ns
 
-_NS_PER_US = 1000
-RAW, CALIBRATED = "no", "yes"
-OVERFLOWS = "overflow_frames"
-"""Beside the cells of a row, for findings."""
+Row = Mapping[str, Cell]
 
 LATENCY_COLUMNS = (
     Column("definition", "Definition"),
@@ -74,59 +71,12 @@ CALIBRATION_COLUMNS = (
 )
 
 
-def latency_cells(summary: LatencySummary | None, definition: str, calibrated: str = RAW) -> UnitResult:
-    """Return the cells of LATENCY_COLUMNS; all empty but the definition without a summary."""
-    row: UnitResult = {column.key: None for column in LATENCY_COLUMNS}
-    row |= {"definition": definition, "calibrated": calibrated}
-    if summary is None:
-        return row
-    percentiles = summary.percentiles_ns
-    return row | {
-        "min_us": us(summary.latency.min_ns),
-        "avg_us": us(summary.latency.avg_ns),
-        "max_us": us(summary.latency.max_ns),
-        **{
-            key: us(percentiles.get(percent))
-            for percent, key in ((50.0, "p50_us"), (99.0, "p99_us"), (99.9, "p99_9_us"))
-        },
-        "percentile_error_us": us(summary.percentile_error_ns),
-        "samples": summary.latency.count,
-        OVERFLOWS: summary.overflow_count,
-        **_spread_cells("jitter", summary.jitter),
-    }
-
-
-def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> UnitResult:
-    """Return the cells of DEFINITION_COLUMNS: averages."""
-    return {f"{kind.value.lower()}_us": us(whole.latency.avg_ns) if whole else None for kind, whole in found.items()}
-
-
-def variation_cells(summary: LatencySummary | None) -> UnitResult:
-    """Return the cells of VARIATION_COLUMNS."""
-    row: UnitResult = {column.key: None for column in VARIATION_COLUMNS}
-    if summary is None or summary.latency.count < 2:
-        return row
-    rfc3550 = _spread_cells("rfc3550", summary.rfc3550)
-    return row | {
-        "pdv_p99_us": us(summary.pdv_percentiles_ns.get(99.0)),
-        "pdv_p99_9_us": us(summary.pdv_percentiles_ns.get(99.9)),
-        "percentile_error_us": us(summary.percentile_error_ns),
-        "pdv_max_us": us(summary.pdv_max_ns),
-        **_spread_cells("ipdv", summary.ipdv),
-        "ipdv_p1_us": us(summary.ipdv_percentiles_ns.get(1.0)),
-        "ipdv_p99_us": us(summary.ipdv_percentiles_ns.get(99.0)),
-        "ipdv_samples": summary.ipdv.count if summary.ipdv else None,
-        "rfc3550_avg_us": rfc3550["rfc3550_avg_us"],
-        "rfc3550_max_us": rfc3550["rfc3550_max_us"],
-    }
-
-
 def variation_table(
     bed: Bed,
     name: str,
     where: Sequence[Column],
     keys: tuple[str, ...],
-    rows: Sequence[UnitResult],
+    rows: Sequence[Row],
     *,
     of_flows: bool = True,
     counted: bool = True,
@@ -156,14 +106,14 @@ def variation_table(
     return Table(name, title, columns, _cut(rows, columns), " ".join(filter(None, notes)), not of_flows, keys)
 
 
-def definition_table(name: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[UnitResult]) -> Table:
+def definition_table(name: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]) -> Table:
     """Return the table of the average latency in every definition."""
     columns = (*where, *DEFINITION_COLUMNS)
     return Table(name, "Average latency by definition", columns, _cut(rows, columns), _DEFINITION_NOTE, keys=keys)
 
 
 def calibration_table(
-    name: str, bed: Bed, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[UnitResult]
+    name: str, bed: Bed, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]
 ) -> Table:
     """Return the table of the wires beside raw and calibrated latencies."""
     assert bed.calibration is not None
@@ -187,20 +137,6 @@ def calibration_table(
 _LONGEST_TABLE = 60
 
 
-def calibration_cells(bed: Bed, frame_size_bytes: int, tx_port: int, rx_port: int, average_us: float) -> UnitResult:
-    """Return the cells of CALIBRATION_COLUMNS for one pair of ports."""
-    assert bed.calibration is not None
-    wire = bed.calibration.wire(tx_port, rx_port, frame_size_bytes)
-    return {
-        "tx_port": tx_port,
-        "rx_port": rx_port,
-        "wire_us": wire.median_ns / _NS_PER_US,
-        "wire_error_us": wire.median_error_ns / _NS_PER_US,
-        "latency_raw_us": average_us,
-        "latency_calibrated_us": float((Fraction(average_us) * _NS_PER_US - Fraction(wire.median_ns)) / _NS_PER_US),
-    }
-
-
 def latency_note(bed: Bed) -> str:
     """Return what must be said under every latency table."""
     subtracted = (
@@ -211,12 +147,12 @@ def latency_note(bed: Bed) -> str:
     return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689."
 
 
-def overflows(rows: Iterable[UnitResult]) -> tuple[str, ...]:
+def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
     """Return a finding for every frame size with frames that took longer than the time stamps reach."""
     counts: dict[int, int] = {}
-    for row in rows:
-        if row.get("calibrated") == RAW:
-            counts[row["frame_size_bytes"]] = counts.get(row["frame_size_bytes"], 0) + (row.get(OVERFLOWS) or 0)
+    for size, cells in rows:
+        if cells.calibrated == RAW:
+            counts[size] = counts.get(size, 0) + (cells.overflow_frames or 0)
     return tuple(
         f"{size} B: {count} frames took longer than 2^32 ticks of the time stamps: average and maximum are too low"
         for size, count in counts.items()
@@ -248,18 +184,5 @@ def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
     return f"Store-and-forward device{f' of {stages} stages' if stages > 1 else ''}: {grows}."
 
 
-def us(nanoseconds: Fraction | None) -> float | None:
-    """Return microseconds as shown; None stays None."""
-    return None if nanoseconds is None else float(nanoseconds / _NS_PER_US)
-
-
-def _spread_cells(name: str, spread: Spread | None) -> UnitResult:
-    return {
-        f"{name}_min_us": us(spread.min_ns) if spread else None,
-        f"{name}_avg_us": us(spread.avg_ns) if spread else None,
-        f"{name}_max_us": us(spread.max_ns) if spread else None,
-    }
-
-
-def _cut(rows: Sequence[UnitResult], columns: Sequence[Column]) -> tuple[dict[str, Cell], ...]:
+def _cut(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[dict[str, Cell], ...]:
     return tuple({column.key: row.get(column.key) for column in columns} for row in rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -18,6 +20,16 @@ class State(str, Enum):
     INVALID = "INVALID"
     """At least one trial could not be trusted."""
     ABORT = "ABORT"
+
+    @classmethod
+    def worst(cls, found: Iterable[str], otherwise: State) -> State:
+        """Return the worst verdict that is not good: ABORT, INVALID, FAIL; ``otherwise`` where there is none.
+
+        ``found`` may hold verdicts of trials and searches, verdicts with more behind them, as in "INVALID: why" or
+        "PASS (at least)", and words that are no verdict.
+        """
+        words = {word for text in found for word in re.findall(r"^[A-Z]+\b", text)}
+        return next((state for state in (cls.ABORT, cls.INVALID, cls.FAIL) if state in words), otherwise)
 
 
 @dataclass(frozen=True)

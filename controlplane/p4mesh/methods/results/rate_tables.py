@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Protocol
 
-from p4mesh.methods.base import UnitResult
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
-from p4mesh.methods.search.throughput import verdict_of
-from p4mesh.trial.result import Status
+from p4mesh.methods.search.throughput import HasSearch
 
-Results = Sequence[UnitResult]
+
+class Counted(Protocol):
+    """The result of a unit with the counts of its trials."""
+
+    @property
+    def frame_size_bytes(self) -> int:
+        """Frame size with FCS."""
+        ...
+
+    @property
+    def rows(self) -> Sequence[MeshTrial]:
+        """Every trial."""
+        ...
+
+    @property
+    def flooded_frames(self) -> int:
+        """Flooded frames of all trials that count."""
+        ...
+
 
 START_WITHIN_PCT = 1
 """All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
@@ -47,29 +65,29 @@ FORWARDING_COLUMNS = (
 )
 
 
-def throughput_table(results: Results) -> Table:
+def throughput_table(results: Sequence[MeshThroughput]) -> Table:
     """Return the throughput table; a FAIL row shows the last load tried and its loss."""
-    rows = []
+    rows: list[dict[str, Cell]] = []
     for result in results:
-        shown = result["shown"]
+        shown = result.search.shown
         rows.append(
             {
-                "frame_size_bytes": result["frame_size_bytes"],
-                "state": state_text(result),
-                "tx_pct": shown["load_pct"],
-                "tx_fps": shown["offered_fps"],
-                "tx_l1_mbps": shown["offered_l1_mbps"],
-                "rx_pct": shown["received_pct"],
-                "rx_fps": shown["forwarding_fps"],
-                "rx_l1_mbps": shown["received_l1_mbps"],
-                "loss_pct": shown["loss_pct"],
-                "lost_frames": shown["lost_frames"],
-                "upper_pct": result["upper_pct"],
-                "trials": result["trials"],
-                LIMIT_COLUMN.key: result["load_limit_pct"],
+                "frame_size_bytes": result.frame_size_bytes,
+                "state": result.search.state_text,
+                "tx_pct": shown.load_pct,
+                "tx_fps": shown.offered_fps,
+                "tx_l1_mbps": shown.offered_l1_mbps,
+                "rx_pct": shown.received_pct,
+                "rx_fps": shown.forwarding_fps,
+                "rx_l1_mbps": shown.received_l1_mbps,
+                "loss_pct": shown.loss_pct,
+                "lost_frames": shown.lost_frames,
+                "upper_pct": result.search.upper_pct,
+                "trials": result.search.trials,
+                LIMIT_COLUMN.key: result.load_limit_pct,
             }
         )
-    limited = any(result["load_limit_pct"] < _WHOLE_LINE_PCT for result in results)
+    limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
     return Table(
         "throughput",
         "Throughput: highest load without loss",
@@ -79,10 +97,10 @@ def throughput_table(results: Results) -> Table:
     )
 
 
-def forwarding_table(results: Results, loss_limit_pct: Fraction | None) -> Table:
+def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | None) -> Table:
     """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
-    keys = [column.key for column in FORWARDING_COLUMNS if column.key != "state"]
-    rows = tuple({**{key: result[key] for key in keys}, "state": sweep_state(result).value} for result in results)
+    measured = [column for column in FORWARDING_COLUMNS if column.key != "state"]
+    rows = tuple({**result.cells(measured), "state": sweep_state(result).value} for result in results)
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
         "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
@@ -98,7 +116,7 @@ def criterion_note(loss_limit_pct: Fraction | None) -> str:
     return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
 
 
-def sweep_tables(results: Results) -> tuple[Table, Table]:
+def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table]:
     """Return load against received rate and load against loss, one column per frame size."""
     return (
         _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "received_pct", "Rx", results),
@@ -106,21 +124,25 @@ def sweep_tables(results: Results) -> tuple[Table, Table]:
     )
 
 
-def _sweep_table(name: str, title: str, key: str, word: str, results: Results) -> Table:
+def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
     columns = [Column("load_pct", "Tx", "% of line", 2)]
     by_load: dict[float, dict[str, Cell]] = {}
     for result in results:
-        size = result["frame_size_bytes"]
+        size = result.frame_size_bytes
         column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "received_pct" else "%", 4)
         columns.append(column)
-        for row in result["rows"]:
-            cells = by_load.setdefault(row["load_pct"], {"load_pct": row["load_pct"]})
-            cells[column.key] = row[key] if row["status"] == Status.VALID.value else row["status"]
+        for row in result.rows:
+            cells = by_load.setdefault(row.load_pct, {"load_pct": row.load_pct})
+            cells[column.key] = _share(row, key) if row.trusted else row.status.value
     rows = tuple(by_load[load] for load in sorted(by_load))
     return Table(name, title, tuple(columns), rows, keys=("load_pct",))
 
 
-def port_table(throughput: Results, forwarding: Results) -> Table:
+def _share(row: MeshTrial, key: str) -> float:
+    return row.received_pct if key == "received_pct" else row.loss_pct
+
+
+def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Table:
     """Return forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
     columns = (
         Column("part", "Part"),
@@ -132,28 +154,29 @@ def port_table(throughput: Results, forwarding: Results) -> Table:
         Column("forwarding_fps", "Forwarding rate", "frames/s", 0),
         Column("flooded_frames", "Flooded", "frames"),
     )
+    shown = [("throughput", result.frame_size_bytes, result.search.shown) for result in throughput]
+    swept = [("forwarding", result.frame_size_bytes, row) for result in forwarding for row in result.rows]
     rows = tuple(
-        {"part": part, "frame_size_bytes": result["frame_size_bytes"], "load_pct": row["load_pct"], **port}
-        for part, results in (("throughput", throughput), ("forwarding", forwarding))
-        for result in results
-        for row in (result["rows"] if part == "forwarding" else [result["shown"]])
-        for port in row["ports"]
+        {"part": part, "frame_size_bytes": size, "load_pct": row.load_pct, **port.data()}
+        for part, size, row in (*shown, *swept)
+        for port in row.ports
     )
     note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."
     keys = ("part", "frame_size_bytes", "load_pct", "port")
     return Table("port_rates", "Rates and flood counts per port", columns, rows, note, True, keys)
 
 
-def rate_figure(throughput: Results, forwarding: Results) -> Figure:
+def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Figure:
     """Return frame size against frame rate: theoretical, throughput and MFR (RFC 2889 5.1.5)."""
-    theory = {result["frame_size_bytes"]: result["theoretical_fps"] for result in (*throughput, *forwarding)}
+    theory = {result.frame_size_bytes: result.theoretical_fps for result in throughput}
+    theory |= {result.frame_size_bytes: result.theoretical_fps for result in forwarding}
     series = [Series("theoretical maximum", _points(theory), theoretical=True)]
     found = {
-        result["frame_size_bytes"]: result["shown"]["offered_fps"]
+        result.frame_size_bytes: result.search.shown.offered_fps
         for result in throughput
-        if result["result_pct"] is not None
+        if result.search.result_pct is not None
     }
-    peaks = {result["frame_size_bytes"]: result["mfr_fps"] for result in forwarding if result["mfr_fps"] is not None}
+    peaks = {result.frame_size_bytes: result.mfr_fps for result in forwarding if result.mfr_fps is not None}
     if found:
         series.append(Series("throughput", _points(found)))
     if peaks:
@@ -161,7 +184,7 @@ def rate_figure(throughput: Results, forwarding: Results) -> Figure:
     return Figure("rate", "Frame rate against frame size, all ports", "frame size (B)", "frames/s", tuple(series))
 
 
-def load_figures(forwarding: Results) -> tuple[Figure, ...]:
+def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
     """Return load against received rate and against loss, one line per frame size."""
     if not forwarding:
         return ()
@@ -174,62 +197,51 @@ def load_figures(forwarding: Results) -> tuple[Figure, ...]:
     )
 
 
-def sweep_state(result: UnitResult) -> State:
+def sweep_state(result: Counted) -> State:
     """Return the verdict on one sweep, the worst of its trials: without a threshold executed is PASS."""
-    return _worst({State(row["verdict"]) for row in result["rows"]})
+    return State.worst((row.verdict for row in result.rows if row.verdict), State.PASS)
 
 
-def overall_state(throughput: Results, sweeps: Results) -> State:
+def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> State:
     """Return the verdict on searches and sweeps, the worst of all; DONE where there are none."""
-    return _worst({State(verdict_of(result)) for result in throughput} | {sweep_state(result) for result in sweeps})
+    states = [*(result.search.verdict for result in throughput), *(sweep_state(result) for result in sweeps)]
+    return State.worst(states, State.PASS if states else State.DONE)
 
 
-def _worst(states: Set[State]) -> State:
-    ranking = (State.ABORT, State.INVALID, State.FAIL, State.PASS)
-    return next((state for state in ranking if state in states), State.DONE)
-
-
-def findings(results: Mapping[str, Results]) -> tuple[str, ...]:
+def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
     """Return what must not be overlooked: flooding, other faults of the device or tester, untrusted trials."""
     found = []
     for part, units in results.items():
         for unit in units:
-            where = f"{part} {unit['frame_size_bytes']} B"
-            if unit["flooded_frames"]:
-                found.append(f"flooding detected: {unit['flooded_frames']} frames ({where})")
-            for word in ("duplicate", "reordered"):
-                count = sum(row[f"{word}_frames"] for row in unit["rows"])
+            where = f"{part} {unit.frame_size_bytes} B"
+            if unit.flooded_frames:
+                found.append(f"flooding detected: {unit.flooded_frames} frames ({where})")
+            duplicate = sum(row.duplicate_frames for row in unit.rows)
+            reordered = sum(row.reordered_frames for row in unit.rows)
+            for word, count in (("duplicate", duplicate), ("reordered", reordered)):
                 if count:
                     found.append(f"{count} {word} frames received ({where})")
-            skewed = max(unit["rows"], key=lambda row: row["start_skew_pct"])
-            if skewed["start_skew_pct"] > START_WITHIN_PCT:
+            skewed = max(unit.rows, key=lambda row: row.start_skew_pct)
+            if skewed.start_skew_pct > START_WITHIN_PCT:
                 found.append(
-                    f"ports started up to {skewed['start_skew_us']:.4g} us apart, {skewed['start_skew_pct']:.3g} % "
-                    f"of the trial ({where} at {skewed['load_pct']:g} %): RFC 2889 allows {START_WITHIN_PCT} %"
+                    f"ports started up to {skewed.start_skew_us:.4g} us apart, {skewed.start_skew_pct:.3g} % "
+                    f"of the trial ({where} at {skewed.load_pct:g} %): RFC 2889 allows {START_WITHIN_PCT} %"
                 )
-            for row in unit["rows"]:
-                if row["status"] != Status.VALID.value:
-                    found.append(f"{row['status']} trial, {where} at {row['load_pct']:g} %: {row['reason']}")
+            for row in unit.rows:
+                if not row.trusted:
+                    found.append(f"{row.status.value} trial, {where} at {row.load_pct:g} %: {row.reason}")
     return tuple(found)
-
-
-def state_text(result: UnitResult) -> str:
-    """Return the verdict of a search, with what qualifies it in brackets."""
-    verdict = verdict_of(result)
-    if verdict != result["state"]:
-        return f"{verdict} (below {result['goal']['threshold_pct']:g} %)"
-    return f"{verdict} (at least)" if result["at_least"] else verdict
 
 
 def _points(values: Mapping[int, float]) -> tuple[tuple[float, float], ...]:
     return tuple((float(size), float(values[size])) for size in sorted(values))
 
 
-def _lines(results: Results, key: str) -> tuple[Series, ...]:
+def _lines(results: Sequence[MeshSweep], key: str) -> tuple[Series, ...]:
     return tuple(
         Series(
-            f"{result['frame_size_bytes']} B",
-            tuple((row["load_pct"], row[key]) for row in result["rows"] if row["status"] == Status.VALID.value),
+            f"{result.frame_size_bytes} B",
+            tuple((row.load_pct, _share(row, key)) for row in result.rows if row.trusted),
         )
         for result in results
     )

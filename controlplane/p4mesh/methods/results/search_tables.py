@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from p4mesh.methods.base import UnitResult
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.search.throughput import HasSearch
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 _CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)
@@ -60,7 +60,7 @@ _TRIALS = (
 )
 
 
-def search_tables(results: Sequence[UnitResult]) -> tuple[Table, ...]:
+def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
     """Return goals and bounds of throughput searches, those of MLRsearch where it ran, and all trials."""
     if not results:
         return ()
@@ -68,18 +68,14 @@ def search_tables(results: Sequence[UnitResult]) -> tuple[Table, ...]:
     shown = tuple(column for column in _GOALS if any(row[column.key] is not None for row in goals))
     note = "Lower bound: highest load that passed; upper bound: lowest that failed. Empty: no such load was tried."
     mlr = tuple(
-        {"frame_size_bytes": result["frame_size_bytes"], "goal": number, **goal}
+        {"frame_size_bytes": result.frame_size_bytes, "goal": number, **goal.data()}
         for result in results
-        for number, goal in enumerate(result["mlr_goals"], start=1)
+        for number, goal in enumerate(result.search.mlr_goals, start=1)
     )
     trials = tuple(
-        {
-            "frame_size_bytes": result["frame_size_bytes"],
-            "trial": number,
-            **{column.key: row.get(column.key) for column in _TRIALS[2:]},
-        }
+        {"frame_size_bytes": result.frame_size_bytes, "trial": number, **row.cells(_TRIALS[2:])}
         for result in results
-        for number, row in enumerate(result["rows"], start=1)
+        for number, row in enumerate(result.search.rows, start=1)
     )
     found = [Table("searches", "Searches: goals and bounds", shown, goals, note, detail=True)]
     if mlr:
@@ -97,13 +93,13 @@ def search_tables(results: Sequence[UnitResult]) -> tuple[Table, ...]:
     return (*found, log)
 
 
-def _goal_row(result: UnitResult) -> dict[str, Cell]:
-    row: dict[str, Cell] = {column.key: result["goal"].get(column.key) for column in _GOALS}
-    return row | {
-        "frame_size_bytes": result["frame_size_bytes"],
-        "lower_pct": result["lower_pct"],
-        "upper_pct": result["upper_pct"],
-        "at_least": "yes" if result["at_least"] else "no",
-        "trials": result["trials"],
-        "try_max_first": {True: "yes", False: "no"}.get(result["goal"].get("try_max_first")),
+def _goal_row(result: HasSearch) -> dict[str, Cell]:
+    search = result.search
+    return search.goal.cells(_GOALS) | {
+        "frame_size_bytes": result.frame_size_bytes,
+        "lower_pct": search.lower_pct,
+        "upper_pct": search.upper_pct,
+        "at_least": "yes" if search.at_least else "no",
+        "trials": search.trials,
+        "try_max_first": None if search.goal.try_max_first is None else "yes" if search.goal.try_max_first else "no",
     }

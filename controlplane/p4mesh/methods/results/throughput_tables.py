@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.results.outcome import Column, Table
-from p4mesh.methods.results.rate_tables import state_text
+from p4mesh.methods.results.forwarding import Direction, MeshThroughput
+from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
 
@@ -41,73 +39,73 @@ _NOTE = (
 )
 
 
-def throughput_table(results: Sequence[UnitResult], advertised: str = "") -> Table:
+def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") -> Table:
     """Return theoretical rate, throughput and how it was decided, per frame size; ``advertised`` closes the note."""
-    rows = []
+    rows: list[dict[str, Cell]] = []
     for result in results:
-        shown, found = result["shown"], result["result_pct"] is not None
-        size = result["frame_size_bytes"]
-        offered_fps = shown["offered_fps"]
+        shown, found = result.search.shown, result.search.result_pct is not None
+        size, offered_fps = result.frame_size_bytes, shown.offered_fps
         rows.append(
             {
                 "frame_size_bytes": size,
-                "state": state_text(result),
-                "theoretical_fps": result["theoretical_fps"],
+                "state": result.search.state_text,
+                "theoretical_fps": result.theoretical_fps,
                 "throughput_fps": offered_fps if found else None,
-                "throughput_pct": shown["load_pct"] if found else None,
-                "throughput_l1_mbps": shown["offered_l1_mbps"] if found else None,
+                "throughput_pct": shown.load_pct if found else None,
+                "throughput_l1_mbps": shown.offered_l1_mbps if found else None,
                 "throughput_l2_mbps": float(l2_rate_bps(1, size)) * offered_fps / 1_000_000 if found else None,
-                "trials": result["trials"],
-                "duration_ms": shown["duration_ms"],
-                "fails_at_pct": result["upper_pct"],
-                "tried_pct": None if found else shown["load_pct"],
-                "loss_pct": None if found else shown["loss_pct"],
+                "trials": result.search.trials,
+                "duration_ms": shown.duration_ms,
+                "fails_at_pct": result.search.upper_pct,
+                "tried_pct": None if found else shown.load_pct,
+                "loss_pct": None if found else shown.loss_pct,
             }
         )
     note = f"{_NOTE} {advertised}".rstrip()
     return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note)
 
 
-def advertised_value(results: Sequence[UnitResult], protocol: str) -> str:
+def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
     """Return the one number that RFC 2544 26.1 lets a vendor advertise: that of the smallest frame size."""
-    smallest = min(results, key=lambda result: int(result["frame_size_bytes"]))
-    if smallest["result_pct"] is None:
+    smallest = min(results, key=lambda result: result.frame_size_bytes)
+    if smallest.search.result_pct is None:
         return ""
     return (
-        f"As a single value: {smallest['shown']['offered_fps']:.0f} frames/s with {smallest['frame_size_bytes']} B "
-        f"frames, of {smallest['theoretical_fps']:.0f} frames/s that the lines carry, {protocol}."
+        f"As a single value: {smallest.search.shown.offered_fps:.0f} frames/s with {smallest.frame_size_bytes} B "
+        f"frames, of {smallest.theoretical_fps:.0f} frames/s that the lines carry, {protocol}."
     )
 
 
-def directions(mesh: Mesh, result: TrialResult) -> list[UnitResult]:
-    """Return what was sent and received in each direction of a trial."""
+def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: TrialResult) -> tuple[Direction, ...]:
+    """Return what was sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports."""
     rows = []
-    for leg in mesh.legs:
-        flows = [flow for flow in result.flows if flow.tx_port in leg.tx_ports and flow.rx_port in leg.rx_ports]
+    for tx_ports, rx_ports in legs:
+        flows = [flow for flow in result.flows if flow.tx_port in tx_ports and flow.rx_port in rx_ports]
         ports = {port.port: port for port in result.ports}
         if flows:
             sent, received = sum(flow.tx_frames for flow in flows), sum(flow.rx_frames for flow in flows)
         else:
-            sent = sum(ports[port].tx_frames for port in leg.tx_ports if port in ports)
-            received = sum(ports[port].rx_frames for port in leg.rx_ports if port in ports)
+            sent = sum(ports[port].tx_frames for port in tx_ports if port in ports)
+            received = sum(ports[port].rx_frames for port in rx_ports if port in ports)
         rows.append(
-            {
-                "from_ports": ", ".join(map(str, leg.tx_ports)),
-                "to_ports": ", ".join(map(str, leg.rx_ports)),
-                "tx_frames": sent,
-                "rx_frames": received,
-                "lost_frames": sent - received,
-            }
+            Direction(
+                from_ports=", ".join(map(str, tx_ports)),
+                to_ports=", ".join(map(str, rx_ports)),
+                tx_frames=sent,
+                rx_frames=received,
+                lost_frames=sent - received,
+            )
         )
-    return rows
+    return tuple(rows)
 
 
-def direction_table(results: Sequence[UnitResult]) -> Table:
+def direction_table(results: Sequence[MeshThroughput]) -> Table:
     """Return sent and received frames per direction, in the trial that decided."""
     rows = tuple(
-        {"frame_size_bytes": result["frame_size_bytes"], "load_pct": result["shown"]["load_pct"], **row}
+        {"frame_size_bytes": result.frame_size_bytes, "load_pct": shown.load_pct, **row.data()}
         for result in results
-        for row in result["shown"]["directions"]
+        for shown in (result.search.shown,)
+        for row in shown.directions or ()
     )
     keys = ("frame_size_bytes", "from_ports", "to_ports")
     return Table("throughput_directions", "Throughput: each direction", DIRECTION_COLUMNS, rows, "", True, keys)

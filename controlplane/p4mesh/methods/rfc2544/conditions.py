@@ -8,16 +8,17 @@ and hands back the counts of the test streams alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.options.shared import template_of
-from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.rfc5180 import advertised_networks, protocols
@@ -54,14 +55,30 @@ _REACHABLE, _UNREACHABLE = 1, 16
 _RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))
 """From 198.18.N.2 to 10.0.N.2; the second octet is random then."""
 _RANDOM_MAC_MASK = 0xFFFFFF
-_FINDINGS = "findings"
-_QUERIES = "management_queries"
 
 QUERY_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("asked", "Asked", "queries"),
     Column("answered", "Answered", "queries"),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries(Record):
+    """Management queries over all trials of a frame size."""
+
+    frame_size_bytes: int
+    asked: int
+    answered: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditioned(Record):
+    """The result of a unit, and what the background has shown."""
+
+    result: Record = field(metadata=INLINE)
+    findings: tuple[str, ...]
+    management_queries: tuple[Queries, ...]
 
 
 class UnderConditions(Extension):
@@ -77,19 +94,19 @@ class UnderConditions(Extension):
         protocols.check(case.method.name, case.bed, case.parameters)
         _check(case.method.name, case.parameters)
 
-    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> UnitResult:
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
         """Measure the unit under the conditions, and keep what the background says beside its result."""
         offered = Conditions(session, case.parameters, case.bed.port_numbers)
-        return run(offered) | {
-            _FINDINGS: offered.findings(unit.frame_size_bytes),
-            _QUERIES: offered.queries(unit.frame_size_bytes),
-        }
+        result, size = run(offered), unit.frame_size_bytes
+        return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
         """Return the outcome with the conditions in its tables, findings and deviations."""
-        outcome, parameters = assemble(results), case.parameters
-        found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
-        queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
+        conditioned = {unit: _conditioned(result) for unit, result in results.items()}
+        outcome = assemble({unit: each.result for unit, each in conditioned.items()})
+        found = [text for each in conditioned.values() for text in each.findings]
+        queries = [row for each in conditioned.values() for row in each.management_queries]
+        parameters = case.parameters
         tables = (
             *protocols.with_columns(outcome.tables, parameters),
             *_query_tables(queries),
@@ -115,7 +132,7 @@ class Conditions:
         self._ports = tuple(ports)
         self._kind = parameters.text("modifier")
         self._trials = 0
-        self._counts = {"asked": 0, "answered": 0, "denied": 0, "passed": 0}
+        self._asked = self._answered = self._denied = self._passed = 0
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial under the conditions."""
@@ -126,11 +143,11 @@ class Conditions:
         if background and judge:
             note = replace(note, judge=lambda found: judge(without(found, background)))
         result = self._session.measure(offered, note)
-        self._counts["asked"] += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
-        self._counts["answered"] += result.answered_frames
+        self._asked += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
+        self._answered += result.answered_frames
         denied = [flow for flow in result.flows if flow.stream in background]
-        self._counts["denied"] += sum(flow.tx_frames for flow in denied)
-        self._counts["passed"] += sum(flow.rx_frames for flow in denied)
+        self._denied += sum(flow.tx_frames for flow in denied)
+        self._passed += sum(flow.rx_frames for flow in denied)
         result = without(result, background) if background else result
         return renamed(result, {part: name for name, parts in self._parts(spec).items() for part in parts})
 
@@ -185,19 +202,18 @@ class Conditions:
 
     def findings(self, size: int) -> tuple[str, ...]:
         """Return what the reader must know of the background."""
-        counts = self._counts
-        if self._kind == MANAGEMENT and counts["answered"] < counts["asked"]:
-            return (f"{size} B: the device answered {counts['answered']} of {counts['asked']} management queries",)
-        if self._kind in (FILTER_1, FILTER_25) and counts["passed"]:
-            passed = f"{counts['passed']} of {counts['denied']}"
+        if self._kind == MANAGEMENT and self._answered < self._asked:
+            return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
+        if self._kind in (FILTER_1, FILTER_25) and self._passed:
+            passed = f"{self._passed} of {self._denied}"
             return (f"{size} B: the device forwarded {passed} frames that its filters should drop",)
         return ()
 
-    def queries(self, size: int) -> tuple[dict[str, Cell], ...]:
+    def queries(self, size: int) -> tuple[Queries, ...]:
         """Return how many management queries were asked and answered, if that was the condition."""
         if self._kind != MANAGEMENT:
             return ()
-        return ({"frame_size_bytes": size, "asked": self._counts["asked"], "answered": self._counts["answered"]},)
+        return (Queries(frame_size_bytes=size, asked=self._asked, answered=self._answered),)
 
     def _with_background(self, stream: Stream) -> tuple[Stream, ...]:
         """Return the stream with every hundredth frame replaced: to all, or from an address that is filtered."""
@@ -247,6 +263,11 @@ class Conditions:
             nets = [IPv4Network((first + (n << 8), 24)) for n in range(_UPDATED_NETWORKS)]
             update = routing_update(sender.mac, sender.ipv4, nets, metric)
         return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
+
+
+def _conditioned(result: Record) -> Conditioned:
+    assert isinstance(result, Conditioned), type(result)
+    return result
 
 
 def _suffix(kind: str) -> str:
@@ -319,6 +340,7 @@ def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
     )
 
 
-def _query_tables(rows: tuple[dict[str, Cell], ...]) -> tuple[Table, ...]:
+def _query_tables(queries: Sequence[Queries]) -> tuple[Table, ...]:
     note = "Over all trials of a frame size: one SNMP query as the first frame of each second (RFC 2544 11.2)."
-    return (Table(_QUERIES, "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()
+    rows = tuple(row.cells(QUERY_COLUMNS) for row in queries)
+    return (Table("management_queries", "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()

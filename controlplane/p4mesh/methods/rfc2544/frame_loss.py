@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.search.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
-from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"
@@ -33,7 +34,7 @@ COLUMNS = (
 KEYS = ("frame_size_bytes", "load_pct")
 
 
-class FrameLoss(Method):
+class FrameLoss(MethodOf[LossSweep]):
     """Loads from 100 % downwards until two in a row lose nothing."""
 
     name = "rfc2544.frame_loss"
@@ -60,14 +61,14 @@ class FrameLoss(Method):
         whole = int(100 / parameters.number("step_pct"))
         return whole if parameters.flag("full_sweep") else min(whole, _TYPICAL_TRIALS)
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
         """Measure the sweep of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         expected = self.trials_expected(unit, parameters)
-        rows: list[UnitResult] = []
+        rows: list[MeshTrial] = []
 
         def lossless(_: Fraction) -> bool:
-            return _trusted(rows[-1]) and rows[-1]["lost_frames"] == 0
+            return rows[-1].trusted and rows[-1].lost_frames == 0
 
         step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
         possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
@@ -81,18 +82,16 @@ class FrameLoss(Method):
             judge,
         )
         for _, (load, spec, result) in zip(needed, trials, strict=False):
-            row = forwarding_row(spec, result, mesh, load)
-            rows.append({"frame_size_bytes": size, **row, "verdict": judge(result).value})
-        flooded = sum(row["flooded_frames"] for row in rows)
-        return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}
+            rows.append(replace(forwarding_row(spec, result, mesh, load), verdict=judge(result)))
+        return loss_sweep(size, rows)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
         units = list(results.values())
         series = tuple(
             Series(
-                f"{unit['frame_size_bytes']} B",
-                tuple((row["load_pct"], row["loss_pct"]) for row in unit["rows"] if _trusted(row)),
+                f"{unit.frame_size_bytes} B",
+                tuple((row.load_pct, row.loss_pct) for row in unit.rows if row.trusted),
             )
             for unit in units
         )
@@ -105,7 +104,7 @@ class FrameLoss(Method):
             FRAME_LOSS,
             "Frame loss rate",
             COLUMNS,
-            tuple(cells_of(row) for unit in units for row in unit["rows"]),
+            tuple(cells_of(row) for unit in units for row in unit.rows),
             tables.criterion_note(loss_limit_pct(parameters)),
             keys=KEYS,
         )
@@ -119,14 +118,11 @@ class FrameLoss(Method):
         )
 
 
-def _trusted(row: UnitResult) -> bool:
-    return bool(row["status"] == Status.VALID.value)
-
-
-def cells_of(row: UnitResult) -> dict[str, Cell]:
+def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load: of an untrusted trial nothing but the status."""
-    cells = {column.key: row.get(column.key) for column in COLUMNS if _trusted(row) or column.key in KEYS}
-    return cells | {"state": row["verdict"]}
+    assert row.verdict is not None
+    known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
+    return row.cells(known) | {"state": row.verdict.value}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from p4mesh.methods.base import UnitResult
 from p4mesh.methods.options.parameters import ParameterSet, decimal
-from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressUnit
 from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
 from p4mesh.methods.rfc2889.addressed import (
-    CAPACITY,
     Addressed,
     AddressSearches,
     capacity_goal,
@@ -22,7 +21,7 @@ from p4mesh.methods.search.goal import SearchGoal
 SECTION = "RFC 2889 5.7"
 
 
-class AddressCaching(Addressed):
+class AddressCaching(Addressed[AddressUnit]):
     """How many addresses the device holds without flooding or dropping a frame."""
 
     name = "rfc2889.address_caching"
@@ -56,18 +55,31 @@ class AddressCaching(Addressed):
         """Return the length of the one search."""
         return capacity_goal(parameters, "addresses").trials_expected
 
-    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> AddressUnit:
         """Search the number at a fixed rate."""
         rate_fps = parameters.number("learning_rate_fps")
         goal = capacity_goal(parameters, "addresses")
-        return {"searches": [searches.run(CAPACITY, goal, lambda value: (int(value), rate_fps))]}
+        found = searches.run(CAPACITY, goal, lambda value: (int(value), rate_fps))
+        return AddressUnit(
+            frame_size_bytes=searches.frame_size_bytes, repetition=searches.repetition, searches=(found,)
+        )
 
-    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+    def table_rows(self, size: int, units: Sequence[AddressUnit]) -> list[dict[str, Cell]]:
         """Return the row of one frame size: capacity and its spread."""
-        searches = [search for unit in units for search in unit["searches"]]
-        return [{"frame_size_bytes": size, **spread(searches, "capacity_min", "capacity_max", "fails_at")}]
+        found = spread([search for unit in units for search in unit.searches])
+        return [
+            {
+                "frame_size_bytes": size,
+                "state": found.state,
+                "capacity_min": found.lowest,
+                "capacity_max": found.highest,
+                "fails_at": found.fails_at,
+                "repetitions": found.repetitions,
+                "iterations": found.iterations,
+            }
+        ]
 
-    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[AddressUnit]) -> Iterator[str]:
         """Yield capacities above which nothing was tried."""
-        searches = {unit["repetition"]: search for unit in units for search in unit["searches"]}
+        searches = {unit.repetition: search for unit in units for search in unit.searches}
         yield from floors(f"{size} B", searches, "addresses")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, integer
-from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.rfc2889.address_findings import all_findings
+from p4mesh.methods.rfc2889.address_results import AddressSearch, AddressUnit, Iteration
 from p4mesh.methods.rfc2889.address_trial import RANDOM, ROW_COLUMNS, AddressTrial, mac_base_of, ports_of
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
@@ -22,10 +25,10 @@ MAX_ADDRESSES = 65_535
 """The counter of the addresses has 16 bits and starts at 1."""
 MAX_RANDOM_ADDRESSES = 16_384
 """Random addresses are a list in the data plane, of MODIFIER_VALUES entries."""
-CAPACITY = "capacity"
-"""What a search of the number of addresses is called in the results."""
 _TRIALS_PER_STEP = 2
 _LONGEST_LOG = 40
+
+SomeUnit = TypeVar("SomeUnit", bound=AddressUnit)
 
 Question = Callable[[Fraction], tuple[int, Fraction]]
 """Value of a search -> addresses, and learning rate in frames/s."""
@@ -40,29 +43,39 @@ class AddressSearches:
         self._expected = iterations_expected
         self._done = 0
 
-    def run(self, subject: str, goal: SearchGoal, question: Question) -> UnitResult:
+    @property
+    def frame_size_bytes(self) -> int:
+        """Frame size of all iterations."""
+        return self._trial.frame_size_bytes
+
+    @property
+    def repetition(self) -> int:
+        """Number of the address base."""
+        return self._trial.repetition
+
+    def run(self, subject: str, goal: SearchGoal, question: Question) -> AddressSearch:
         """Search for the highest value of which ``question`` asks; ``subject`` says in results what is searched."""
-        rows: list[UnitResult] = []
+        rows: list[Iteration] = []
 
         def judge(value: Fraction) -> Verdict:
             left = _TRIALS_PER_STEP * max(0, self._expected - self._done - 1)
             self._done += 1
-            verdict, row = self._trial.judge(*question(value), self._session, left)
-            rows.append({"search": subject, **row})
+            verdict, row = self._trial.judge(subject, *question(value), self._session, left)
+            rows.append(row)
             return verdict
 
         found = bisect(goal, judge)
-        return {
-            "search": subject,
-            "state": found.state.value,
-            "result": _plain(found.result, goal),
-            "fails_at": _plain(found.failed, goal),
-            "at_least": found.at_least,
-            "rows": rows,
-        }
+        return AddressSearch(
+            search=subject,
+            state=found.state,
+            result=_plain(found.result, goal),
+            fails_at=_plain(found.failed, goal),
+            at_least=found.at_least,
+            rows=tuple(rows),
+        )
 
 
-class Addressed(Method):
+class Addressed(MethodOf[SomeUnit]):
     """Searches over the number of addresses or over their rate, repeated with several address bases."""
 
     frame_sizes_bytes = (64,)
@@ -84,15 +97,15 @@ class Addressed(Method):
         """Return the typical number of iterations with one address base, for progress only."""
 
     @abstractmethod
-    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
-        """Run the searches with one address base; ``searches`` of the result holds what they found."""
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> SomeUnit:
+        """Run the searches with one address base."""
 
     @abstractmethod
-    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+    def table_rows(self, size: int, units: Sequence[SomeUnit]) -> list[dict[str, Cell]]:
         """Return the rows of one frame size from the searches of all address bases."""
 
     @abstractmethod
-    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[SomeUnit]) -> Iterator[str]:
         """Yield what the reader must not miss in the results of one frame size."""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
@@ -117,29 +130,27 @@ class Addressed(Method):
         """Return learning and test trials of typical searches."""
         return _TRIALS_PER_STEP * self.iterations_expected(parameters)
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> SomeUnit:
         """Search with one address base."""
         repetition = int(unit.part.removeprefix("base"))
         trial = AddressTrial(unit.frame_size_bytes, repetition, ports_of(self.name, bed, parameters), parameters)
         searches = AddressSearches(trial, session, self.iterations_expected(parameters))
-        result = self.search(searches, parameters)
-        return {"frame_size_bytes": unit.frame_size_bytes, "repetition": repetition, **result}
+        return self.search(searches, parameters)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, SomeUnit]) -> Outcome:
         """Return the results with their spread over the address bases, and every iteration."""
         units = list(results.values())
-        states = {search["state"] for unit in units for search in unit["searches"]}
-        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
+        state = State.worst((search.state for unit in units for search in unit.searches), State.PASS)
         sizes = dict.fromkeys(unit.frame_size_bytes for unit in results)
-        of_size = {size: [unit for unit in units if unit["frame_size_bytes"] == size] for size in sizes}
+        of_size = {size: [unit for unit in units if unit.frame_size_bytes == size] for size in sizes}
         rows = [row for size, own in of_size.items() for row in self.table_rows(size, own)]
-        iterations = [row for unit in units for search in unit["searches"] for row in search["rows"]]
+        iterations = [row for unit in units for search in unit.searches for row in search.rows]
         name = self.name.partition(".")[2]
         log = Table(
             f"{name}_iterations",
             "Iterations",
             self.row_columns,
-            tuple({column.key: row[column.key] for column in self.row_columns} for row in iterations),
+            tuple(row.cells(self.row_columns) for row in iterations),
             " ".join(f"Search of the {subject}: {_bounds(goal)}." for subject, goal in self.goals(parameters).items()),
             detail=len(iterations) > _LONGEST_LOG,
             keys=(),
@@ -193,30 +204,41 @@ def search_goal(parameters: ParameterSet, prefix: str, suffix: str, grid: Grid =
     return SearchGoal(first, low, high, resolution, parameters.flag(f"{prefix}_try_max_first"), grid)
 
 
-def spread(searches: Sequence[UnitResult], lowest: str, highest: str, fails_at: str) -> UnitResult:
-    """Return result and spread of searches that belong together, under the column keys given."""
-    found = [search["result"] for search in searches if search["result"] is not None]
-    failed = [search["fails_at"] for search in searches if search["fails_at"] is not None]
-    states = [search["state"] for search in searches if search["result"] is None]
-    lowest_found = min(found, default=None)
-    open_ended = not states and any(search["at_least"] for search in searches if search["result"] == lowest_found)
-    worst = next((name for name in ("ABORT", "INVALID", "FAIL") if name in states), "PASS")
-    return {
-        "state": AT_LEAST if open_ended else worst,
-        lowest: lowest_found,
-        highest: max(found, default=None),
-        fails_at: min(failed, default=None),
-        "repetitions": len(searches),
-        "iterations": sum(len(search["rows"]) for search in searches),
-    }
+@dataclass(frozen=True)
+class SearchSpread:
+    """Result and spread of searches that belong together."""
+
+    state: str
+    lowest: float | None
+    highest: float | None
+    fails_at: float | None
+    repetitions: int
+    iterations: int
 
 
-def floors(where: str, searches: Mapping[int, UnitResult], unit: str) -> Iterator[str]:
+def spread(searches: Sequence[AddressSearch]) -> SearchSpread:
+    """Return result and spread of searches that belong together."""
+    found = [search.result for search in searches if search.result is not None]
+    failed = [search.fails_at for search in searches if search.fails_at is not None]
+    states = [search.state for search in searches if search.result is None]
+    lowest = min(found, default=None)
+    open_ended = not states and any(search.at_least for search in searches if search.result == lowest)
+    return SearchSpread(
+        AT_LEAST if open_ended else State.worst(states, State.PASS).value,
+        lowest,
+        max(found, default=None),
+        min(failed, default=None),
+        len(searches),
+        sum(len(search.rows) for search in searches),
+    )
+
+
+def floors(where: str, searches: Mapping[int, AddressSearch], unit: str) -> Iterator[str]:
     """Yield the results above which nothing was tried; ``searches`` are those of all address bases."""
     bases_of: dict[float, list[str]] = {}
     for base, search in searches.items():
-        if search["at_least"]:
-            bases_of.setdefault(search["result"], []).append(str(base))
+        if search.at_least and search.result is not None:
+            bases_of.setdefault(search.result, []).append(str(base))
     for value, bases in sorted(bases_of.items()):
         word = "base" if len(bases) == 1 else "bases"
         some = "" if len(bases) == len(searches) else f", {word} {', '.join(bases)}"

@@ -22,6 +22,7 @@ from p4mesh.traffic.stream import FrameTemplate, Stream
 from p4mesh.trial.spec import TrialSpec
 
 VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
+CLASSES = (VALID, OVERSIZE, UNDERSIZE, BAD_FCS)
 UNDERSIZE_BYTES = 63
 OVERSIZE_BYTES = 1519
 ONE_SIZE, XENA = "sizes", "xena"

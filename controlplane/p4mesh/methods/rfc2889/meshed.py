@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import (
     FORWARDING,
@@ -18,6 +18,7 @@ from p4mesh.methods.mesh import (
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.search_tables import search_tables
@@ -26,6 +27,8 @@ from p4mesh.methods.search.sweeps import loss_limit, loss_limit_pct
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
 BOTH = "both"
+MeshUnit = MeshThroughput | MeshSweep
+"""One sub-test at one frame size."""
 _ADDRESSES = tuple(str(1 << bits) for bits in range(MAX_ADDRESSES_PER_PORT.bit_length()))
 
 
@@ -49,7 +52,7 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
     )
 
 
-class Meshed(Method):
+class Meshed(MethodOf[MeshUnit]):
     """Throughput search and forwarding-rate sweep over one traffic pattern."""
 
     @abstractmethod
@@ -79,7 +82,7 @@ class Meshed(Method):
             return len(shared.sweep_of(parameters))
         return shared.search_of(parameters).trials_expected
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MeshUnit:
         """Measure one sub-test at one frame size."""
         size = unit.frame_size_bytes
         mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
@@ -88,10 +91,10 @@ class Meshed(Method):
             return measure_forwarding(mesh, size, parameters, session, describe)
         return measure_throughput(mesh, size, parameters, session, describe)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
         """Return the tables of methodology 3.1 and the verdict."""
-        throughput = [result for unit, result in results.items() if unit.part == THROUGHPUT]
-        forwarding = [result for unit, result in results.items() if unit.part == FORWARDING]
+        throughput = [result for result in results.values() if isinstance(result, MeshThroughput)]
+        forwarding = [result for result in results.values() if isinstance(result, MeshSweep)]
         mesh = self.mesh(bed, parameters)
         state = tables.overall_state(throughput, forwarding)
         shown = []

@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import cast
 
 from p4mesh.errors import TopologyError
-from p4mesh.methods.base import Unit, UnitResult
+from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import ParameterSet, boolean
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
-from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
+from p4mesh.methods.rfc2889.meshed import Meshed, MeshUnit, mesh_parameters
 from p4mesh.traffic.patterns import FullMesh, Rotate
 
 _RESULT_TABLES = ("throughput", "forwarding_rate")
@@ -58,10 +58,10 @@ class MultipleDevices(Meshed):
         legs = (Leg(Rotate(), first, second), Leg(Rotate(), second, first))
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
         """Return the tables of the mesh tests with the uplink, and what it lets through at most."""
         outcome = super().assemble(bed, parameters, results)
-        limits = {unit.frame_size_bytes: result["theoretical_fps"] for unit, result in results.items()}
+        limits = {unit.frame_size_bytes: result.theoretical_fps for unit, result in results.items()}
         fixed = {
             "uplink_mbps": bed.uplink_rate_bps / 1_000_000,
             "local_traffic": "on" if parameters.flag("local_traffic") else "off",

@@ -10,13 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Method, Session, Unit, UnitResult
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
 from p4mesh.methods.search.sweeps import executed, swept
@@ -28,7 +29,7 @@ LOADS_PCT = (Fraction(1), Fraction(10), Fraction(50))
 ALL = "all"
 
 
-class HopByHop(Method):
+class HopByHop(MethodOf[LossSweep]):
     """Frames with hop-by-hop options at 1, 10 and 50 % of line rate, for a look at the device's resources."""
 
     name = "rfc5180.hop_by_hop"
@@ -71,7 +72,7 @@ class HopByHop(Method):
         """Return the number of loads."""
         return len(_loads(parameters))
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
         """Offer every load of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
 
@@ -81,15 +82,15 @@ class HopByHop(Method):
             return replace(spec, streams=tuple(replace(stream, may_be_filtered=True) for stream in spec.streams))
 
         rows = [
-            {"frame_size_bytes": size, **forwarding_row(spec, result, mesh, load), "verdict": executed(result).value}
+            replace(forwarding_row(spec, result, mesh, load), verdict=executed(result))
             for load, spec, result in swept(_loads(parameters), spec_at, session)
         ]
-        return {"frame_size_bytes": size, "rows": rows, "flooded_frames": sum(row["flooded_frames"] for row in rows)}
+        return loss_sweep(size, rows)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return what was offered and what came through."""
         units = list(results.values())
-        rows = tuple(cells_of(row) for unit in units for row in unit["rows"])
+        rows = tuple(cells_of(row) for unit in units for row in unit.rows)
         note = (
             f"{tables.criterion_note(None)} No test of throughput: the device may drop what it need not read. Its "
             "resources are watched out of band; the times of the trials are in timing.jsonl."

@@ -5,41 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
 
-from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import hook_of
-from p4mesh.methods.mesh import Mesh, measure_throughput, trial_spec
+from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, text
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
-from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, l2_rate_bps, rate_at_pct
-from p4mesh.trial.result import Outage, Status, TrialResult
-from p4mesh.trial.spec import Interruption, TrialSpec
+from p4mesh.methods.rfc6201.reset_trial import (
+    NAME,
+    POWER,
+    RESET,
+    TIME_STAMPS,
+    after_ns,
+    before_ns,
+    is_routed,
+    off_time_ns,
+    reset_spec,
+    reset_time,
+    simulated_reset,
+)
+from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps, rate_at_pct
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 6201 4"
 POWER_SECTION = "RFC 6201 4.3.1"
-RESET = "reset"
-POWER = "power"
 TYPES = ("rp_hardware", "rp_switchover", "line_card", "os_software", "process", POWER)
 THROUGHPUT, AUTO = "throughput", "auto"
-FRAME_LOSS, TIME_STAMPS = "frame loss", "time stamps"
 RFC_BEFORE_S = 15
 NOT_RECOVERED = "not forwarding again"
 NO_LOSS = "no loss"
 """All that RFC 6201 3 wants to be reported when nothing was lost."""
-_AFTER_HOOK_NS = 60 * NS_PER_S
-_RESOLUTION_NS = 100_000_000
-"""Time for a router to find its neighbours anew."""
 _MS = 1_000_000
-_GIVE_COMMAND = "give the command that resets the device: --set reset_cmd=COMMAND"
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -69,10 +76,47 @@ _TRIAL_COLUMNS = (
 )
 
 
-class Reset(Method):
+@dataclass(frozen=True, kw_only=True)
+class ResetTrial(Record):
+    """What one reset has shown; times without that without power."""
+
+    trial: int
+    state: str
+    lost_frames: int
+    loss_ms: float
+    stamps_ms: float | None
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetUnit(Record):
+    """Throughput and resets of one frame size; None where the device could not be measured."""
+
+    frame_size_bytes: int
+    reset_type: str
+    state: str
+    throughput_fps: float | None = None
+    throughput_l2_mbps: float | None = None
+    offered_fps: float | None = None
+    lost_frames_avg: float | None = None
+    reset_ms_avg: float | None = None
+    method: str | None = None
+    reset_ms_min: float | None = None
+    reset_ms_max: float | None = None
+    loss_ms_avg: float | None = None
+    stamps_ms_avg: float | None = None
+    resolution_ms: float | None = None
+    trials: int | None = None
+    each: tuple[ResetTrial, ...] = ()
+    reason: str = ""
+    throughput: MeshThroughput | None = None
+    """None where the load was given."""
+
+
+class Reset(MethodOf[ResetUnit]):
     """Forward at the throughput rate, trigger a reset, and see for how long nothing comes through."""
 
-    name = "rfc2544.reset"
+    name = NAME
     title = "Reset"
     section = "RFC 2544 26.6, RFC 6201"
     frame_sizes_bytes = (64,)
@@ -119,7 +163,7 @@ class Reset(Method):
         """Refuse beds without port pairs, without anything to reset, and a trial that ends before the reset does."""
         mesh_of(self.name, bed, parameters)
         shared.search_of(parameters)
-        reset_time_ns = _simulated(self.name, bed, parameters)[1]
+        reset_time_ns = simulated_reset(self.name, bed, parameters)[1]
         if hook_of(parameters, "reset_cmd") is None and after_ns(bed, parameters) <= reset_time_ns:
             raise ParameterError(
                 f"after_ms={float(parameters.number('after_ms')):g} is over before the reset of "
@@ -136,33 +180,42 @@ class Reset(Method):
         searched = shared.search_of(parameters).trials_expected if parameters.is_word("load_pct") else 0
         return searched + parameters.integer("resets")
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ResetUnit:
         """Find the throughput unless a load is given, and reset the device in each trial."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        reset_type = parameters.text("reset_type")
         found = None
         if parameters.is_word("load_pct"):
             found = measure_throughput(mesh, size, parameters, session)
-            if found["result_pct"] is None:
-                return _row(size, parameters, found["state"]) | {"throughput": found}
-        load_pct = parameters.number("load_pct") if found is None else Fraction(found["result_pct"])
+            if found.search.result_pct is None:
+                state = found.search.state.value
+                return ResetUnit(frame_size_bytes=size, reset_type=reset_type, state=state, throughput=found)
+            load_pct = Fraction(found.search.result_pct)
+        else:
+            load_pct = parameters.number("load_pct")
         spec = reset_spec(self.name, mesh, size, load_pct, bed, parameters)
         trials = parameters.integer("resets")
         results = [session.measure(spec, TrialNote(load_pct, trials - number - 1)) for number in range(trials)]
         fps = rate_at_pct(load_pct, size, mesh.line_rate_bps) * len(mesh.tx_ports)
-        row = _measured_row(size, spec, fps, parameters, results)
-        if found is not None:
-            row |= {"throughput_fps": float(fps), "throughput_l2_mbps": float(l2_rate_bps(fps, size) / 1_000_000)}
-        return row | {"throughput": found}
+        row = ResetUnit(
+            frame_size_bytes=size,
+            reset_type=reset_type,
+            state=State.DONE.value,
+            throughput_fps=None if found is None else float(fps),
+            throughput_l2_mbps=None if found is None else float(l2_rate_bps(fps, size) / 1_000_000),
+            offered_fps=float(fps),
+            trials=len(results),
+            throughput=found,
+        )
+        return _measured(row, spec, parameters, results)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
         """Return what RFC 6201 1.4 asks to report."""
         rows = tuple(results.values())
-        kinds = {row["state"] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in kinds), State.DONE)
-        if state is State.DONE and NOT_RECOVERED in kinds:
-            state = State.FAIL
-        trials = tuple({"frame_size_bytes": row["frame_size_bytes"], **one} for row in rows for one in row["each"])
-        searched = [row["throughput"] for row in rows if row["throughput"]]
+        failed = any(row.state == NOT_RECOVERED for row in rows)
+        state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
+        trials = tuple({"frame_size_bytes": row.frame_size_bytes, **one.data()} for row in rows for one in row.each)
+        searched = [row.throughput for row in rows if row.throughput]
         return Outcome(
             state,
             f"{self.title}: {parameters.text('reset_type')}, {state.value}",
@@ -171,7 +224,7 @@ class Reset(Method):
                     RESET,
                     "Reset",
                     COLUMNS,
-                    tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    tuple(row.cells(COLUMNS) for row in rows),
                     _note(bed, parameters),
                 ),
                 Table(
@@ -180,176 +233,56 @@ class Reset(Method):
                 *((throughput_table(searched), *search_tables(searched)) if searched else ()),
             ),
             (),
-            tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+            tuple(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
             _deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
         )
 
 
-@dataclass(frozen=True)
-class ResetTime:
-    """What one trial says; times in ns, the time without power not yet subtracted."""
-
-    loss_ns: Fraction
-    stamps_ns: Fraction | None
-    """None when the last frame before or the first one after is not known."""
-    method: str
-    """The more accurate of the two here."""
-    recovered: bool
-
-
-def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
-    """Return the longest interruption of any flow.
-
-    By frame loss it is lost frames / rate, within one interval of the frames. By time stamps it is the
-    distance of the frames around the gap, up to two intervals too much. Loss is preferred unless frames
-    were lost elsewhere as well.
-    """
-    recovered = all(outage.tail_lost_frames == 0 for outage in result.outages)
-    times = [(outage, _interval_ns(spec, outage)) for outage in result.outages]
-    loss_ns = max(outage.lost_frames * interval_ns for outage, interval_ns in times)
-    hit = [item for item in times if item[0].lost_frames]
-    stamps = [_stamps_ns(outage) for outage, _ in hit]
-    known = [value for value in stamps if value is not None]
-    stamps_ns = max(known) if known and len(known) == len(stamps) else None
-    elsewhere = stamps_ns is not None and any(
-        loss * interval_ns > stamp + interval_ns
-        for (outage, interval_ns), stamp in zip(hit, known, strict=True)
-        for loss in (outage.lost_frames,)
-    )
-    return ResetTime(loss_ns, stamps_ns, TIME_STAMPS if elsewhere else FRAME_LOSS, recovered)
-
-
-def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, parameters: ParameterSet) -> TrialSpec:
-    """Return the trial: forward, reset, and forward until the device must be back."""
-    hook = hook_of(parameters, "reset_cmd")
-    device, _ = _simulated(test, bed, parameters)
-    before = before_ns(parameters, size, mesh.line_rate_bps)
-    spec = trial_spec(mesh, RESET, size, load_pct, parameters, before + after_ns(bed, parameters))
-    interval_ns = NS_PER_S / min(stream.rate_fps for stream in spec.streams)
-    interruption = Interruption(
-        before,
-        max(shared.nanoseconds(parameters, "sample_ms"), ceil(4 * interval_ns)),
-        hook,
-        "" if hook else device,
-        0 if hook else _off_ns(parameters),
-    )
-    return replace(spec, interruption=interruption, stop_on_los=False)
-
-
-def before_ns(parameters: ParameterSet, size: int, line_rate_bps: int) -> int:
-    """Return how long the device forwards before the reset."""
-    if parameters.is_word("before_ms"):
-        return ceil(parameters.integer("scaled_frames") * frame_time_ns(size, line_rate_bps))
-    return shared.nanoseconds(parameters, "before_ms")
-
-
-def after_ns(bed: Bed, parameters: ParameterSet) -> int:
-    """Return how long frames are sent after the trigger."""
-    if not parameters.is_word("after_ms"):
-        return shared.nanoseconds(parameters, "after_ms")
-    if parameters.text("reset_cmd"):
-        return _AFTER_HOOK_NS + _off_ns(parameters)
-    _, reset_ns = _simulated(Reset.name, bed, parameters)
-    return 2 * reset_ns - _off_ns(parameters) + (_RESOLUTION_NS if _is_routed(parameters) else 0)
-
-
-def _simulated(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, int]:
-    """Return the simulated device that is reset, and the time that this takes with the time without power."""
-    if parameters.text("reset_cmd"):
-        return "", 0
-    if not bed.resets_devices:
-        raise UnsupportedError(f"{test}: resetting a device is not supported on {bed.target}", hint=_GIVE_COMMAND)
-    known = {device: round(Fraction(str(seconds)) * NS_PER_S) for device, seconds in bed.reset_times_s}
-    wanted = parameters.text("reset_device")
-    if not known:
-        raise TopologyError(
-            f"{test} needs a device that can be reset, topology '{bed.topology}' has none",
-            hint=f"give a node its reset: {{time_s: 0.3}}; or {_GIVE_COMMAND}",
-        )
-    if wanted not in known and (wanted or len(known) > 1):
-        which = f"topology '{bed.topology}' can reset {', '.join(known)}"
-        raise ParameterError(f"reset_device={wanted}: {which}", hint=f"--set reset_device={next(iter(known))}")
-    device = wanted or next(iter(known))
-    return device, known[device] + _off_ns(parameters)
-
-
-def _off_ns(parameters: ParameterSet) -> int:
-    power = parameters.text("reset_type") == POWER
-    return int(parameters.number("power_off_s") * NS_PER_S) if power else 0
-
-
-def _is_routed(parameters: ParameterSet) -> bool:
-    return parameters.values.get("routed") is True
-
-
-def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
-    """Return the mean distance of the frames of a flow."""
-    stream = next(item for item in spec.streams if outage.tx_port in item.tx_ports and outage.rx_port in item.rx_ports)
-    return Fraction(stream.frame_count, outage.tx_frames) * NS_PER_S / stream.rate_fps
-
-
-def _stamps_ns(outage: Outage) -> Fraction | None:
-    if outage.last_before_ns is None or outage.first_after_ns is None:
-        return None
-    return Fraction(outage.first_after_ns - outage.last_before_ns)
-
-
-def _row(size: int, parameters: ParameterSet, state: str) -> UnitResult:
-    row: UnitResult = {column.key: None for column in COLUMNS}
-    return row | {
-        "frame_size_bytes": size,
-        "reset_type": parameters.text("reset_type"),
-        "state": state,
-        "each": [],
-        "reason": "",
-    }
-
-
-def _measured_row(
-    size: int, spec: TrialSpec, offered_fps: Fraction, parameters: ParameterSet, results: Sequence[TrialResult]
-) -> UnitResult:
-    off_ns = _off_ns(parameters)
-    row = _row(size, parameters, State.DONE.value) | {
-        "offered_fps": float(offered_fps),
-        "trials": len(results),
-    }
+def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results: Sequence[TrialResult]) -> ResetUnit:
+    """Return the row with what the trials have shown."""
+    off_ns = off_time_ns(parameters)
     untrusted = next((result for result in results if result.status is not Status.VALID), None)
     if untrusted:
-        return row | {"state": untrusted.status.value, "reason": untrusted.reason}
+        return replace(row, state=untrusted.status.value, reason=untrusted.reason)
     times = [reset_time(spec, result) for result in results]
     each = []
     for number, (time, result) in enumerate(zip(times, results, strict=True), start=1):
-        stamps_ms = None if time.stamps_ns is None else float((time.stamps_ns - off_ns) / _MS)
         state = State.DONE.value if time.recovered else NOT_RECOVERED
         each.append(
-            {
-                "trial": number,
-                "state": NO_LOSS if result.lost_frames == 0 else state,
-                "lost_frames": result.lost_frames,
-                "loss_ms": float(_without(time.loss_ns, off_ns) / _MS),
-                "stamps_ms": stamps_ms,
-                "method": time.method,
-            }
+            ResetTrial(
+                trial=number,
+                state=NO_LOSS if result.lost_frames == 0 else state,
+                lost_frames=result.lost_frames,
+                loss_ms=float(_without(time.loss_ns, off_ns) / _MS),
+                stamps_ms=None if time.stamps_ns is None else float((time.stamps_ns - off_ns) / _MS),
+                method=time.method,
+            )
         )
-    row |= {"each": each, "lost_frames_avg": float(spread_of([result.lost_frames for result in results]).mean)}
-    if all(result.lost_frames == 0 for result in results):
-        row |= {"state": NO_LOSS}
+    lost_frames = [result.lost_frames for result in results]
+    row = replace(
+        row,
+        state=row.state if any(lost_frames) else NO_LOSS,
+        lost_frames_avg=float(spread_of(lost_frames).mean),
+        each=tuple(each),
+    )
     if not all(time.recovered for time in times):
-        return row | {"state": NOT_RECOVERED, "reason": "frames were lost until the end of the trial: raise after_ms"}
+        reason = "frames were lost until the end of the trial: raise after_ms"
+        return replace(row, state=NOT_RECOVERED, reason=reason)
     chosen = [
         time.stamps_ns if time.method == TIME_STAMPS and time.stamps_ns is not None else time.loss_ns for time in times
     ]
     spread = spread_of([_without(value, off_ns) for value in chosen])
     stamps = [time.stamps_ns - off_ns for time in times if time.stamps_ns is not None]
-    return row | {
-        "reset_ms_avg": float(spread.mean / _MS),
-        "reset_ms_min": float(spread.minimum / _MS),
-        "reset_ms_max": float(spread.maximum / _MS),
-        "method": ", ".join(sorted({time.method for time in times})),
-        "loss_ms_avg": float(spread_of([_without(time.loss_ns, off_ns) for time in times]).mean / _MS),
-        "stamps_ms_avg": float(spread_of(stamps).mean / _MS) if stamps else None,
-        "resolution_ms": float(NS_PER_S / min(stream.rate_fps for stream in spec.streams) / _MS),
-    }
+    return replace(
+        row,
+        reset_ms_avg=float(spread.mean / _MS),
+        method=", ".join(sorted({time.method for time in times})),
+        reset_ms_min=float(spread.minimum / _MS),
+        reset_ms_max=float(spread.maximum / _MS),
+        loss_ms_avg=float(spread_of([_without(time.loss_ns, off_ns) for time in times]).mean / _MS),
+        stamps_ms_avg=float(spread_of(stamps).mean / _MS) if stamps else None,
+        resolution_ms=float(NS_PER_S / min(stream.rate_fps for stream in spec.streams) / _MS),
+    )
 
 
 def _without(value_ns: Fraction, off_ns: int) -> Fraction:
@@ -371,15 +304,15 @@ def _note(bed: Bed, parameters: ParameterSet) -> str:
 
 
 def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
-    shortest = min(before_ns(parameters, size, bed.common_rate_bps(Reset.name)) for size in sizes)
+    shortest = min(before_ns(parameters, size, bed.common_rate_bps(NAME)) for size in sizes)
     texts = []
-    rate_bps = bed.common_rate_bps(Reset.name)
+    rate_bps = bed.common_rate_bps(NAME)
     duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
     if duration and parameters.is_word("load_pct"):
         texts.append(duration)
     if shortest < RFC_BEFORE_S * NS_PER_S:
         texts.append(f"Forwarding for {shortest / _MS:.4g} ms before the reset instead of {RFC_BEFORE_S} s or more.")
-    if _is_routed(parameters):
+    if is_routed(parameters):
         texts.append(
             "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "
             "and until it is answered is part of its reset time."

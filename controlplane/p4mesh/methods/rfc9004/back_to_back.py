@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Method, Session, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.port_pairs import RFC_DURATION_S
+from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
@@ -22,7 +24,6 @@ from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import SearchOutcome, Verdict
 from p4mesh.methods.search.loss_verification import LossVerification, verified
-from p4mesh.methods.search.throughput import result_load_pct
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -71,7 +72,44 @@ SEARCH_COLUMNS = (
 )
 
 
-class BackToBack(Method):
+@dataclass(frozen=True, kw_only=True)
+class BurstSearch(Record):
+    """One search for the longest burst without loss."""
+
+    frame_size_bytes: int
+    search: int
+    state: str
+    limit_frames: int
+    lower_frames: int | None
+    upper_frames: int | None
+    trials: int
+    steps: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bursts(Record):
+    """Throughput, longest burst and buffer of one frame size; None where there is no burst that fills the buffer."""
+
+    frame_size_bytes: int
+    state: str
+    burst_frames_avg: float | None = None
+    burst_frames_min: int | None = None
+    burst_frames_max: int | None = None
+    burst_frames_stddev: float | None = None
+    corrected_buffer_s: float | None = None
+    implied_buffer_s: float | None = None
+    actual_buffer_s: float | None = None
+    actual_fps: float | None = None
+    throughput_fps: float | None = None
+    throughput_pct: float | None
+    limit_frames: int | None = None
+    repetitions: int | None = None
+    trials: int
+    throughput: MeshThroughput
+    searches: tuple[BurstSearch, ...]
+
+
+class BackToBack(MethodOf[Bursts]):
     """Bursts at minimum gap from port 1 to port 2, for sizes whose throughput is below line rate."""
 
     name = "rfc2544.back_to_back"
@@ -137,17 +175,18 @@ class BackToBack(Method):
         bursts = burst_goal(parameters).trials_expected * parameters.integer("repetitions")
         return shared.search_of(parameters).trials_expected + bursts
 
-    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Bursts:
         """Find the throughput; below line rate, search the longest burst without loss N times."""
         size, rate_bps = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         sender, receiver = bed.port_numbers[:MIN_PORTS]
         mesh = Mesh((Leg(Pairs(), (sender,), (receiver,)),), rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
-        if found["result_pct"] is None:
-            return _row(size, rate_bps, found, found["state"], Searches(0), parameters)
-        if result_load_pct(found) >= shared.maximum_load_pct(parameters):
+        result_pct = found.search.result_load_pct
+        if result_pct is None:
+            return _row(size, rate_bps, found, found.search.state.value, Searches(0), parameters)
+        if result_pct >= shared.maximum_load_pct(parameters):
             return _row(size, rate_bps, found, NOT_APPLICABLE, Searches(0), parameters)
-        if found["upper_pct"] is None:
+        if found.search.upper_pct is None:
             return _row(size, rate_bps, found, NO_LIMIT_FOUND, Searches(0), parameters)
         rule = _rule(parameters)
         searches = Searches(parameters.integer("repetitions"))
@@ -169,15 +208,14 @@ class BackToBack(Method):
                 longest = min(cap, _RAISE * longest)
         if searches.state == State.PASS.value:
             found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
-        state = searches.state if found["result_pct"] is not None else found["state"]
+        state = searches.state if found.search.result_pct is not None else found.search.state.value
         return _row(size, rate_bps, found, state, searches, parameters)
 
-    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
         rows = tuple(results.values())
-        kinds = {row["state"].partition(":")[0] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in kinds), State.DONE)
-        shown = tuple({column.key: row[column.key] for column in COLUMNS} for row in rows)
+        state = State.worst((row.state for row in rows), State.DONE)
+        shown = tuple(row.cells(COLUMNS) for row in rows)
         goal, rule = burst_goal(parameters), _rule(parameters)
         resolution = float(parameters.number("search_resolution_pct"))
         note = (
@@ -194,11 +232,18 @@ class BackToBack(Method):
             f"{self.title}: {state.value}",
             (
                 Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),
-                *_burst_table(parameters, tuple(search for row in rows for search in row["searches"])),
-                *search_tables([row["throughput"] for row in rows]),
+                *_burst_table(parameters, [search for row in rows for search in row.searches]),
+                *search_tables([row.throughput for row in rows]),
             ),
             (),
-            tuple(text for row in rows for text in hidden_finding(row, bed.common_rate_bps(self.name), parameters)),
+            tuple(
+                text
+                for row in rows
+                if row.burst_frames_avg is not None
+                for text in hidden_finding(
+                    Fraction(row.burst_frames_avg), row.throughput, bed.common_rate_bps(self.name), parameters
+                )
+            ),
             self._deviations(bed, parameters, sizes),
         )
 
@@ -233,7 +278,7 @@ def _rule(parameters: ParameterSet) -> LossVerification:
     return LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames"))
 
 
-def _burst_table(parameters: ParameterSet, rows: tuple[UnitResult, ...]) -> tuple[Table, ...]:
+def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> tuple[Table, ...]:
     """Return the searches for the longest burst, where there were any."""
     goal, rule = burst_goal(parameters), _rule(parameters)
     note = (
@@ -243,44 +288,48 @@ def _burst_table(parameters: ParameterSet, rows: tuple[UnitResult, ...]) -> tupl
     )
     keys = ("frame_size_bytes", "search")
     title = "Searches for the longest burst"
+    rows = tuple(search.data() for search in searches)
     return (Table("back_to_back_searches", title, SEARCH_COLUMNS, rows, note, True, keys),) if rows else ()
 
 
-def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> UnitResult:
+def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> BurstSearch:
     steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
-    return {
-        "frame_size_bytes": size,
-        "search": number,
-        "state": state,
-        "limit_frames": int(outcome.goal.maximum),
-        "lower_frames": None if outcome.passed is None else int(outcome.passed),
-        "upper_frames": None if outcome.failed is None else int(outcome.failed),
-        "trials": len(outcome.steps),
-        "steps": steps,
-    }
+    return BurstSearch(
+        frame_size_bytes=size,
+        search=number,
+        state=state,
+        limit_frames=int(outcome.goal.maximum),
+        lower_frames=None if outcome.passed is None else int(outcome.passed),
+        upper_frames=None if outcome.failed is None else int(outcome.failed),
+        trials=len(outcome.steps),
+        steps=steps,
+    )
 
 
 def _row(
     size: int,
     rate_bps: int,
-    found: UnitResult,
+    found: MeshThroughput,
     state: str,
     searches: Searches,
     parameters: ParameterSet,
-) -> UnitResult:
-    row: UnitResult = {column.key: None for column in COLUMNS}
-    trials = found["trials"] + sum(len(outcome.steps) for outcome, _ in searches.outcomes)
-    row |= {"frame_size_bytes": size, "state": state, "throughput_pct": found["result_pct"], "trials": trials}
-    row["throughput"] = found
-    row["searches"] = [_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)]
-    if found["result_pct"] is None:
+) -> Bursts:
+    result_pct = found.search.result_load_pct
+    row = Bursts(
+        frame_size_bytes=size,
+        state=state,
+        throughput_pct=found.search.result_pct,
+        trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
+        throughput=found,
+        searches=tuple(_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)),
+    )
+    if result_pct is None:
         return row
     max_fps = max_rate_fps(size, rate_bps)
-    throughput_fps = result_load_pct(found) / 100 * max_fps
-    row["throughput_fps"] = float(throughput_fps)
+    throughput_fps = result_pct / 100 * max_fps
+    limit_frames = int(searches.outcomes[-1][0].goal.maximum) if searches.outcomes else None
+    row = replace(row, throughput_fps=float(throughput_fps), limit_frames=limit_frames)
     bursts = searches.bursts
-    if searches.outcomes:
-        row["limit_frames"] = int(searches.outcomes[-1][0].goal.maximum)
     if state != State.PASS.value or not bursts:
         return row
     spread = spread_of(bursts)
@@ -291,14 +340,15 @@ def _row(
     )
     times = buffer_times(spread.mean, throughput_fps, max_fps, asked_fps)
     possible = asked_fps <= throughput_fps
-    return row | {
-        "burst_frames_avg": float(spread.mean),
-        "burst_frames_min": min(bursts),
-        "burst_frames_max": max(bursts),
-        "burst_frames_stddev": spread.stddev,
-        "corrected_buffer_s": float(times.corrected_s),
-        "implied_buffer_s": float(times.implied_s),
-        "actual_buffer_s": float(times.actual_s) if possible else None,
-        "actual_fps": float(asked_fps),
-        "repetitions": len(bursts),
-    }
+    return replace(
+        row,
+        burst_frames_avg=float(spread.mean),
+        burst_frames_min=min(bursts),
+        burst_frames_max=max(bursts),
+        burst_frames_stddev=spread.stddev,
+        corrected_buffer_s=float(times.corrected_s),
+        implied_buffer_s=float(times.implied_s),
+        actual_buffer_s=float(times.actual_s) if possible else None,
+        actual_fps=float(asked_fps),
+        repetitions=len(bursts),
+    )

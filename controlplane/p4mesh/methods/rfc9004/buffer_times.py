@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from p4mesh.methods.base import Session, UnitResult
+from p4mesh.methods.base import Session
 from p4mesh.methods.mesh import Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, Value
-from p4mesh.methods.search.throughput import result_load_pct
+from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 
-TRIAL_FRAMES = "trial_frames"
-"""Of a throughput that was searched again: the frames of its trials at line rate."""
 _LONGER = 10
 """How much longer trials become for the sake of the buffer time."""
 
@@ -63,43 +61,47 @@ def _trial_frames(parameters: ParameterSet, size: int, rate_bps: int) -> int:
 
 
 def in_longer_trials(
-    found: UnitResult, burst_frames: Fraction, mesh: Mesh, size: int, parameters: ParameterSet, session: Session
-) -> UnitResult:
+    found: MeshThroughput, burst_frames: Fraction, mesh: Mesh, size: int, parameters: ParameterSet, session: Session
+) -> MeshThroughput:
     """Return the throughput, searched again where its trials were so short that the buffer made it read too high.
 
     The trials become as long as ``buffer_error_pct`` needs them, at most ten times as long as they were.
     """
     error = parameters.number("buffer_error_pct") / 100
     frames = _trial_frames(parameters, size, mesh.line_rate_bps)
-    if not parameters.is_word("duration_ms") or hidden_share(burst_frames, frames) <= error:
+    highest = found.search.result_load_pct
+    scaled = parameters.is_word("duration_ms")
+    if highest is None or not scaled or hidden_share(burst_frames, frames) <= error:
         return found
-    lowest, highest = parameters.number("search_min_pct"), result_load_pct(found)
+    lowest = parameters.number("search_min_pct")
     expected = lowest
     if frames > burst_frames:
         expected = 100 * without_buffer(highest / 100, burst_frames, frames)
         expected -= parameters.number("search_resolution_pct")
+    trial_frames = min(_LONGER * parameters.integer("scaled_frames"), ceil(burst_frames / error))
     longer: dict[str, Value] = {
-        "scaled_frames": min(_LONGER * parameters.integer("scaled_frames"), ceil(burst_frames / error)),
+        "scaled_frames": trial_frames,
         "search_max_pct": highest,
         "search_initial_pct": min(highest, max(lowest, expected)),
     }
     again = measure_throughput(mesh, size, ParameterSet({**parameters.values, **longer}), session)
-    return {
-        **again,
-        "upper_pct": found["upper_pct"] if again["upper_pct"] is None else again["upper_pct"],
-        "trials": found["trials"] + again["trials"],
-        "rows": [*found["rows"], *again["rows"]],
-        TRIAL_FRAMES: longer["scaled_frames"],
-    }
+    first, last = found.search, again.search
+    search = replace(
+        last,
+        upper_pct=first.upper_pct if last.upper_pct is None else last.upper_pct,
+        trials=first.trials + last.trials,
+        rows=(*first.rows, *last.rows),
+    )
+    return replace(again, search=search, trial_frames=trial_frames)
 
 
-def hidden_finding(row: UnitResult, rate_bps: int, parameters: ParameterSet) -> tuple[str, ...]:
+def hidden_finding(
+    burst_frames: Fraction, found: MeshThroughput, rate_bps: int, parameters: ParameterSet
+) -> tuple[str, ...]:
     """Return what must be said of a corrected time that is too short."""
-    if row["burst_frames_avg"] is None:
-        return ()
-    size = row["frame_size_bytes"]
-    frames = row["throughput"].get(TRIAL_FRAMES) or _trial_frames(parameters, size, rate_bps)
-    hidden_pct = 100 * hidden_share(Fraction(row["burst_frames_avg"]), frames)
+    size = found.frame_size_bytes
+    frames = found.trial_frames or _trial_frames(parameters, size, rate_bps)
+    hidden_pct = 100 * hidden_share(burst_frames, frames)
     if hidden_pct <= parameters.number("buffer_error_pct"):
         return ()
     return (

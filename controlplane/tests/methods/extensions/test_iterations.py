@@ -17,13 +17,14 @@ import pytest
 from support.fakes import FakeMeasurer, FlowMeasurer, capacity
 
 from p4mesh.cli import run_command
-from p4mesh.methods.base import Method, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.iterations import combined
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
-from p4mesh.run.preparation import RunOptions
+from p4mesh.methods.results.record import Record
+from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -69,7 +70,7 @@ def run(test: str, measurer_of: Callable[[int], FakeMeasurer], *settings: str) -
     """Run a test at 64 B with a measurer of its own for each unit, as the command does."""
     method = find_test(test)
     parameters = resolve(method.name, method.parameters, settings)
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     for unit in method.units(parameters, (64,)):
         results[unit] = method.run_unit(unit, BED, parameters, measurer_of(unit.iteration))
     return method.assemble(BED, parameters, results)
@@ -201,7 +202,7 @@ def test_rows_without_a_verdict_of_an_untrusted_iteration_are_in_no_average() ->
 def test_what_a_test_shows_in_both_iterations_has_statistics(test: Method) -> None:
     """Every second frame of a flow, or every third, is lost; a device that is reset loses 10 or 20 of them."""
     parameters = resolve(test.name, test.parameters, ("iterations=2", *SETTINGS.get(test.name, ())))
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     for unit in test.units(parameters, (128,)):
         results[unit] = test.run_unit(unit, FOUR_PORTS, parameters, Losing(unit.iteration))
     found = test.assemble(FOUR_PORTS, parameters, results)
@@ -257,8 +258,8 @@ def test_a_device_that_passes_now_and_then_is_shown_as_flapping(
         "learning_verify=false",
     )
     topology = faulty(tmp_path, 9_000_000)
-    options = RunOptions("rfc2544.throughput", topology, "64", settings, str(tmp_path / "run"), workers=1)
-    assert run_command.run(options) == 1, "it has not passed"
+    options = RunOptions("rfc2544.throughput", topology, "64", settings, str(tmp_path / "run"), jobs=1)
+    assert run_command.run_test(options) == 1, "it has not passed"
     results = json.loads((tmp_path / "run" / "results.json").read_text())["outcome"]
     verdicts = Counter(results["iterations"])
     assert set(verdicts) == {"PASS", "FAIL"}
@@ -278,8 +279,8 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     topology = faulty(tmp_path, 20_000_000)
     settings = ("iterations=4", "scaled_frames=400", "full_sweep=false", "learning_verify=false", "step_pct=10")
     for name in ("one", "two"):
-        options = RunOptions("rfc2544.frame_loss", topology, "64", settings, str(tmp_path / name), workers=1)
-        run_command.run(options)
+        options = RunOptions("rfc2544.frame_loss", topology, "64", settings, str(tmp_path / name), jobs=1)
+        run_command.run_test(options)
     with (tmp_path / "one" / "frame_loss.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["load_pct"] == "100.0"]
     lost = [int(row["lost_frames"]) for row in rows if row["iteration"].isdecimal()]

@@ -11,12 +11,14 @@ import pytest
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.cli.main import main
-from p4mesh.methods.base import Method, TrialNote, Unit, UnitResult
+from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.run.preparation import RunOptions, prepare
+from p4mesh.methods.results.record import Record
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
 from p4mesh.trial.result import Outage, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -48,7 +50,7 @@ class OneFrameLost(FlowMeasurer):
 def run(test: Method, measurer: FakeMeasurer, *settings: str, real_time: bool) -> tuple[Outcome, list[TrialSpec]]:
     parameters = resolve(test.name, test.parameters, settings, real_time=real_time)
     test.check(BED, parameters)
-    results: dict[Unit, UnitResult] = {
+    results: dict[Unit, Record] = {
         unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (128,))
     }
     return test.assemble(BED, parameters, results), measurer.specs

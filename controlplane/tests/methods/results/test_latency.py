@@ -11,7 +11,7 @@ import pytest
 from support.delays import DelayMeasurer, Delays, constant
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import Method, TrialNote, UnitResult
+from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -47,7 +47,7 @@ def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> 
     parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
     test.check(where, parameters)
     measurer = DelayMeasurer(delays)
-    results: dict[object, UnitResult] = {
+    results: dict[object] = {
         unit: test.run_unit(unit, where, parameters, measurer) for unit in test.units(parameters, (size,))
     }
     return measurer, test.assemble(where, parameters, results)  # type: ignore[arg-type]

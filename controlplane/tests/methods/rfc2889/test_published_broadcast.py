@@ -38,7 +38,7 @@ def test_the_search_prints_the_published_load(size: int) -> None:
     (row,) = table.rows
     (printed,) = (cell_text(column, row[column.key]) for column in table.columns if column.key == "tx_pct")
     assert printed == f"{WHITE_RABBIT['broadcast_pct'][str(size)]:.3f}"
-    assert result["at_least"] == (printed == "94.375")
+    assert result.search.at_least == (printed == "94.375")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from support.published import WHITE_RABBIT, changed, run, shipped
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
-from p4mesh.run.preparation import bed_of as bed_of
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream

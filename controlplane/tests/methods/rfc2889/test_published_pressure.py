@@ -39,21 +39,21 @@ def test_forward_pressure(row: dict[str, float]) -> None:
     ((spec, _),) = trials
     offered_fps = max_rate_fps(size, GIGABIT, OVERHEAD_BYTES - 5)
     assert tx_frames(REPORT_NS, offered_fps) == row["tx_frames"]
-    assert result["tx_frames"] == tx_frames(spec.duration_ns, offered_fps)
-    assert result["tx_pct"] == pytest.approx(row["tx_util_pct"], abs=0.001)
-    received = scaled_to_the_report(size, result["rx_frames"], spec.duration_ns)
+    assert result.tx_frames == tx_frames(spec.duration_ns, offered_fps)
+    assert result.tx_pct == pytest.approx(row["tx_util_pct"], abs=0.001)
+    received = scaled_to_the_report(size, result.rx_frames, spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
-    assert result["rx_pct"] == pytest.approx(row["rx_util_pct"], abs=0.001)
-    assert result["min_rx_gap_ns"] == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
-    assert (result["finding"], result["short_gap"]) == ("not detected", "no")
+    assert result.rx_pct == pytest.approx(row["rx_util_pct"], abs=0.001)
+    assert result.min_rx_gap_ns == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
+    assert (result.finding, result.short_gap) == ("not detected", "no")
     assert outcome.state.value == "PASS"
 
 
 def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() -> None:
     _, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
     (result,) = outcome.tables[0].rows
-    assert (result["finding"], result["short_gap"]) == ("Forward Pressure detected", "yes")
-    assert result["min_rx_gap_ns"] == pytest.approx(88, abs=2)
+    assert (result.finding, result.short_gap) == ("Forward Pressure detected", "yes")
+    assert result.min_rx_gap_ns == pytest.approx(88, abs=2)
     assert outcome.state.value == "FAIL"
 
 
@@ -90,14 +90,14 @@ def test_maximum_forwarding_rate(row: dict[str, int]) -> None:
     results, _, trials = run(MaximumForwardingRate(), shipped("wrs-18x1g"), (size,), *settings)
     (result,) = results.values()
     spec, _ = trials[-1]
-    assert result["mfr_load_pct"] == 100
+    assert result.mfr_load_pct == 100
     assert tx_frames(REPORT_NS, max_rate_fps(size, GIGABIT)) == row["tx_frames"]
-    assert result["mfr_tx_frames"] == tx_frames(spec.duration_ns, max_rate_fps(size, GIGABIT))
-    received = scaled_to_the_report(size, result["mfr_rx_frames"], spec.duration_ns)
+    assert result.mfr_tx_frames == tx_frames(spec.duration_ns, max_rate_fps(size, GIGABIT))
+    received = scaled_to_the_report(size, result.mfr_rx_frames, spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
     # Without the frames that left after the transmission, which were no part of the rate; a frame more or
     # less of this trial is 0.003 %.
-    in_time = result["mfr_rx_frames"] - QUEUE_FRAMES
+    in_time = result.mfr_rx_frames - QUEUE_FRAMES
     utilisation_pct = Fraction(100 * in_time * 8 * (size + 20) * 10**9, spec.duration_ns * GIGABIT)
     printed = WHITE_RABBIT["forward_pressure"][SIZES.index(size)]["rx_util_pct"]
     assert float(utilisation_pct) == pytest.approx(printed, abs=0.01)

@@ -15,7 +15,7 @@ from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
-from p4mesh.run.preparation import bed_of as bed_of
+from p4mesh.run.preparation import bed_of
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, ipv6_host_behind

@@ -17,7 +17,7 @@ from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
-from p4mesh.run.preparation import bed_of as bed_of
+from p4mesh.run.preparation import bed_of
 from p4mesh.tester.frames import headers_of, minimum_frame_bytes
 from p4mesh.traffic.line_rate import max_rate_fps
 

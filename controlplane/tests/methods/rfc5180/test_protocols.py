@@ -26,7 +26,8 @@ from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc6201.reset import Reset
-from p4mesh.run.preparation import RunOptions, prepare
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
 from p4mesh.tester.frames import headers_of, minimum_frame_bytes
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream

@@ -9,13 +9,14 @@ import pytest
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
-from p4mesh.methods.base import TrialNote, UnitResult
+from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc6201.reset import FRAME_LOSS, TIME_STAMPS
-from p4mesh.run.preparation import bed_of as bed_of
+from p4mesh.methods.rfc6201.reset import ResetUnit
+from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Outage, Status, TrialResult
@@ -60,13 +61,13 @@ class Interrupted(FakeMeasurer):
         )
 
 
-def run(measurer: FakeMeasurer, *settings: str, bed: Bed = BED) -> tuple[UnitResult, Outcome]:
+def run(measurer: FakeMeasurer, *settings: str, bed: Bed = BED) -> tuple[ResetUnit, Outcome]:
     test = find_test(NAME)
     parameters = resolve(NAME, test.parameters, settings)
     test.check(bed, parameters)
     (unit,) = test.units(parameters, (64,))
-    row = test.run_unit(unit, bed, parameters, measurer)
-    return row, test.assemble(bed, parameters, {unit: row})
+    found = test.run_unit(unit, bed, parameters, measurer)
+    return found.result, test.assemble(bed, parameters, {unit: found})
 
 
 def interval_ms(spec: TrialSpec) -> float:
@@ -81,35 +82,35 @@ def test_frame_loss_over_rate_and_the_stamps_around_the_gap(lost: int) -> None:
     measurer = Interrupted(lost)
     row, outcome = run(measurer, RATE_PCT)
     interval = interval_ms(measurer.specs[-1])
-    assert row["loss_ms_avg"] == pytest.approx(lost * interval)
-    assert row["stamps_ms_avg"] == pytest.approx((lost + 1) * interval, abs=2e-6)
-    assert (row["method"], row["reset_ms_avg"]) == (FRAME_LOSS, row["loss_ms_avg"])
-    assert row["resolution_ms"] == pytest.approx(interval)
-    assert (row["lost_frames_avg"], row["trials"], outcome.state) == (2 * lost, 3, State.DONE)
+    assert row.loss_ms_avg == pytest.approx(lost * interval)
+    assert row.stamps_ms_avg == pytest.approx((lost + 1) * interval, abs=2e-6)
+    assert (row.method, row.reset_ms_avg) == (FRAME_LOSS, row.loss_ms_avg)
+    assert row.resolution_ms == pytest.approx(interval)
+    assert (row.lost_frames_avg, row.trials, outcome.state) == (2 * lost, 3, State.DONE)
 
 
 def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
     measurer = Interrupted(1000, elsewhere=50)
     row, _ = run(measurer, RATE_PCT)
     interval = interval_ms(measurer.specs[-1])
-    assert row["method"] == TIME_STAMPS
-    assert row["reset_ms_avg"] == pytest.approx(1001 * interval, abs=2e-6)
-    assert row["loss_ms_avg"] == pytest.approx(1050 * interval)
+    assert row.method == TIME_STAMPS
+    assert row.reset_ms_avg == pytest.approx(1001 * interval, abs=2e-6)
+    assert row.loss_ms_avg == pytest.approx(1050 * interval)
 
 
 def test_an_interruption_that_no_look_has_seen_has_its_loss() -> None:
     row, _ = run(Interrupted(5, seen=False), RATE_PCT)
-    assert (row["stamps_ms_avg"], row["method"]) == (None, FRAME_LOSS)
+    assert (row.stamps_ms_avg, row.method) == (None, FRAME_LOSS)
 
 
 def test_no_loss_is_a_result() -> None:
     row, outcome = run(Interrupted(0), RATE_PCT, "reset_type=power", "power_off_s=0.01")
-    assert (row["reset_ms_avg"], row["each"][0]["state"], outcome.state) == (0, "no loss", State.DONE)
+    assert (row.reset_ms_avg, row.each[0].state, outcome.state) == (0, "no loss", State.DONE)
 
 
 def test_a_device_that_does_not_come_back_fails_without_a_time() -> None:
     row, outcome = run(Interrupted(1000, tail=True), RATE_PCT)
-    assert (row["state"], row["reset_ms_avg"], outcome.state) == ("not forwarding again", None, State.FAIL)
+    assert (row.state, row.reset_ms_avg, outcome.state) == ("not forwarding again", None, State.FAIL)
 
 
 def test_the_time_without_power_is_subtracted() -> None:
@@ -117,20 +118,20 @@ def test_the_time_without_power_is_subtracted() -> None:
     row, outcome = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.05")
     interruption = measurer.specs[-1].interruption
     assert interruption is not None and interruption.off_ns == 50_000_000
-    assert row["loss_ms_avg"] == pytest.approx(40_000 * interval_ms(measurer.specs[-1]) - 50)
+    assert row.loss_ms_avg == pytest.approx(40_000 * interval_ms(measurer.specs[-1]) - 50)
     assert any("subtracted" in text for text in outcome.deviations)
 
 
 def test_an_untrusted_trial_is_no_result() -> None:
     row, outcome = run(FakeMeasurer(status=lambda _: Status.INVALID), RATE_PCT)
-    assert (row["state"], row["reset_ms_avg"], outcome.state) == ("INVALID", None, State.INVALID)
+    assert (row.state, row.reset_ms_avg, outcome.state) == ("INVALID", None, State.INVALID)
 
 
 def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
     measurer = Interrupted(10)
     row, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2")
     spec = measurer.specs[-1]
-    assert row["throughput_fps"] == pytest.approx(2 * 1_488_095.238)
+    assert row.throughput_fps == pytest.approx(2 * 1_488_095.238)
     assert spec.interruption is not None
     assert (spec.interruption.after_ns, spec.duration_ns) == (15_000_000_000, 15_050_000_000)
     assert not spec.stop_on_los
@@ -219,14 +220,14 @@ def test_the_measured_time_is_the_modelled_one_within_one_frame(device: str, lin
             bed=bed_of(topology, "sim"),
         )  # fmt: skip
     assert outcome.state is State.DONE, row
-    modelled_ms, resolution_ms = 1000 * float(Fraction(time_s)), row["resolution_ms"]
+    modelled_ms, resolution_ms = 1000 * float(Fraction(time_s)), row.resolution_ms
     assert resolution_ms == pytest.approx(0.00672)
     # With the link go the frames on the wire, of either direction, and one that starts before it is back.
     on_the_wire_ms = 2 * resolution_ms if links else 0
-    for trial in row["each"]:
-        assert -resolution_ms <= trial["loss_ms"] - modelled_ms <= resolution_ms + on_the_wire_ms
-        assert 0 <= trial["stamps_ms"] - modelled_ms <= 2 * resolution_ms + on_the_wire_ms
-        assert trial["method"] == FRAME_LOSS
+    for trial in row.each:
+        assert -resolution_ms <= trial.loss_ms - modelled_ms <= resolution_ms + on_the_wire_ms
+        assert 0 <= trial.stamps_ms - modelled_ms <= 2 * resolution_ms + on_the_wire_ms
+        assert trial.method == FRAME_LOSS
 
 
 class Session(FakeMeasurer):

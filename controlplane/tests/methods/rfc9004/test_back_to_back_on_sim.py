@@ -152,7 +152,7 @@ def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -
     assert max(lengths) > 17_000 and lengths[0] == 2000
     assert not outcome.findings
     (found,) = results.values()
-    assert found["throughput"]["trials"] == len(lengths)
+    assert found.throughput.search.trials == len(lengths)
 
 
 def test_the_share_that_short_trials_hide_is_that_of_the_throughput_they_read() -> None:

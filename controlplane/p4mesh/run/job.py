@@ -1,4 +1,4 @@
-"""What a run is made of: the job, whoever measures, and whoever watches."""
+"""The job: what every process that measures for a run needs to know, and how it gets a measurer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.registry import find_test
-from p4mesh.store.run_directory import StoredTrial, Timing
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -54,28 +53,6 @@ class Job:
     def method(self) -> Method:
         """Return the test."""
         return find_test(self.test)
-
-
-@dataclass(frozen=True)
-class TrialReport:
-    """A trial that has just finished, for the journal and for progress."""
-
-    trial: StoredTrial
-    timing: Timing | None
-    """None when the trial was read from disk."""
-    remaining: int
-
-
-class Observer(Protocol):
-    """Who wants to know how a run proceeds."""
-
-    def trial(self, report: TrialReport) -> None:
-        """A trial is finished and on disk."""
-        ...
-
-    def unit_finished(self, unit: str) -> None:
-        """A unit has its result."""
-        ...
 
 
 def opener_of(target: str, instead: str = "") -> Opener:

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
 from support.published import WHITE_RABBIT
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import Method, TrialNote, UnitResult
+from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.address_caching import AddressCaching
 from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
+from p4mesh.methods.rfc2889.address_results import AddressUnit
 from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.addresses import random_offsets
@@ -65,7 +65,7 @@ class MemoryMeasurer(FakeMeasurer):
         return replace(result, flooded_frames=flooded, ports=ports)
 
 
-def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[UnitResult], Outcome]:
+def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[AddressUnit], Outcome]:
     once = () if any(item.startswith("repetitions") for item in settings) else ("repetitions=1",)
     parameters = resolve(test.name, test.parameters, (*settings, *once))
     test.check(BED, parameters)
@@ -74,12 +74,12 @@ def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[Unit
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["result"]))
-def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, Any]) -> None:
+def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, AddressUnit]) -> None:
     measurer = MemoryMeasurer(vector["true_limit_min"])
     (result,), outcome = run(AddressCaching(), measurer, f"addresses_resolution={vector['resolution']}", *PUBLISHED)
-    (search,) = result["searches"]
-    assert [[row["addresses"], row["verdict"] == "PASS"] for row in search["rows"]] == vector["trials"]
-    assert search["result"] == vector["result"]
+    (search,) = result.searches
+    assert [[row.addresses, row.verdict == "PASS"] for row in search.rows] == vector["trials"]
+    assert search.result == vector["result"]
     assert outcome.state is State.PASS
 
 
@@ -138,16 +138,16 @@ def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
 
 def test_flooded_frames_are_told_apart_by_port() -> None:
     (result,), _ = run(AddressCaching(), MemoryMeasurer(1500), *PUBLISHED)
-    failed = next(row for row in result["searches"][0]["rows"] if row["verdict"] == "FAIL")
-    assert (failed["addresses"], failed["monitor_flood_frames"], failed["learning_flood_frames"]) == (1561, 61, 0)
+    failed = next(row for row in result.searches[0].rows if row.verdict == "FAIL")
+    assert (failed.addresses, failed.monitor_flood_frames, failed.learning_flood_frames) == (1561, 61, 0)
 
 
-def rates(unit: UnitResult) -> dict[int, list[float]]:
+def rates(unit: AddressUnit) -> dict[int, list[float]]:
     """Return the rates tried per number of addresses."""
     return {
-        search["addresses"]: [row["learning_rate_fps"] for row in search["rows"]]
-        for search in unit["searches"]
-        if search["search"] == LEARNING_RATE
+        search.addresses: [row.learning_rate_fps for row in search.rows]
+        for search in unit.searches
+        if search.search == LEARNING_RATE
     }
 
 
@@ -156,9 +156,9 @@ HUNDRED = ("addresses=sweep", "addresses_start=100", "addresses_end=100")
 
 def test_the_published_learning_rate_is_a_search_ceiling() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, *REPORT_RATES)
-    (result,) = unit["searches"]
+    (result,) = unit.searches
     assert rates(unit) == {100: [20, 60, 80]}
-    assert (result["result"], result["state"], result["at_least"]) == (80, "PASS", True)
+    assert (result.result, result.state, result.at_least) == (80, "PASS", True)
     assert outcome.state is State.PASS
 
 
@@ -210,13 +210,13 @@ def test_bounds_of_the_other_unit_do_not_matter() -> None:
 def test_a_known_learning_rate_is_found_within_the_resolution() -> None:
     settings = (*HUNDRED, "rate_max_fps=1000", "rate_resolution_fps=1")
     (unit,), _ = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *settings)
-    (result,) = unit["searches"]
-    assert 436 <= result["result"] <= 437 < result["fails_at"]
+    (result,) = unit.searches
+    assert 436 <= result.result <= 437 < result.fails_at
 
 
 def test_a_device_that_learns_nothing_fails_without_a_rate() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(0), *HUNDRED)
-    assert (unit["searches"][0]["result"], outcome.state) == (None, State.FAIL)
+    assert (unit.searches[0].result, outcome.state) == (None, State.FAIL)
     (row,) = outcome.tables[0].rows
     assert (row["state"], row["rate_fps_min"], row["fails_at_fps"]) == ("FAIL", None, 20)
 
@@ -238,7 +238,7 @@ def test_the_rate_is_searched_for_every_number_of_the_sweep() -> None:
         assert (row["state"], row["number"]) == ("PASS", "step")
     learned = {spec.streams[0].frame_count for spec in measurer.specs}
     assert learned == {100, 400, 700, 1000}, "no capacity is searched"
-    assert sum(len(search["rows"]) for search in unit["searches"]) == len(outcome.tables[1].rows)
+    assert sum(len(search.rows) for search in unit.searches) == len(outcome.tables[1].rows)
 
 
 def test_the_number_is_the_capacity_unless_a_sweep_is_asked_for() -> None:
@@ -246,10 +246,10 @@ def test_the_number_is_the_capacity_unless_a_sweep_is_asked_for() -> None:
     measurer = MemoryMeasurer(1500)
     settings = ("capacity_try_max_first=false", "capacity_rate_fps=25", *REPORT_RATES)
     (unit,), outcome = run(AddressLearning(), measurer, *settings)
-    capacity, rate = unit["searches"]
-    assert [row["addresses"] for row in capacity["rows"]] == [100, 1074, 1561, 1317, 1439, 1500]
-    assert {row["learning_rate_fps"] for row in capacity["rows"]} == {25}
-    assert (capacity["result"], rate["addresses"], rates(unit)) == (1500, 1500, {1500: [20, 60, 80]})
+    capacity, rate = unit.searches
+    assert [row.addresses for row in capacity.rows] == [100, 1074, 1561, 1317, 1439, 1500]
+    assert {row.learning_rate_fps for row in capacity.rows} == {25}
+    assert (capacity.result, rate.addresses, rates(unit)) == (1500, 1500, {1500: [20, 60, 80]})
     (row,) = outcome.tables[0].rows
     assert (row["addresses"], row["number"], row["state"]) == (1500, "capacity", "PASS (at least)")
     assert [line["search"] for line in outcome.tables[1].rows] == ["capacity"] * 6 + ["learning rate"] * 3
@@ -303,7 +303,7 @@ def test_a_sweep_that_runs_downwards_is_refused() -> None:
 def test_the_largest_number_and_the_highest_rate_are_tried_first() -> None:
     measurer = MemoryMeasurer(5000)
     (unit,), outcome = run(AddressLearning(), measurer)
-    assert [len(search["rows"]) for search in unit["searches"]] == [1, 1]
+    assert [len(search.rows) for search in unit.searches] == [1, 1]
     (row,) = outcome.tables[0].rows
     assert (row["addresses"], row["rate_fps_min"], row["state"]) == (2048, 100, "PASS")
 
@@ -325,12 +325,12 @@ def test_a_fast_stop_sends_no_more_pieces_after_a_flooded_frame() -> None:
     measurer = MemoryMeasurer(1200)
     (unit,), outcome = run(AddressCaching(), measurer, "fast_stop=true", *settings)
     (whole,), _ = run(AddressCaching(), MemoryMeasurer(1200), *settings)
-    first = unit["searches"][0]["rows"][0]
-    assert (first["verdict"], first["test_tx_frames"], first["monitor_flood_frames"]) == ("FAIL", 1400, 200)
+    first = unit.searches[0].rows[0]
+    assert (first.verdict, first.test_tx_frames, first.monitor_flood_frames) == ("FAIL", 1400, 200)
     pieces = [spec for spec in measurer.specs[1:9] if spec.continues]
     macs = [piece.streams[0].destination_mac for piece in pieces]
     assert macs == [bytes.fromhex("02f4bc01") + (1 + 200 * number).to_bytes(2, "big") for number in range(7)]
-    assert unit["searches"][0]["result"] == whole["searches"][0]["result"]
+    assert unit.searches[0].result == whole.searches[0].result
     assert any("fast_stop" in text for text in outcome.deviations)
 
 
@@ -385,7 +385,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
             return result
 
     (unit,), outcome = run(AddressCaching(), Zombies(1500), *PUBLISHED)
-    assert unit["searches"][0]["state"] == "FAIL"
+    assert unit.searches[0].state == "FAIL"
     text = "64 B, base 1: 1074 addresses at 50 frames/s passed and failed: the device keeps entries"
     assert any(finding.startswith(text) for finding in outcome.findings)
     (_,), later = run(AddressCaching(), Zombies(1500))
@@ -396,7 +396,7 @@ def test_a_device_that_keeps_old_entries_is_named() -> None:
 
 def test_a_rate_at_which_nothing_is_learned_is_no_sign_of_old_entries() -> None:
     (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(30)), *HUNDRED, *REPORT_RATES)
-    assert [row["verdict"] for row in unit["searches"][0]["rows"]] == ["PASS", "FAIL", "FAIL"]
+    assert [row.verdict for row in unit.searches[0].rows] == ["PASS", "FAIL", "FAIL"]
     assert not any("held" in text for text in outcome.findings)
 
 
@@ -421,8 +421,8 @@ def test_a_capacity_that_depends_on_the_frame_size_is_a_finding() -> None:
 def test_an_untrusted_iteration_is_no_verdict() -> None:
     measurer = FakeMeasurer(status=lambda _: Status.INVALID)
     (unit,), outcome = run(AddressCaching(), measurer)
-    (result,) = unit["searches"]
-    assert (result["state"], result["result"], outcome.state) == ("INVALID", None, State.INVALID)
+    (result,) = unit.searches
+    assert (result.state, result.result, outcome.state) == ("INVALID", None, State.INVALID)
 
 
 @pytest.mark.parametrize("settings", [("learning_port=2",), ("test_port=9",), ("addresses_min=200",)])
@@ -435,7 +435,7 @@ def test_the_counter_of_the_addresses_has_16_bits() -> None:
     measurer = MemoryMeasurer(65_535)
     settings = ("addresses_initial=65535", "addresses_max=65535", "learning_rate_fps=100000", "fast_stop=true")
     (unit,), _ = run(AddressCaching(), measurer, *settings)
-    assert unit["searches"][0]["result"] == 65_535
+    assert unit.searches[0].result == 65_535
     last = measurer.specs[-1].streams[0]
     assert last.destination_mac is not None
     assert int.from_bytes(last.destination_mac[-2:], "big") + last.frame_count - 1 == 65_535
