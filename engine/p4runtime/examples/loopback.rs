@@ -48,7 +48,7 @@ fn main() {
         switch: None,
         notifier: notifier.clone(),
     }));
-    match Server::start(address, 1, target, notifier) {
+    match Server::start(address, 1, target, notifier, None) {
         Ok(server) => {
             println!("{}", server.address());
             loop {

@@ -36,6 +36,7 @@ mod state;
 mod vocabulary;
 
 pub use code::program::Program;
+pub use control::dispatch::{Dispatch, Passes};
 pub use control::switch::Switch;
 pub use exec::config::{Execution, SwitchConfig};
 pub use exec::executable::Executable;

@@ -9,7 +9,7 @@ use p4mesh_io::{wait_readable, IoError, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Switch};
 
-use crate::lock;
+use crate::lock::lock;
 
 /// How long an idle loop sleeps at most; also the delay that a packet-out to the loop may have.
 const IDLE_WAIT: Duration = Duration::from_millis(1);

@@ -19,7 +19,6 @@ pub enum Output {
 
 /// Why a packet ended inside the pipeline or the traffic manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum DropReason {
     /// `mark_to_drop` in ingress.
     Ingress,
@@ -48,4 +47,18 @@ pub enum DropReason {
 pub struct Outputs {
     pub items: Vec<Output>,
     pub pool: FramePool,
+    /// Empty lists, for passes that run while the outputs of another one are worked on.
+    spare: Vec<Vec<Output>>,
+}
+
+impl Outputs {
+    /// What the last pass led to; the list comes back with [`Outputs::give_items`].
+    pub(crate) fn take_items(&mut self) -> Vec<Output> {
+        std::mem::replace(&mut self.items, self.spare.pop().unwrap_or_default())
+    }
+
+    /// Takes an emptied list back, for reuse.
+    pub(crate) fn give_items(&mut self, items: Vec<Output>) {
+        self.spare.push(items);
+    }
 }
