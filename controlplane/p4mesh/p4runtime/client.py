@@ -74,6 +74,8 @@ class Client:
         """None: the connection is not encrypted."""
         self.packet_outs_sent = 0
         """Packet-outs since the client has connected."""
+        self.packet_ins_taken = 0
+        """Packet-ins that the caller has taken, since the client has connected."""
         self._schema: Schema | None = None
         self._codec: PacketCodec | None = None
 
@@ -114,7 +116,7 @@ class Client:
             ) from None
         self._stub = Service(self._channel)
         self._requests = Requests(self.device_id, self.election_id, self.role)
-        self.packet_outs_sent = 0
+        self.packet_outs_sent = self.packet_ins_taken = 0
         try:
             self._stream = Stream(self._stub, self.address, self.device_id, self.election_id, self.role, self.timeout_s)
         except P4RuntimeError:
@@ -364,6 +366,7 @@ class Client:
                 self._stream.check()
                 raise ConnectError(f"the P4Runtime server at {self.address} closed the stream")
             taken.append(decode(message))
+            self.packet_ins_taken += 1
         if len(taken) < count:
             self._stream.check()
         return taken
