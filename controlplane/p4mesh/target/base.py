@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
+from p4mesh.topology.model import TlsFiles
 from p4mesh.traffic.line_rate import PS_PER_S
 
 BadFcsRule = tuple[int, int, int]
@@ -58,13 +59,23 @@ class Target(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, topology: Topology, address: str, *, device_id: int = 1, election_id: int = 1) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        address: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        tls: TlsFiles | None = None,
+    ) -> None:
         self.topology = topology
         self.capabilities = self.declare(topology)
         self.address = address
         """HOST:PORT, or unix:PATH, of the P4Runtime server."""
         self.device_id = device_id
         self.election_id = election_id
+        self.tls = tls
+        """Credentials for the server; None where it does not encrypt."""
 
     @classmethod
     @abstractmethod

@@ -86,6 +86,12 @@ class DataPlane:
         self._reader.forget()
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
+    def ensure_connected(self) -> None:
+        """Connect again where the server has gone since the last use, and load the program anew."""
+        if not self._client.is_connected:
+            self._client.reconnect()
+            self.load_program()
+
     @property
     def packet_outs_sent(self) -> int:
         """Packet-outs so far; the target's clock waits for them."""

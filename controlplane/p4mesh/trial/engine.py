@@ -48,9 +48,7 @@ class TrialEngine:
 class _Trial:
     """The phases of one trial, in their order, and what they know of each other."""
 
-    def __init__(
-        self, tester: Tester, stations: StationService, spec: TrialSpec, samples: Samples | None
-    ) -> None:
+    def __init__(self, tester: Tester, stations: StationService, spec: TrialSpec, samples: Samples | None) -> None:
         self._tester = tester
         self._stations = stations
         self._spec = spec
@@ -60,6 +58,7 @@ class _Trial:
     def reset(self) -> None:
         """Reset the device; then the trial begins, at a time and with random numbers of its own."""
         target = self._tester.target
+        self._tester.dataplane.ensure_connected()
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
         finally:
