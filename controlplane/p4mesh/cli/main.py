@@ -92,7 +92,7 @@ def _parser() -> _Parser:
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
-    tests.set_defaults(run=_tests)
+    tests.set_defaults(run=_list)
 
     show_run = commands.add_parser("show", help="print the result tables of a finished run")
     show_run.add_argument("directory", metavar="DIR")
@@ -118,15 +118,15 @@ def _run(arguments: argparse.Namespace) -> int:
     return run_command.run_test(options, arguments.json)
 
 
-def _tests(arguments: argparse.Namespace) -> int:
+def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
-        print(json.dumps([_test_data(test) for test in TESTS], indent=1))
+        print(json.dumps([_data_of(test) for test in TESTS], indent=1))
         return EXIT_OK
-    print("\n\n".join(_test_text(test) for test in TESTS))
+    print("\n\n".join(_text_of(test) for test in TESTS))
     return EXIT_OK
 
 
-def _test_text(test: Method) -> str:
+def _text_of(test: Method) -> str:
     lines = [f"{test.name}  {test.title} ({test.section})"]
     lines.append(f"  frame sizes: {', '.join(str(size) for size in test.frame_sizes_bytes)} B")
     width = max(len(parameter.name) for parameter in test.parameters)
@@ -147,7 +147,7 @@ def _real_time(parameter: Parameter) -> str:
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 
-def _test_data(test: Method) -> dict[str, Any]:
+def _data_of(test: Method) -> dict[str, Any]:
     return {
         "name": test.name,
         "title": test.title,
