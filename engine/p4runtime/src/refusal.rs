@@ -177,11 +177,18 @@ mod tests {
             .map(|number| Err(Refusal::exists(format!("entry {number} is there"))))
             .collect();
         let whole = batch_status("updates", &outcomes).unwrap();
-        assert_eq!(fitting(whole.clone(), whole.details().len()).details(), whole.details());
+        assert_eq!(
+            fitting(whole.clone(), whole.details().len()).details(),
+            whole.details()
+        );
         let cut = fitting(whole, 4000);
         let listed = proto::Status::decode(cut.details()).unwrap().details;
         assert!(cut.details().len() <= 4200 && listed.len() > 30);
-        let left_out = format!("first {} are listed, {} more", listed.len(), 200 - listed.len());
+        let left_out = format!(
+            "first {} are listed, {} more",
+            listed.len(),
+            200 - listed.len()
+        );
         assert!(cut.message().contains(&left_out), "{}", cut.message());
         let last = service::Error::decode(listed.last().unwrap().value.clone()).unwrap();
         assert_eq!(last.message, format!("entry {} is there", listed.len() - 1));

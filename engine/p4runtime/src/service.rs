@@ -271,7 +271,9 @@ fn write(shared: Arc<Shared>, request: Request<WriteRequest>) -> Answer<WriteRes
     Box::pin(async move {
         let limit = details_limit(request.metadata());
         let answer = shared.write(request.into_inner());
-        answer.map(Response::new).map_err(|status| fitting(status, limit))
+        answer
+            .map(Response::new)
+            .map_err(|status| fitting(status, limit))
     })
 }
 
@@ -284,7 +286,9 @@ fn read(shared: Arc<Shared>, request: Request<ReadRequest>) -> Answer<ReadStream
 
 /// How many bytes of details a controller takes in a status.
 fn details_limit(metadata: &MetadataMap) -> usize {
-    let asked = metadata.get(DETAILS_KEY).and_then(|value| value.to_str().ok()?.parse().ok());
+    let asked = metadata
+        .get(DETAILS_KEY)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     asked.unwrap_or(DETAILS_BYTES)
 }
 
