@@ -17,13 +17,13 @@ from p4mesh.run.options import SIMULATED, TARGET_NAMES
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Print the list."""
     if arguments.json:
-        say(json.dumps([_test_data(test) for test in TESTS], indent=1))
+        say(json.dumps([_data_of(test) for test in TESTS], indent=1))
     else:
-        say("\n\n".join(_test_text(test) for test in TESTS))
+        say("\n\n".join(_text_of(test) for test in TESTS))
     return EXIT_OK
 
 
-def _test_text(test: Method) -> str:
+def _text_of(test: Method) -> str:
     lines = [f"{test.name}  {test.title} ({test.section})"]
     lines.append(f"  frame sizes: {', '.join(str(size) for size in test.frame_sizes_bytes)} B")
     width = max(len(parameter.name) for parameter in test.parameters)
@@ -44,7 +44,7 @@ def _real_time(parameter: Parameter) -> str:
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 
-def _test_data(test: Method) -> dict[str, Any]:
+def _data_of(test: Method) -> dict[str, Any]:
     return {
         "name": test.name,
         "title": test.title,
