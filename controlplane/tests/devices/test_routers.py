@@ -15,6 +15,7 @@ from scapy.packet import Packet
 
 from p4mesh import _engine
 from p4mesh.errors import TopologyError
+from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
@@ -82,7 +83,7 @@ def to_router(port: int) -> Ether:
 
 
 def packet(destination: str, source_port: int = 1000, ttl: int = 9) -> Packet:
-    ip = IPv6(src="2001:db8:1::9", dst=destination, hlim=ttl) if ":" in destination else None
+    ip: IP | IPv6 | None = IPv6(src="2001:db8:1::9", dst=destination, hlim=ttl) if ":" in destination else None
     ip = ip or IP(src="10.0.1.9", dst=destination, ttl=ttl)
     return to_router(1) / ip / UDP(sport=source_port, dport=2000) / b"payload"
 
@@ -253,7 +254,7 @@ def test_the_router_in_p4_answers_for_its_own_addresses_and_not_to_damaged_quest
     lab, model = Lab(P4_ROUTER), Lab()
     mac = HOST_MAC.format(1)
     request = Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=mac, psrc="10.0.1.9", pdst="10.0.1.1")
-    solicitation = (
+    solicitation: Packet = (
         Ether(src=mac, dst="33:33:ff:00:00:01")
         / IPv6(src="2001:db8:1::9", dst="ff02::1:ff00:1", hlim=255)
         / ICMPv6ND_NS(tgt="2001:db8:1::1")
@@ -264,9 +265,9 @@ def test_the_router_in_p4_answers_for_its_own_addresses_and_not_to_damaged_quest
         ((_, expected),) = model.exchange(1, question)
         assert (port, bytes(reply)[:42]) == (1, bytes(expected)[:42])
         assert bytes(reply)[:86].rstrip(b"\0") == bytes(expected)[:86].rstrip(b"\0")
-    damaged = solicitation.copy()
+    damaged: Packet = solicitation.copy()
     damaged[ICMPv6ND_NS].cksum = 1
-    forwarded_before = solicitation.copy()
+    forwarded_before: Packet = solicitation.copy()
     forwarded_before[IPv6].hlim = 254
     for question in (damaged, forwarded_before):
         assert lab.exchange(1, question) == []
@@ -346,6 +347,7 @@ TWO_PATHS = {
 def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
     with open_measurer(parse_topology("routed.yaml", ROUTED.format(**paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
+        assert isinstance(measurer.tester.target, SimTarget)
         return result, measurer.tester.target._network.truth()["nodes"]
 
 

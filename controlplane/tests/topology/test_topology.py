@@ -265,7 +265,7 @@ def test_the_defaults_of_the_document_are_valid_and_those_that_apply_without_the
     tester = defaults_of(schema()["properties"]["tester"]["properties"]["ports"]["items"])
     for defaults in (ports, tester):
         assert defaults.pop("ifg_bytes") * 8 == defaults["ifg_bits"]
-    document = {
+    document: dict[str, Any] = {
         "name": "defaults",
         "tester": {"ports": [{"numbers": "1-2", "rate_bps": 10**9}]},
         "nodes": [{"name": "dut", "device": "ethernet_switch", "ports": [{"numbers": "1-2", "rate_bps": 10**9}]}],
