@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p4mesh.cli.entry import entry
-
 if __name__ == "__main__":
+    from p4mesh.cli.entry import entry
+
     entry()

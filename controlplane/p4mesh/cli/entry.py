@@ -9,10 +9,12 @@ import os
 import signal
 import sys
 
+_BY_SIGNAL = 128
+
 
 def _end(number: int, _: object) -> None:
     os.write(2, b"interrupted; nothing was written\n")
-    os._exit(128 + number)
+    os._exit(_BY_SIGNAL + number)
 
 
 for _number in (signal.SIGINT, signal.SIGTERM):
@@ -24,4 +26,8 @@ def entry() -> None:
     """Run the command of this process and end it with its exit code."""
     from p4mesh.cli.main import main
 
-    sys.exit(main())
+    code = main()
+    if code > _BY_SIGNAL:
+        # Python would end itself by SIGINT where the interrupt came while it compiled something, caught or not.
+        os._exit(code)
+    sys.exit(code)

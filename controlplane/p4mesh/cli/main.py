@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             interruption.told()
             if debug:
-                raise
+                traceback.print_exc()
             return interruption.exit_code or EXIT_INTERRUPTED
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from p4mesh.cli.notice import Notice
 from p4mesh.methods.names import NAMES, require_known
+from p4mesh.run.checks import check_options
 from p4mesh.run.options import RunOptions
 
 
@@ -14,8 +16,12 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     """Run the test or the suite of the command line."""
     require_known(arguments.test)
     options = options_of(arguments)
+    check_options(options)
     if options.out is not None:
         notice.place(Path(options.out))
+    from p4mesh.topology.loader import load_topology
+
+    options = replace(options, topology=load_topology(arguments.topology))
     if options.test in NAMES:
         from p4mesh.cli.suite_command import run_tests
 
@@ -26,12 +32,10 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
 
 
 def options_of(arguments: argparse.Namespace) -> RunOptions:
-    """Return what the user asked for; raises TopologyError."""
-    from p4mesh.topology.loader import load_topology
-
+    """Return what the user asked for."""
     return RunOptions(
         test=arguments.test,
-        topology=load_topology(arguments.topology),
+        topology=arguments.topology,
         sizes=arguments.sizes,
         settings=tuple(arguments.settings),
         out=arguments.out,

@@ -14,10 +14,11 @@ from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
+from p4mesh.run.checks import parse_frame_sizes
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import opener_of
 from p4mesh.run.options import CalibrationOptions
-from p4mesh.run.preparation import bed_of, parse_frame_sizes
+from p4mesh.run.preparation import bed_of
 from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology

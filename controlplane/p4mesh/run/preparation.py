@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import os
-import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from p4mesh.errors import ParameterError, TopologyError, UsageError
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.extensions.resets import SWAP_ROLES
-from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
+from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
+from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import SIMULATED, RunOptions
 from p4mesh.store.calibration_file import read_calibration
@@ -23,12 +22,6 @@ from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, PortRef, Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
-
-MIN_FRAME_SIZE_BYTES = 64
-MAX_FRAME_SIZE_BYTES = 9216
-_LONGEST_SIZE = 20
-MOST_JOBS = 1024
-"""Processes of one machine; a cluster may have more."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options, simulated), options.target)
+    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -111,22 +104,6 @@ def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple
     rates = {port.number: port.rate_bps for port in bed.ports}
     calibration.require(f"--calibration {options.calibration}", options.target, pairs, rates, sizes)
     return replace(bed, calibration=calibration)
-
-
-def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
-    if text is None:
-        return default
-    valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
-    sizes: list[int] = []
-    for word in text.split(","):
-        known = word.strip().isdecimal() and len(word) <= _LONGEST_SIZE
-        if not known or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
-            raise ParameterError(f"--sizes {shortened(text)}: '{shortened(word)}' is not valid", hint=valid)
-        if int(word) in sizes:
-            raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)
-        sizes.append(int(word))
-    return tuple(sizes)
 
 
 def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
@@ -188,38 +165,3 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
     )
-
-
-def _jobs(options: RunOptions, simulated: bool) -> int:
-    wanted = options.jobs
-    if wanted is not None and not 1 <= wanted <= MOST_JOBS:
-        raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
-    if simulated:
-        return wanted or os.cpu_count() or 1
-    if wanted is not None and wanted > 1:
-        raise UsageError(
-            f"--jobs {wanted}: not supported on {options.target}, where trials on the wall clock disturb each other",
-            hint="leave --jobs out, or use --target sim",
-        )
-    return 1
-
-
-def _cluster(options: RunOptions, simulated: bool) -> str:
-    address = options.workers
-    if address is None:
-        return ""
-    if not simulated:
-        raise UsageError(
-            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
-            hint="leave --workers out, or use --target sim",
-        )
-    if options.jobs is not None:
-        raise UsageError(
-            f"--workers {address}: --jobs {options.jobs} is given as well",
-            hint="leave --jobs out: the cluster says how many workers there are",
-        )
-    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
-        raise UsageError(
-            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
-        )
-    return address

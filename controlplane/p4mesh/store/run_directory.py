@@ -131,7 +131,8 @@ class RunDirectory:
             yield
         except BaseException:
             if not self.resumed and not self._trials and not (self.path / AHEAD).exists():
-                (self.path / RUN).unlink(missing_ok=True)
+                for name in (TRIALS, TIMING, RUN):
+                    (self.path / name).unlink(missing_ok=True)
                 if not any(self.path.iterdir()):
                     self.path.rmdir()
             raise

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from p4mesh.cli.main import main
 from p4mesh.cli.suite_command import run_tests
 from p4mesh.errors import ParameterError, RunDirectoryError, TopologyError
 from p4mesh.methods.registry import find_test, suites
+from p4mesh.run import Event, RunFinished, run_suite
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
@@ -94,3 +96,34 @@ def test_a_topology_carries_parameters_of_its_tests_and_the_user_has_the_last_wo
         20,
         10,
     )
+
+
+def test_show_prints_a_suite_as_its_run_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_tests(options(tmp_path / "all"))
+    shown = capsys.readouterr().out
+    assert main(["show", str(tmp_path / "all")]) == 0
+    again = capsys.readouterr().out
+    assert shown.startswith(again.rstrip("\n"))
+    assert "not run" in again
+
+
+def test_show_says_that_a_suite_is_not_finished(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(event: Event) -> None:
+        if isinstance(event, RunFinished):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_suite(options(tmp_path / "all"), stop)
+    assert main(["show", str(tmp_path / "all")]) == 2
+    assert "the suite is not finished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"format": 2}', '{"format": 1, "suite": "rfc2544"}', "\x00", '{"format": 2, ']
+)
+def test_a_damaged_suite_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "suite.json").write_text(text)
+    assert main(["show", str(tmp_path)]) == 2
+    assert f"{tmp_path / 'suite.json'}: " in capsys.readouterr().err
+    with pytest.raises(RunDirectoryError):
+        run_tests(options(tmp_path))

@@ -1,0 +1,76 @@
+"""Checks of options that need neither the test nor the topology: wrong ones are answered before those are loaded."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from p4mesh.errors import ParameterError, UsageError
+from p4mesh.methods.options.parameters import shortened
+from p4mesh.run.options import SIMULATED, RunOptions
+
+MIN_FRAME_SIZE_BYTES = 64
+MAX_FRAME_SIZE_BYTES = 9216
+_LONGEST_SIZE = 20
+MOST_JOBS = 1024
+"""Processes of one machine; a cluster may have more."""
+
+
+def check_options(options: RunOptions) -> None:
+    """Raise UsageError for options that no test can use."""
+    parse_frame_sizes(options.sizes, ())
+    jobs_of(options)
+    cluster_of(options)
+
+
+def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the frame sizes; raise ParameterError for a word, a repeated or an impossible size."""
+    if text is None:
+        return default
+    valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
+    sizes: list[int] = []
+    for word in text.split(","):
+        known = word.strip().isdecimal() and len(word) <= _LONGEST_SIZE
+        if not known or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
+            raise ParameterError(f"--sizes {shortened(text)}: '{shortened(word)}' is not valid", hint=valid)
+        if int(word) in sizes:
+            raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)
+        sizes.append(int(word))
+    return tuple(sizes)
+
+
+def jobs_of(options: RunOptions) -> int:
+    """Return how many processes measure on this machine; raise UsageError for an impossible number."""
+    wanted = options.jobs
+    if wanted is not None and not 1 <= wanted <= MOST_JOBS:
+        raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
+    if options.target == SIMULATED:
+        return wanted or os.cpu_count() or 1
+    if wanted is not None and wanted > 1:
+        raise UsageError(
+            f"--jobs {wanted}: not supported on {options.target}, where trials on the wall clock disturb each other",
+            hint="leave --jobs out, or use --target sim",
+        )
+    return 1
+
+
+def cluster_of(options: RunOptions) -> str:
+    """Return the address of the cluster that measures, empty without one; raise UsageError for a wrong one."""
+    address = options.workers
+    if address is None:
+        return ""
+    if options.target != SIMULATED:
+        raise UsageError(
+            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
+            hint="leave --workers out, or use --target sim",
+        )
+    if options.jobs is not None:
+        raise UsageError(
+            f"--workers {address}: --jobs {options.jobs} is given as well",
+            hint="leave --jobs out: the cluster says how many workers there are",
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
+        raise UsageError(
+            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
+        )
+    return address

@@ -1,0 +1,144 @@
+"""Signals and closed pipes: an interrupt is one line at any moment, and output that nobody reads ends nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from p4mesh.cli.main import main
+
+SWITCH = """
+name: switch
+tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
+    loss_ppb: {loss_ppb}
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+COMMAND = f"{sys.executable} -m p4mesh.cli"
+MESH = ("rfc2889.fully_meshed", "--set", "scaled_frames=200", "--set", "sweep_step_pct=20")
+PATIENCE_S = 120
+_TERM_BIT = 1 << (signal.SIGTERM - 1)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "good.yaml").write_text(SWITCH.format(loss_ppb=0))
+    (tmp_path / "lossy.yaml").write_text(SWITCH.format(loss_ppb=500_000_000))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_of(topology: str) -> str:
+    """Return the command of a short run, for the shell."""
+    settings = "--set scaled_frames=50 --set search_resolution_pct=20"
+    return f"{COMMAND} run rfc2544.throughput --topology {topology}.yaml --sizes 64 --jobs 1 --out run {settings}"
+
+
+def shell(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("topology", "redirection", "code"),
+    [
+        ("good", "2>&1 | head -n 2 >/dev/null", 0),
+        ("lossy", "2>&1 | head -n 2 >/dev/null", 1),
+        ("good", "2>/dev/null | true", 0),
+        ("good", ">&-", 0),
+        ("good", "2>&-", 0),
+        ("lossy", ">&- 2>&-", 1),
+        ("good", "2>/dev/full", 0),
+    ],
+)
+def test_output_that_nobody_reads_changes_nothing(topology: str, redirection: str, code: int, place: Path) -> None:
+    done = shell(f"{run_of(topology)} {redirection}; exit ${{PIPESTATUS[0]}}")
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
+    assert (place / "run" / "report.html").exists(), "the run went on"
+
+
+def test_results_that_cannot_be_written_are_an_environment_error(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = shell(f"{run_of('good')} > /dev/full")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-2:] == [
+        "error: standard output: No space left on device",
+        " hint: p4mesh show DIR prints the results of a run again",
+    ]
+    assert main(["show", "run"]) == 0
+    assert "Throughput" in capsys.readouterr().out
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """Start a command in a group of its own; return once it has taken over its signals."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "p4mesh.cli", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        caught = next((line for line in status.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
+        if int(caught.split()[1], 16) & _TERM_BIT:
+            break
+        time.sleep(0.001)
+    return process
+
+
+def members(group: int) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdecimal() else []
+        except OSError:
+            continue
+        if fields and int(fields[2]) == group and fields[0] != "Z":
+            found.append(entry.name)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("whom", ["group", "process"])
+@pytest.mark.parametrize("part", range(4))
+def test_an_interrupt_at_any_moment_is_one_line(number: signal.Signals, whom: str, part: int, place: Path) -> None:
+    """At once, while modules load, while workers start, and during trials; the keyboard reaches every process."""
+    delay_s = random.Random(f"{number} {whom} {part}").uniform(part * 0.6, (part + 1) * 0.6) if part else 0.0
+    process = started("run", *MESH, "--topology", "good.yaml", "--jobs", "2", "--out", "run")
+    time.sleep(delay_s)
+    (os.killpg if whom == "group" else os.kill)(process.pid, number)
+    errors = process.communicate(timeout=PATIENCE_S)[1].splitlines()
+    told = [line for line in errors if not line.startswith(("[", "rfc2889"))]
+    assert process.returncode == 128 + number, errors
+    assert told in (
+        ["interrupted; nothing was written"],
+        ["interrupted; the same command with --out run resumes the run"],
+    )
+    end = time.monotonic() + PATIENCE_S
+    while members(process.pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not members(process.pid), "no process is left"
+
+
+def test_an_interrupt_names_the_directory_that_p4mesh_has_chosen(place: Path) -> None:
+    process = started("run", *MESH, "--topology", "good.yaml", "--jobs", "1")
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith("[  2/"):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    line = process.communicate(timeout=PATIENCE_S)[1].splitlines()[-1]
+    (directory,) = (place / "runs").iterdir()
+    assert line == f"interrupted; the same command with --out runs/{directory.name} resumes the run"
+    assert (directory / "trials.jsonl").exists()
