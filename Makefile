@@ -15,7 +15,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-rust test-python test-ptf differential fuzz lint format p4 p4-tofino ptf bench clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-ptf differential fuzz lint types format p4 p4-tofino ptf bench clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -49,7 +49,9 @@ test-rust: prerequisites ## run the tests of the engine
 	cd engine && cargo test --locked --workspace --quiet
 
 test-python: setup ## run the tests of the control plane and of the data plane in simulation
-	$(BIN)/python -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q -m "not wall_clock" --numprocesses auto --dist worksteal $(ARGS)
+	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
+	$(BIN)/python -m pytest -q -m wall_clock $(ARGS)
 
 ptf: setup ## run the PTF tests of the data plane (TARGET=engine, or bmv2 as root)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
@@ -70,14 +72,24 @@ fuzz: prerequisites ## fuzz the loader, parsers and deparsers, the P4Runtime ser
 	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
 
-lint: setup ## check style and types (Python), formatting and lints (Rust)
-	$(BIN)/ruff check controlplane scripts ptf-tests
-	$(BIN)/ruff format --check controlplane scripts ptf-tests
-	$(BIN)/mypy
+check: lint types test ## lint, types and all tests: what continuous integration runs
+
+lint: setup ## check style and formatting of Python and Rust
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	cd engine && cargo fmt --check && cargo clippy --locked --workspace --all-targets -- --deny warnings
 
+# Tests and tools are checked less strictly than the product. Each line has the folders that its files import from.
+MYPY_TOOLS := $(BIN)/mypy --explicit-package-bases --allow-any-generics --no-warn-return-any --allow-subclassing-any
+types: setup ## check the types of all Python
+	$(BIN)/mypy
+	MYPYPATH=controlplane:ptf-tests $(MYPY_TOOLS) ptf-tests
+	MYPYPATH=controlplane:scripts $(MYPY_TOOLS) scripts
+	MYPYPATH=controlplane:engine/differential $(MYPY_TOOLS) engine/differential
+	MYPYPATH=controlplane:engine/python $(MYPY_TOOLS) engine/python/bench engine/python/tests
+
 format: setup ## format Python and Rust
-	$(BIN)/ruff format controlplane scripts ptf-tests
+	$(BIN)/ruff format .
 	cd engine && cargo fmt
 
 bench: setup ## measure frames/s and the control plane, beside simple_switch_grpc where it is installed

@@ -149,7 +149,7 @@ class TesterTest(BaseTest):
 
     def received(self, port: int, count: int, timeout_s: float = 2.0) -> list[bytes]:
         """Return exactly ``count`` frames from a port, in order of arrival."""
-        frames = []
+        frames: list[bytes] = []
         for _ in range(count):
             result = testutils.dp_poll(self, port_number=port, timeout=timeout_s)
             if isinstance(result, self.dataplane.PollFailure):

@@ -57,7 +57,7 @@ def test_frame(
         first, chain = extensions
         headers /= IPv6(src="2001:2::2", dst="2001:2:0:1::2", nh=first) / Raw(chain)
         headers /= UDP(sport=20001, dport=20001, chksum=0)
-    frame = headers / Signature(**signature)
+    frame = headers / Signature(**signature)  # type: ignore[arg-type]  # fields by name
     return frame / Raw(bytes(size - 4 - len(frame)))
 
 

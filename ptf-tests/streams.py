@@ -9,10 +9,11 @@ from fractions import Fraction
 from base import READ_CELLS, TesterTest
 from signature import Signature
 
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.frames import seed_payload
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic import patterns
+from p4mesh.traffic.stream import Stream
 
 PORTS = (1, 2, 3, 4)
 RATE_FPS = Fraction(100)
@@ -96,7 +97,7 @@ def signature_of(frame: bytes) -> Signature:
     return Signature(frame[14 + 20 + 8 :][:18])
 
 
-def stream(pattern: PatternKind, count: int, **changes: object) -> Stream:
+def stream(pattern: patterns.Pattern, count: int, **changes: object) -> Stream:
     """Return a stream on all ports with 64-byte IPv4 frames, changed as told."""
     made = Stream("s", 64, RATE_FPS, count, pattern, PORTS, PORTS)
     return replace(made, **changes)  # type: ignore[arg-type]

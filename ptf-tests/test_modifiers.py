@@ -9,11 +9,11 @@ from scapy.layers.l2 import Ether
 from streams import StreamTest, stream
 
 from p4mesh.tester.stations import station
+from p4mesh.traffic import patterns
 from p4mesh.traffic.stream import (
     FieldModifier,
     FrameTemplate,
     ModifiedField,
-    PatternKind,
     Progression,
     PseudoRandom,
     ValueList,
@@ -38,8 +38,8 @@ TAGGED_IPV6_FIELDS = {
 }
 """Bytes of the field in a frame, the low 32 bits of an IPv6 address."""
 FIELD_BITS = {ModifiedField.OUTER_VLAN: 12, ModifiedField.INNER_VLAN: 12}
-CHECKSUMS = {4: (24, 25), 6: (68, 69)}
-RULES = (
+CHECKSUMS: dict[int | None, tuple[int, int]] = {4: (24, 25), 6: (68, 69)}
+RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
     Progression(count=5, step=0x3FFF_FFFF),
     Progression(count=6, step=-3),
     ValueList((7, 0xFFFF_FFFF_FFFF, 0x0203_0405_0607)),
@@ -63,7 +63,7 @@ class ModifierTest(StreamTest):
     __test__ = False
 
     def run_modified(self, count: int, *modifiers: FieldModifier) -> list[bytes]:
-        self.run_streams(stream(PatternKind.PAIRS, count, tx_ports=(1,), rx_ports=(2,), modifiers=modifiers))
+        self.run_streams(stream(patterns.Pairs(), count, tx_ports=(1,), rx_ports=(2,), modifiers=modifiers))
         return self.received(1, count)
 
 
@@ -86,7 +86,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
         self.run_streams(
             *(
                 stream(
-                    PatternKind.PAIRS,
+                    patterns.Pairs(),
                     FRAMES,
                     name=f"s{port}",
                     tx_ports=(port,),

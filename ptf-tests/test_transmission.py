@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import cast
 
 from base import TesterTest
+from benches import EngineBench
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 from scapy.utils import checksum
 from signature import Signature
 from streams import PORTS, StreamTest, signature_of, stream
@@ -17,7 +20,8 @@ from p4mesh.tester.entries import PlanEntries
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.stations import station
-from p4mesh.traffic.stream import Burst, FrameTemplate, PatternKind
+from p4mesh.traffic import patterns
+from p4mesh.traffic.stream import Burst, FrameTemplate
 
 
 class WithoutStreamEntrySeedsEnd(TesterTest):
@@ -36,7 +40,7 @@ class FullMeshFollowsTheStandard(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        plan = self.run_streams(stream(PatternKind.FULL_MESH, 7))
+        plan = self.run_streams(stream(patterns.FullMesh(), 7))
         for source in PORTS:
             frames = self.received(source, 7)
             order = [1 + (source + k % 3) % 4 for k in range(7)]
@@ -56,7 +60,7 @@ class RotationVisitsTheReceivers(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        self.run_streams(stream(PatternKind.ROTATE, 5, tx_ports=(1, 2), rx_ports=(3, 4)))
+        self.run_streams(stream(patterns.Rotate(), 5, tx_ports=(1, 2), rx_ports=(3, 4)))
         for source in (1, 2):
             frames = self.received(source, 5)
             order = [(3, 4)[(source - 1 + k) % 2] for k in range(5)]
@@ -71,9 +75,9 @@ class ChecksumsAreValid(StreamTest):
 
     def runTest(self) -> None:
         self.run_streams(
-            stream(PatternKind.PAIRS, 2, tx_ports=(1,), rx_ports=(2,), frame_size_bytes=128),
+            stream(patterns.Pairs(), 2, tx_ports=(1,), rx_ports=(2,), frame_size_bytes=128),
             stream(
-                PatternKind.PAIRS,
+                patterns.Pairs(),
                 2,
                 tx_ports=(3,),
                 rx_ports=(4,),
@@ -103,8 +107,8 @@ class PlainAndTaggedFramesKeepTheirHeaders(StreamTest):
         plain = FrameTemplate(ip_version=None)
         tagged = FrameTemplate(ip_version=4, vlan_ids=(10, 20))
         self.run_streams(
-            stream(PatternKind.PAIRS, 1, tx_ports=(1,), rx_ports=(2,), template=plain),
-            stream(PatternKind.PAIRS, 1, tx_ports=(3,), rx_ports=(4,), template=tagged, frame_size_bytes=72),
+            stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), template=plain),
+            stream(patterns.Pairs(), 1, tx_ports=(3,), rx_ports=(4,), template=tagged, frame_size_bytes=72),
         )
         (frame,) = self.received(1, 1)
         self.assertEqual(frame[12:14], b"\xff\xff")
@@ -120,7 +124,7 @@ class InPhaseSendsTheSameSequence(StreamTest):
     __test__ = True
 
     def runTest(self) -> None:
-        self.run_streams(stream(PatternKind.IN_PHASE, 5, tx_ports=(1, 2), rx_ports=(3, 4)))
+        self.run_streams(stream(patterns.InPhase(), 5, tx_ports=(1, 2), rx_ports=(3, 4)))
         for source in (1, 2):
             order = [(3, 4)[k % 2] for k in range(5)]
             self.assertEqual([Ether(f).dst for f in self.received(source, 5)], [station(p).mac.hex(":") for p in order])
@@ -134,17 +138,16 @@ class GroupsHaveOneAddress(StreamTest):
 
     def runTest(self) -> None:
         self.run_streams(
-            stream(PatternKind.BROADCAST, 3, name="all", tx_ports=(1,), rx_ports=PORTS),
-            stream(PatternKind.MULTICAST, 3, name="v4", tx_ports=(2,), rx_ports=PORTS),
+            stream(patterns.Broadcast(), 3, name="all", tx_ports=(1,), rx_ports=PORTS),
+            stream(patterns.Multicast(), 3, name="v4", tx_ports=(2,), rx_ports=PORTS),
             stream(
-                PatternKind.MULTICAST,
+                patterns.Multicast((patterns.GroupRange("ff05::1:3"),)),
                 3,
                 name="v6",
                 tx_ports=(3,),
                 rx_ports=PORTS,
                 frame_size_bytes=128,
                 template=FrameTemplate(ip_version=6),
-                multicast_group="ff05::1:3",
             ),
         )
         groups = {1: "ff:ff:ff:ff:ff:ff", 2: "01:00:5e:01:01:01", 3: "33:33:00:01:00:03"}
@@ -165,7 +168,7 @@ class FramesHaveTheirLength(StreamTest):
         for size in (40, 63, 64, 1518, 1519, 9216):
             plain = FrameTemplate(ip_version=None)
             self.run_streams(
-                stream(PatternKind.PAIRS, 2, tx_ports=(1,), rx_ports=(2,), template=plain, frame_size_bytes=size)
+                stream(patterns.Pairs(), 2, tx_ports=(1,), rx_ports=(2,), template=plain, frame_size_bytes=size)
             )
             self.assertEqual([len(frame) for frame in self.received(1, 2)], [size - 4] * 2)
         self.expect_nothing()
@@ -184,7 +187,7 @@ class CopiesWithoutEntriesAreDropped(StreamTest):
             self.client.delete(lost)
             self.addCleanup(self.client.insert, lost)
 
-        pairs = stream(PatternKind.PAIRS, 5, tx_ports=(1, 3), rx_ports=(2, 4))
+        pairs = stream(patterns.Pairs(), 5, tx_ports=(1, 3), rx_ports=(2, 4))
         plan = self.run_streams(pairs, before_start=lose)
         self.expect_nothing()
         self.assert_reasons(
@@ -199,7 +202,7 @@ class DeparturesOutsideAreDropped(StreamTest):
 
     def runTest(self) -> None:
         plan = self.run_streams(
-            stream(PatternKind.PAIRS, 4, tx_ports=(1, 3), rx_ports=(2, 4), start_offset_ns=(0, 30_000_000))
+            stream(patterns.Pairs(), 4, tx_ports=(1, 3), rx_ports=(2, 4), start_offset_ns=(0, 30_000_000))
         )
         self.assertEqual([len(self.received(port, 4)) for port in (1, 3)], [4, 4])
         self.expect_nothing()
@@ -213,7 +216,7 @@ class StartOffsetDelaysAPort(StreamTest):
 
     def runTest(self) -> None:
         self.run_streams(
-            stream(PatternKind.FULL_MESH, 6, start_offset_ns=(0, 3_456_000, 20_000_000, 64_000)),
+            stream(patterns.FullMesh(), 6, start_offset_ns=(0, 3_456_000, 20_000_000, 64_000)),
         )
         stamps = {}
         for source in PORTS:
@@ -236,7 +239,7 @@ class BurstsLeaveBackToBack(StreamTest):
     def runTest(self) -> None:
         if not self.bench.exact:
             self.skipTest("bursts at minimum gap need virtual time or hardware")
-        self.run_streams(stream(PatternKind.PAIRS, 10, tx_ports=(1,), rx_ports=(2,), burst=Burst(4)))
+        self.run_streams(stream(patterns.Pairs(), 10, tx_ports=(1,), rx_ports=(2,), burst=Burst(4)))
         stamps = [signature_of(frame).transmit_time for frame in self.received(1, 10)]
         gaps = [later - sooner for sooner, later in itertools.pairwise(stamps)]
         wire_ns = 84 * 8 / 10
@@ -256,9 +259,9 @@ class DeparturesKeepTheirIdealTimes(StreamTest):
         if not self.bench.exact:
             self.skipTest("exact times need virtual time or hardware")
         for rate in (Fraction(123_457), Fraction(10**9, 700_001), Fraction(1_000_003, 7)):
-            made = stream(PatternKind.PAIRS, 3000, tx_ports=(1,), rx_ports=(2,), rate_fps=rate)
+            made = stream(patterns.Pairs(), 3000, tx_ports=(1,), rx_ports=(2,), rate_fps=rate)
             plan = self.run_streams(made)
-            stamps = [signature_of(frame).transmit_time for frame in self.bench.captured(1)]
+            stamps = [signature_of(frame).transmit_time for frame in cast(EngineBench, self.bench).captured(1)]
             self.assertEqual(len(stamps), 3000)
             interval = Fraction(10**9) / rate
             offsets = [stamp - k * interval for k, stamp in enumerate(stamps)]
@@ -281,7 +284,7 @@ class CountsGoOnBeyond32Bits(StreamTest):
             for register, cell in (("departures.cells", 1), ("flow_sequence.cells", 0)):
                 self.client.modify([self.client.schema.register(register, cell, beyond - 3)])
 
-        endless = stream(PatternKind.PAIRS, beyond + 2, tx_ports=(1,), rx_ports=(2,))
+        endless = stream(patterns.Pairs(), beyond + 2, tx_ports=(1,), rx_ports=(2,))
         self.run_streams(endless, duration_s=Fraction(1), before_start=almost_there)
         frames = self.received(1, 5)
         self.assertEqual([signature_of(f).sequence for f in frames], [beyond - 3, beyond - 2, beyond - 1, 0, 1])
@@ -299,7 +302,7 @@ class ExtensionHeadersAreChained(StreamTest):
     def runTest(self) -> None:
         chain = FrameTemplate(ip_version=6, ipv6_extensions=("routing", "destination", "fragment"))
         self.run_streams(
-            stream(PatternKind.PAIRS, 1, tx_ports=(1,), rx_ports=(2,), template=chain, frame_size_bytes=200)
+            stream(patterns.Pairs(), 1, tx_ports=(1,), rx_ports=(2,), template=chain, frame_size_bytes=200)
         )
         (frame,) = self.received(1, 1)
         self.assertEqual(len(frame), 196)
@@ -326,14 +329,14 @@ class AuthenticatedAndEncapsulatedFramesHaveAddressesAndChecksums(StreamTest):
         for first, chain, behind in ((51, authentication, b""), (50, encapsulation, trailer)):
             self.run_streams(
                 stream(
-                    PatternKind.PAIRS,
+                    patterns.Pairs(),
                     2,
                     tx_ports=(1,),
                     rx_ports=(2,),
                     template=FrameTemplate(ip_version=6),
                     frame_size_bytes=128 + len(chain) + len(behind),
                 ),
-                payload_of=lambda _, first=first, chain=chain, behind=behind: _behind_ipv6(first, chain, behind),
+                payload_of=lambda _, parts=(first, chain, behind): _behind_ipv6(*parts),  # type: ignore[misc]
             )
             for frame in self.received(1, 2):
                 self.assertEqual(len(frame), 124 + len(chain) + len(behind))
@@ -354,7 +357,7 @@ def _behind_ipv6(first: int, chain: bytes, behind: bytes) -> bytes:
     return bytes(seed[:54]) + chain + bytes(seed[54:]) + behind
 
 
-def _without_checksum(packet: object, field: str) -> object:
+def _without_checksum(packet: Packet, field: str) -> Packet:
     """Return the packet with a checksum that Scapy computes again."""
     setattr(packet, field, None)
     return packet

@@ -215,9 +215,9 @@ def main() -> int:
         "constants": {},
         "stages": {chip.title: {} for chip in CHIPS},
     }
-    for chip, stages in zip(CHIPS, _of_all(PROFILES, keep=True), strict=True):
+    for chip, of_chip in zip(CHIPS, _of_all(PROFILES, keep=True), strict=True):
         p4info = _p4info(chip)
-        record["stages"][chip.title] = stages
+        record["stages"][chip.title] = of_chip
         record["p4info_sha256"][p4info.name] = hashlib.sha256(p4info.read_bytes()).hexdigest()
         record["constants"][chip.file] = constants_of(sources, defines={"__TARGET_TOFINO__": chip.number})
     RECORD.write_text(json.dumps(record, indent=1) + "\n")

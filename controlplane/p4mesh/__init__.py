@@ -1,7 +1,58 @@
 """P4Mesh: a network tester made from a programmable switch.
 
-Dependencies point one way: ``cli -> methods -> trial -> target -> p4runtime``; ``store`` and
+The names below are the public Python API, see docs/API.md. Each loads what it needs when it is used first.
+
+Dependencies point one way: ``cli -> run -> methods -> trial -> tester -> target -> p4runtime``; ``store`` and
 ``report`` see results only.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p4mesh._lazy import lazily
+
+if TYPE_CHECKING:
+    from p4mesh.errors import P4MeshError
+    from p4mesh.methods.registry import TESTS
+    from p4mesh.methods.results.outcome import Outcome, State
+    from p4mesh.run.calibration import calibrate
+    from p4mesh.run.options import CalibrationOptions, RunOptions
+    from p4mesh.run.single import run
+    from p4mesh.run.suite import run_suite
+    from p4mesh.store.run_directory import read_run
+    from p4mesh.topology.loader import load_topology, parse_topology
+    from p4mesh.topology.model import Topology
+
+__all__ = [
+    "TESTS",
+    "CalibrationOptions",
+    "Outcome",
+    "P4MeshError",
+    "RunOptions",
+    "State",
+    "Topology",
+    "calibrate",
+    "load_topology",
+    "parse_topology",
+    "read_run",
+    "run",
+    "run_suite",
+]
+
 __version__ = "0.1.0"
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "errors": ("P4MeshError",),
+        "methods.results.outcome": ("Outcome", "State"),
+        "methods.registry": ("TESTS",),
+        "run.calibration": ("calibrate",),
+        "run.options": ("CalibrationOptions", "RunOptions"),
+        "run.suite": ("run_suite",),
+        "store.run_directory": ("read_run",),
+        "topology.loader": ("load_topology", "parse_topology"),
+        "topology.model": ("Topology",),
+    },
+)

@@ -15,13 +15,15 @@ from typing import Any, NoReturn
 from p4mesh import __version__
 from p4mesh.cli import calibrate_command, run_command, suite_command
 from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, P4MeshError, UsageError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.parameters import Parameter, show
+from p4mesh.methods.base import Method
+from p4mesh.methods.options.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS, suites
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
-from p4mesh.run.preparation import OPENERS, SIMULATED, check_settings
+from p4mesh.run.options import SIMULATED
+from p4mesh.run.preparation import check_settings
 from p4mesh.target.sim import build_network
+from p4mesh.target.table import TARGETS
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw
 
@@ -86,7 +88,7 @@ def _parser() -> _Parser:
         "calibrate", help="measure wires between tester ports", description=calibrate_command.__doc__
     )
     calibrate_command.add_arguments(wires)
-    wires.set_defaults(run=calibrate_command.calibrate)
+    wires.set_defaults(run=calibrate_command.measure_wires)
 
     tests = commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges")
     tests.add_argument("--json", action="store_true", help="print as JSON")
@@ -111,7 +113,9 @@ def _parser() -> _Parser:
 
 def _run(arguments: argparse.Namespace) -> int:
     options = run_command.options_of(arguments)
-    return suite_command.run_suite(options) if options.test in suites() else run_command.run(options)
+    if options.test in suites():
+        return suite_command.run_tests(options, arguments.json)
+    return run_command.run_test(options, arguments.json)
 
 
 def _tests(arguments: argparse.Namespace) -> int:
@@ -122,7 +126,7 @@ def _tests(arguments: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _test_text(test: TestMethod) -> str:
+def _test_text(test: Method) -> str:
     lines = [f"{test.name}  {test.title} ({test.section})"]
     lines.append(f"  frame sizes: {', '.join(str(size) for size in test.frame_sizes_bytes)} B")
     width = max(len(parameter.name) for parameter in test.parameters)
@@ -139,11 +143,11 @@ def _test_text(test: TestMethod) -> str:
 def _real_time(parameter: Parameter) -> str:
     if parameter.real_time is None:
         return ""
-    targets = ", ".join(sorted(set(OPENERS) - {SIMULATED}))
+    targets = ", ".join(sorted(set(TARGETS) - {SIMULATED}))
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 
-def _test_data(test: TestMethod) -> dict[str, Any]:
+def _test_data(test: Method) -> dict[str, Any]:
     return {
         "name": test.name,
         "title": test.title,

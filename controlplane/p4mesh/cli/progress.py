@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TextIO
 
-from p4mesh.run.execution import TrialReport
+from p4mesh.run.events import Event, NotRun, RunStarted, TrialFinished, UnitFinished, WiresMeasured, WorkerLost
 
 _STRAYS = ("flooded", "misdirected")
 _TRIALS_BEFORE_OUTLOOK = 5
@@ -15,45 +15,61 @@ _TRIALS_BEFORE_OUTLOOK = 5
 
 
 class Progress:
-    """Prints one line per trial."""
+    """An observer that prints one line per trial."""
 
-    def __init__(
-        self,
-        expected: Mapping[str, int],
-        stream: TextIO | None = None,
-        clock_s: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._remaining = dict(expected)
+    def __init__(self, stream: TextIO | None = None, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream or sys.stderr
         self._clock_s = clock_s
+        self._remaining: dict[str, int] = {}
         self._started_s = clock_s()
         self._done = 0
         self._measured = 0
 
-    def trial(self, report: TrialReport) -> None:
-        """Show a finished trial."""
+    def __call__(self, event: Event) -> None:
+        """Show what has happened."""
+        if isinstance(event, TrialFinished):
+            self._trial(event)
+        elif isinstance(event, UnitFinished):
+            self._remaining[event.unit] = 0
+        elif isinstance(event, RunStarted):
+            self._start(event)
+        elif isinstance(event, WorkerLost):
+            self._line(f"worker {event.worker} is lost, {event.workers_left} left: its trial is measured again")
+        elif isinstance(event, NotRun):
+            self._line(f"{event.test}: not run: {event.reason}")
+        elif isinstance(event, WiresMeasured):
+            self._line(f"{event.frame_size_bytes:>5} B  {event.directions} directions measured")
+
+    def _start(self, run: RunStarted) -> None:
+        self._remaining = dict(run.trials_expected)
+        self._started_s = self._clock_s()
+        self._done = self._measured = 0
+        resumed = "" if run.trials_stored is None else f", resuming after {run.trials_stored} stored trials"
+        kind = "worker" if run.cluster else "process"
+        workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
+        where = f" of {run.cluster}" if run.cluster else ""
+        self._line(f"{run.test} on {run.topology}: {len(run.trials_expected)} parts, {workers}{where}{resumed}")
+        if run.workers > 1 and run.one_device:
+            self._line(f"trials of one part run one after the other: {run.one_device}")
+
+    def _trial(self, finished: TrialFinished) -> None:
         self._done += 1
-        self._measured += report.timing is not None
-        self._remaining[report.trial.unit] = report.remaining
+        self._measured += finished.timing is not None
+        self._remaining[finished.trial.unit] = finished.remaining
         left = sum(self._remaining.values())
-        result = report.trial.result
+        result = finished.trial.result
         expected = result["expected_rx_frames"]
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
-        size, _, part = report.trial.unit.partition("B/")
+        size, _, part = finished.trial.unit.partition("B/")
         strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
-        origin = "  (stored)" if report.timing is None else ""
-        self.line(
-            f"[{self._done:>3}/~{self._done + left}] {size:>4} B {part:<10} load {report.trial.load_pct:8.4f} %"
+        origin = "  (stored)" if finished.timing is None else ""
+        self._line(
+            f"[{self._done:>3}/~{self._done + left}] {size:>4} B {part:<10} load {finished.trial.load_pct:8.4f} %"
             f"  {loss}{strays}{trust}{origin}  {self._outlook(left)}"
         )
 
-    def unit_finished(self, unit: str) -> None:
-        """Note that no trial of this unit remains."""
-        self._remaining[unit] = 0
-
-    def line(self, text: str) -> None:
-        """Print one line."""
+    def _line(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
 
     def _outlook(self, left: int) -> str:

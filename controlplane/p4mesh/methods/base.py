@@ -6,17 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import Parameter, ParameterSet
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-UnitResult = dict[str, Any]
-"""Plain JSON data, so that it can cross processes and be stored."""
+Result = TypeVar("Result", bound=Record)
+"""What a method makes of one unit."""
 
 RFC_FRAME_SIZES_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 """RFC 2544 section 9.1."""
@@ -64,24 +65,22 @@ class Session(Protocol):
         ...
 
 
-class TestMethod(ABC):
+class MethodOf(ABC, Generic[Result]):
     """One test. Instances are stateless; ``run_unit`` and ``assemble`` are pure but for the session."""
 
-    __test__ = False
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    section: ClassVar[str]
-    parameters: ClassVar[tuple[Parameter, ...]]
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = RFC_FRAME_SIZES_BYTES
-    reset_between: ClassVar[str] = "none"
+    name: str
+    title: str
+    section: str
+    parameters: tuple[Parameter, ...]
+    frame_sizes_bytes: tuple[int, ...] = RFC_FRAME_SIZES_BYTES
+    reset_between: str = "none"
     """How the device is reset before each trial unless the user says otherwise."""
 
     @abstractmethod
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise TopologyError or ParameterError when the test cannot run on this bed."""
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the (transmit, receive) ports whose latency the test prints; none by default."""
         return ()
 
@@ -94,45 +93,13 @@ class TestMethod(ABC):
         """Return the typical number of trials of one unit, for progress only."""
 
     @abstractmethod
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Measure one unit and return its results as plain data."""
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Result:
+        """Measure one unit and return its results."""
 
     @abstractmethod
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Result]) -> Outcome:
         """Return tables, figures and the verdict from the results of all units."""
 
 
-class Wrapping(TestMethod):
-    """A test made from another one; what a subclass does not change is that of ``inner``."""
-
-    inner: ClassVar[TestMethod]
-
-    def __init_subclass__(cls) -> None:
-        """Take over what describes the inner test."""
-        inner = cls.inner
-        cls.name, cls.title, cls.section = inner.name, inner.title, inner.section
-        cls.frame_sizes_bytes, cls.reset_between = inner.frame_sizes_bytes, inner.reset_between
-
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-        """Raise what the inner test raises."""
-        self.inner.check(bed, parameters)
-
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of the inner test."""
-        return self.inner.latency_pairs(bed, parameters)
-
-    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
-        """Return the units of the inner test."""
-        return self.inner.units(parameters, sizes)
-
-    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the number of the inner test."""
-        return self.inner.trials_expected(unit, parameters)
-
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-        """Measure a unit of the inner test."""
-        return self.inner.run_unit(unit, bed, parameters, session)
-
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        """Return the outcome of the inner test."""
-        return self.inner.assemble(bed, parameters, results)
+Method = MethodOf[Any]
+"""A test, whatever it makes of a unit."""

@@ -11,10 +11,8 @@ from p4mesh.trial.calibration import Calibration
 
 
 @dataclass(frozen=True)
-class TestPort:
+class Port:
     """One tester port: its number in streams and results, its name for people, its line rate."""
-
-    __test__ = False
 
     number: int
     name: str
@@ -45,13 +43,11 @@ class TimeStamps:
 
 
 @dataclass(frozen=True)
-class TestBed:
+class Bed:
     """The ports of one topology. Their order is the order 1..N of methodology 0.4."""
 
-    __test__ = False
-
     topology: str
-    ports: tuple[TestPort, ...]
+    ports: tuple[Port, ...]
     uplink_rate_bps: int = 0
     """Rate of all links between devices together; 0 when there is none."""
     target: str = "sim"
@@ -64,6 +60,10 @@ class TestBed:
     """How many histograms a trial can have."""
     calibration: Calibration | None = None
     """What was measured over wires, to be shown beside latencies."""
+    unsupported_headers: tuple[tuple[str, ...], ...] = ()
+    """Chains of IPv6 extension headers that the tester cannot measure behind."""
+    resets_devices: bool = True
+    """Whether devices under test can be reset without a command of the user's."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.metrics import judge_loss, rate_metrics, transmission_s
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.shared_parameters import duration_ns_of, search_of, sweep_of, template_of, trial_of
-from p4mesh.methods.sweeps import judge_of, swept
-from p4mesh.methods.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.options.shared import duration_ns_of, search_of, sweep_of, template_of, trial_of
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
+from p4mesh.methods.results.metrics import judge_loss, rate_metrics, transmission_s
+from p4mesh.methods.search.sweeps import judge_of, swept
+from p4mesh.methods.search.throughput import NS_PER_MS, JudgedTrial, Searched, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import Burst, PatternKind, Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.traffic.patterns import Pattern
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 FORWARDING = "forwarding"
@@ -25,7 +27,7 @@ THROUGHPUT = "throughput"
 class Leg:
     """Ports that send, and the order in which they visit the ports that receive."""
 
-    pattern: PatternKind
+    pattern: Pattern
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
     line_rate_bps: int | None = None
@@ -34,9 +36,8 @@ class Leg:
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """Return every (transmit port, receive port) that frames of the leg go between."""
-        if self.pattern is PatternKind.PAIRS:
-            return tuple(zip(self.tx_ports, self.rx_ports, strict=True))
-        return tuple((tx, rx) for tx in self.tx_ports for rx in self.rx_ports if tx != rx)
+        sources = enumerate(self.tx_ports)
+        return tuple((port, receiver) for source, port in sources for receiver in self.pattern.receivers(self, source))
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def trial_spec(
     burst_frames = parameters.integer("burst_frames")
     streams = tuple(
         Stream(
-            name=f"{leg.pattern.value}{number}",
+            name=f"{leg.pattern.kind}{number}",
             frame_size_bytes=frame_size_bytes,
             rate_fps=rate_fps,
             frame_count=max(1, tx_frames(duration_ns, rate_fps)),
@@ -118,11 +119,11 @@ class Describe(Protocol):
     """What a test adds to the rows of its trials."""
 
     def asked(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with what the cells need to be counted."""
+        """Return the trial with what is to be added counted."""
         ...
 
-    def __call__(self, result: TrialResult) -> UnitResult:
-        """Return more cells, as plain data."""
+    def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
+        """Return the row with more in it."""
         ...
 
 
@@ -132,7 +133,7 @@ def measure_forwarding(
     parameters: ParameterSet,
     session: Session,
     describe: Describe | None = None,
-) -> UnitResult:
+) -> MeshSweep:
     """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
 
     def spec_at(load: Fraction) -> TrialSpec:
@@ -140,87 +141,90 @@ def measure_forwarding(
         return describe.asked(spec) if describe else spec
 
     judge = judge_of(parameters)
-    rows = [
-        {
-            **forwarding_row(spec, result, mesh, load),
-            **(describe(result) if describe else {}),
-            "verdict": judge(result).value,
-        }
-        for load, spec, result in swept(sweep_of(parameters), spec_at, session, judge=judge)
-    ]
-    trusted = [row for row in rows if row["status"] == Status.VALID.value]
-    best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
-    last = rows[-1]
-    return {
-        "frame_size_bytes": size,
-        "rows": rows,
-        "mfr_fps": best["forwarding_fps"] if best else None,
-        "mfr_offered_pct": best["offered_pct"] if best else None,
-        "frmol_fps": last["forwarding_fps"] if last["status"] == Status.VALID.value else None,
-        "frmol_offered_pct": last["offered_pct"] if last["status"] == Status.VALID.value else None,
-        "flooded_frames": sum(row["flooded_frames"] for row in rows),
-        **theory(mesh, size),
-    }
+    rows = []
+    for load, spec, result in swept(sweep_of(parameters), spec_at, session, judge=judge):
+        row = forwarding_row(spec, result, mesh, load)
+        rows.append(replace(describe(row, result) if describe else row, verdict=judge(result)))
+    best = max((row for row in rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
+    last = rows[-1] if rows[-1].trusted else None
+    return MeshSweep(
+        frame_size_bytes=size,
+        rows=tuple(rows),
+        mfr_fps=best.forwarding_fps if best else None,
+        mfr_offered_pct=best.offered_pct if best else None,
+        frmol_fps=last.forwarding_fps if last else None,
+        frmol_offered_pct=last.offered_pct if last else None,
+        flooded_frames=sum(row.flooded_frames for row in rows),
+        theoretical_fps=theoretical_fps(mesh, size),
+        load_limit_pct=float(mesh.load_limit_pct),
+    )
 
 
 def measure_throughput(
     mesh: Mesh, size: int, parameters: ParameterSet, session: Session, describe: Describe | None = None
-) -> UnitResult:
+) -> MeshThroughput:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
     acceptable = parameters.number("acceptable_loss_pct")
 
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
         spec = describe.asked(spec) if describe else spec
         result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
-        row = {**forwarding_row(spec, result, mesh, load), **(describe(result) if describe else {})}
-        return JudgedTrial(judge_loss(result, acceptable), result, row)
+        row, verdict = forwarding_row(spec, result, mesh, load), judge_loss(result, acceptable)
+        row = describe(row, result) if describe else row
+        return JudgedTrial(verdict, result, replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS))
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
-    found = search_throughput(search_of(parameters), duration_ns, trial)
-    return {"frame_size_bytes": size, **found, **theory(mesh, size)}
+    return mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
 
 
-def theory(mesh: Mesh, size: int) -> UnitResult:
-    """Return the theoretical maximum of the pattern, as plain data."""
-    return {
-        "theoretical_fps": float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)),
-        "load_limit_pct": float(mesh.load_limit_pct),
-    }
+def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
+    """Return what a search has found with the theoretical maximum of its pattern."""
+    return MeshThroughput(
+        frame_size_bytes=size,
+        search=search,
+        theoretical_fps=theoretical_fps(mesh, size),
+        load_limit_pct=float(mesh.load_limit_pct),
+    )
 
 
-def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> UnitResult:
-    """Return the rates and counts of one trial as plain data."""
+def theoretical_fps(mesh: Mesh, size: int) -> float:
+    """Return the theoretical maximum of the pattern."""
+    return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
+
+
+def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> MeshTrial:
+    """Return the rates and counts of one trial."""
     rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs])
     size = spec.streams[0].frame_size_bytes
     seconds = transmission_s(spec)
-    return {
-        "load_pct": float(load),
-        "offered_pct": float(rates.offered_pct),
-        "offered_fps": float(rates.offered_fps),
-        "offered_l1_mbps": float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
-        "tx_frames": result.tx_frames,
-        "rx_frames": result.rx_frames,
-        "lost_frames": result.lost_frames,
-        "loss_pct": float(rates.loss_pct),
-        "forwarding_fps": float(rates.forwarding_fps),
-        "received_pct": float(rates.received_pct),
-        "received_l1_mbps": float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
-        "flooded_frames": result.flooded_frames,
-        "duplicate_frames": result.duplicate_frames,
-        "reordered_frames": result.reordered_frames,
-        "start_skew_us": result.start_skew_ns / 1000,
-        "start_skew_pct": 100 * result.start_skew_ns / spec.duration_ns,
-        "status": result.status.value,
-        "reason": result.reason,
-        "ports": [
-            {
-                "port": port.port,
-                "tx_frames": port.tx_frames,
-                "rx_frames": port.rx_frames,
-                "forwarding_fps": float(port.rx_frames / seconds),
-                "flooded_frames": port.flooded_frames,
-            }
+    return MeshTrial(
+        load_pct=float(load),
+        offered_pct=float(rates.offered_pct),
+        offered_fps=float(rates.offered_fps),
+        offered_l1_mbps=float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
+        tx_frames=result.tx_frames,
+        rx_frames=result.rx_frames,
+        lost_frames=result.lost_frames,
+        loss_pct=float(rates.loss_pct),
+        forwarding_fps=float(rates.forwarding_fps),
+        received_pct=float(rates.received_pct),
+        received_l1_mbps=float(l1_rate_bps(rates.forwarding_fps, size) / 1_000_000),
+        flooded_frames=result.flooded_frames,
+        duplicate_frames=result.duplicate_frames,
+        reordered_frames=result.reordered_frames,
+        start_skew_us=result.start_skew_ns / 1000,
+        start_skew_pct=100 * result.start_skew_ns / spec.duration_ns,
+        status=result.status,
+        reason=result.reason,
+        ports=tuple(
+            PortRates(
+                port=port.port,
+                tx_frames=port.tx_frames,
+                rx_frames=port.rx_frames,
+                forwarding_fps=float(port.rx_frames / seconds),
+                flooded_frames=port.flooded_frames,
+            )
             for port in result.ports
-        ],
-    }
+        ),
+    )

@@ -5,65 +5,30 @@ from __future__ import annotations
 import difflib
 
 from p4mesh.errors import UnknownTestError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.clocks import with_clock_note
-from p4mesh.methods.iterations import repeated
-from p4mesh.methods.resets import with_resets
-from p4mesh.methods.rfc2544.back_to_back import BackToBack
-from p4mesh.methods.rfc2544.conditions import under_conditions
-from p4mesh.methods.rfc2544.frame_loss import FrameLoss
-from p4mesh.methods.rfc2544.hop_by_hop import HopByHop
-from p4mesh.methods.rfc2544.latency import Latency
-from p4mesh.methods.rfc2544.reset import Reset
-from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
-from p4mesh.methods.rfc2544.throughput import Throughput
-from p4mesh.methods.rfc2889.address_caching import AddressCaching
-from p4mesh.methods.rfc2889.address_learning import AddressLearning
-from p4mesh.methods.rfc2889.broadcast import Broadcast
-from p4mesh.methods.rfc2889.congestion_control import CongestionControl
-from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
-from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
-from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
-from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
-from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
-from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
-from p4mesh.methods.rfc2889.unidirectional import Unidirectional
+from p4mesh.methods.base import Method
+from p4mesh.methods.composition import Extension, Suite
+from p4mesh.methods.extensions.clocks import ClockNote
+from p4mesh.methods.extensions.iterations import Iterations
+from p4mesh.methods.extensions.resets import Resets
+from p4mesh.methods.rfc2544 import suite as rfc2544
+from p4mesh.methods.rfc2889 import suite as rfc2889
+from p4mesh.methods.rfc5180 import suite as rfc5180
 
-_ONCE: tuple[TestMethod, ...] = (
-    FullyMeshed(),
-    PartiallyMeshed(),
-    MultipleDevices(),
-    Unidirectional(),
-    CongestionControl(),
-    ForwardPressure(),
-    MaximumForwardingRate(),
-    AddressCaching(),
-    AddressLearning(),
-    ErroredFrames(),
-    Broadcast(),
-    under_conditions(Throughput()),
-    under_conditions(Latency()),
-    under_conditions(FrameLoss()),
-    under_conditions(BackToBack()),
-    under_conditions(SystemRecovery()),
-    under_conditions(Reset()),
-    under_conditions(HopByHop()),
-)
+SUITES: tuple[Suite, ...] = (rfc2889.SUITE, rfc2544.SUITE, rfc5180.SUITE)
+EVERY_TEST: tuple[Extension, ...] = (Resets(), ClockNote(), Iterations())
+"""What every test has in addition, around the extensions of its suite: a trial of RFC 2544 is offered under its
+conditions, then gets its reset; the note on clocks is in the report of each iteration; iterations repeat all of it."""
 
-TESTS: tuple[TestMethod, ...] = tuple(repeated(with_clock_note(with_resets(test))) for test in _ONCE)
-"""Every test can reset the device between its trials, and be repeated as a whole."""
+_SUITE_TESTS = {suite.name: suite.tests(EVERY_TEST) for suite in SUITES}
+TESTS: tuple[Method, ...] = tuple(test for tests in _SUITE_TESTS.values() for test in tests)
 
 
-def suites() -> dict[str, tuple[TestMethod, ...]]:
-    """Return the tests of each suite, in the order of the RFC; a suite is what a test name begins with."""
-    grouped: dict[str, tuple[TestMethod, ...]] = {}
-    for test in TESTS:
-        name = test.name.partition(".")[0]
-        grouped[name] = (*grouped.get(name, ()), test)
-    return grouped
+def suites() -> dict[str, tuple[Method, ...]]:
+    """Return the tests of each suite, in the order of the RFC."""
+    return dict(_SUITE_TESTS)
 
 
-def find_test(name: str) -> TestMethod:
+def find_test(name: str) -> Method:
     """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
     for test in TESTS:
         if test.name == name:

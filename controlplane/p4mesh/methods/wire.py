@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from p4mesh.errors import TargetError
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import percentile_error_ns, summarise
-from p4mesh.methods.parameters import decimal
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import decimal
+from p4mesh.methods.results.latency import percentile_error_ns, summarise
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.calibration import Wire
 from p4mesh.trial.result import HistogramStats, Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 LOAD_PCT = decimal("load_pct", "1", "% of line rate", "RFC 8238 4.3", "rate of the frames", ("0.001", "100"))
 """Low, so that no frame waits for another one."""
@@ -26,11 +28,11 @@ Pair = tuple[int, int]
 """Transmit port and receive port."""
 
 
-def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: TestBed, load_pct: Fraction) -> TrialSpec:
+def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: Bed, load_pct: Fraction) -> TrialSpec:
     """Return the trial that sends frames over every wire in the given directions."""
     rate_fps = rate_at_pct(load_pct, frame_size_bytes, bed.slowest_rate_bps)
     tx_ports, rx_ports = (tuple(pair[end] for pair in pairs) for end in (0, 1))
-    stream = Stream("wire", frame_size_bytes, rate_fps, FRAMES, PatternKind.PAIRS, tx_ports, rx_ports)
+    stream = Stream("wire", frame_size_bytes, rate_fps, FRAMES, Pairs(), tx_ports, rx_ports)
     return TrialSpec(
         f"wire {frame_size_bytes} B",
         (stream,),
@@ -42,7 +44,7 @@ def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: TestBed, load_p
     )
 
 
-def wires_of(result: TrialResult, frame_size_bytes: int, bed: TestBed) -> tuple[Wire, ...]:
+def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire, ...]:
     """Return what every wire measured; raises TargetError for a trial that cannot be trusted, or loss."""
     where = f"{frame_size_bytes} B frames over the wires of '{bed.topology}'"
     if result.status is not Status.VALID:
@@ -56,7 +58,7 @@ def wires_of(result: TrialResult, frame_size_bytes: int, bed: TestBed) -> tuple[
     return tuple(_wire(flow, frame_size_bytes, bed) for flow in result.histograms)
 
 
-def _wire(flow: HistogramStats, frame_size_bytes: int, bed: TestBed) -> Wire:
+def _wire(flow: HistogramStats, frame_size_bytes: int, bed: Bed) -> Wire:
     summary = summarise(flow.latency)
     assert summary is not None
     median, low, high = summary.percentiles_ns[_MEDIAN], summary.latency.min_ns, summary.latency.max_ns

@@ -6,9 +6,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from p4mesh.methods.iterations import ITERATION, Row
-from p4mesh.methods.latency import LILO_LIKE, Definition
-from p4mesh.methods.outcome import Outcome, State, Table
+from p4mesh.methods.results.iterations import ITERATION, Row
+from p4mesh.methods.results.latency import LILO_LIKE, Definition
+from p4mesh.methods.results.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.svg import figure_svg

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from p4mesh.methods.outcome import Cell
+from p4mesh.methods.results.outcome import Cell
 
 _GOOD = ("PASS", "DONE")
 

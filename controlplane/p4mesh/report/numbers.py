@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from math import isfinite
 
-from p4mesh.methods.outcome import Cell, Column
+from p4mesh.methods.results.outcome import Cell, Column
 
 NOT_APPLICABLE = "-"
 

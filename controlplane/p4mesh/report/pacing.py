@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from p4mesh.methods.outcome import Column, Table
+from p4mesh.methods.results.outcome import Column, Table
 from p4mesh.store.run_directory import StoredTrial
 
 _COLUMNS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from p4mesh.methods.outcome import Outcome
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.html import report_html
 from p4mesh.store.codec import decode
 from p4mesh.store.csv_files import ports_csv, table_csv, trials_csv

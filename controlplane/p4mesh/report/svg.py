@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
 
-from p4mesh.methods.outcome import Figure, Series
+from p4mesh.methods.results.outcome import Figure, Series
 
 WIDTH, HEIGHT = 760, 380
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 16, 52

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p4mesh.methods.outcome import Outcome, Table
+from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.report.numbers import cell_text, is_numeric
 
 

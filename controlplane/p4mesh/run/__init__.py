@@ -1,5 +1,77 @@
-"""Runs tests: sessions, worker processes, journal and resume.
+"""Runs tests: sessions, workers, journal and resume. The public Python API; docs/API.md shows it at work.
 
 Owns: what is measured where and in which order, and that every finished trial is on disk before the next one starts.
-Refuses: printing.
+Refuses: printing. An observer gets events and may show them.
+
+``from p4mesh import run`` names this package and its one verb: the package can be called as :func:`run`.
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from p4mesh._lazy import lazily
+
+if TYPE_CHECKING:
+    from p4mesh.run.calibration import FinishedCalibration, calibrate
+    from p4mesh.run.events import (
+        Event,
+        NotRun,
+        Observer,
+        RunFinished,
+        RunStarted,
+        TrialFinished,
+        UnitFinished,
+        WiresMeasured,
+        WorkerLost,
+    )
+    from p4mesh.run.options import CalibrationOptions, RunOptions
+    from p4mesh.run.single import FinishedRun, run
+    from p4mesh.run.suite import FinishedSuite, run_suite
+
+__all__ = [
+    "CalibrationOptions",
+    "Event",
+    "FinishedCalibration",
+    "FinishedRun",
+    "FinishedSuite",
+    "NotRun",
+    "Observer",
+    "RunFinished",
+    "RunOptions",
+    "RunStarted",
+    "TrialFinished",
+    "UnitFinished",
+    "WiresMeasured",
+    "WorkerLost",
+    "calibrate",
+    "run",
+    "run_suite",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "calibration": ("FinishedCalibration", "calibrate"),
+        "events": (
+            *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
+            *("WiresMeasured", "WorkerLost"),
+        ),
+        "options": ("CalibrationOptions", "RunOptions"),
+        "single": ("FinishedRun", "run"),
+        "suite": ("FinishedSuite", "run_suite"),
+    },
+)
+
+
+class _Callable(ModuleType):
+    def __call__(self, options: RunOptions, observer: Observer | None = None) -> FinishedRun:
+        from p4mesh.run.events import unobserved
+        from p4mesh.run.single import run
+
+        return run(options, observer or unobserved)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from p4mesh.methods.base import Unit, UnitResult
-from p4mesh.run.execution import Job, Measurer, Observer, TrialReport
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
+from p4mesh.run.events import Observer, TrialFinished, UnitFinished
+from p4mesh.run.job import Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.trial.spec import TrialSpec
@@ -14,15 +16,15 @@ from p4mesh.trial.spec import TrialSpec
 
 def run_in_process(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
-) -> Mapping[Unit, UnitResult]:
+) -> Mapping[Unit, Record]:
     """Return the results of all units."""
 
-    def publish(report: TrialReport) -> None:
-        if report.timing is not None:
-            directory.append(report.trial, report.timing)
-        observer.trial(report)
+    def publish(finished: TrialFinished) -> None:
+        if finished.timing is not None:
+            directory.append(finished.trial, finished.timing)
+        observer(finished)
 
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     for unit in units:
         bench = _LocalBench(job, unit.iteration)
         try:
@@ -30,7 +32,7 @@ def run_in_process(
             results[unit] = job.method.run_unit(unit, job.bed, job.parameters, session)
         finally:
             bench.leave_device()
-        observer.unit_finished(unit.key)
+        observer(UnitFinished(unit.key))
     return results
 
 

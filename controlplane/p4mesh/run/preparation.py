@@ -4,82 +4,59 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from p4mesh.errors import ParameterError, TopologyError, UsageError
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
-from p4mesh.methods.parameters import ParameterSet, resolve
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.extensions.resets import SWAP_ROLES
+from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
-from p4mesh.methods.resets import SWAP_ROLES
-from p4mesh.methods.shared_parameters import EXTENSION_HEADERS, SCALED_FRAMES, template_of
-from p4mesh.run.execution import DEFAULT_OPENER, Job
+from p4mesh.run.job import Job
+from p4mesh.run.options import SIMULATED, RunOptions
 from p4mesh.store.calibration_file import read_calibration
-from p4mesh.target import bmv2, live, tofino
-from p4mesh.target.sim import build_network
-from p4mesh.topology import TESTER, PortRef, TofinoSwitch, Topology
+from p4mesh.target.table import TARGETS
+from p4mesh.tester.programs import contract_of
+from p4mesh.topology import TESTER, PortRef, Topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
-SIMULATED = "sim"
-OPENERS = {
-    SIMULATED: DEFAULT_OPENER,
-    "bmv2": "p4mesh.trial:open_on_bmv2",
-    "live": "p4mesh.trial:open_live",
-    tofino.NAME: "p4mesh.trial:open_on_tofino",
-}
-"""What measures on each target."""
-_SOFTWARE_TICK_PS = {"bmv2": bmv2.TICK_PS, "live": live.TICK_PS}
-"""Targets whose time stamps are taken by software."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What the user asked for, not yet checked."""
-
-    test: str
-    topology: str
-    sizes: str | None = None
-    settings: tuple[str, ...] = ()
-    out: str | None = None
-    as_json: bool = False
-    workers: int | None = None
-    target: str = SIMULATED
-    opener: str = ""
-    """Instead of the target's own."""
-    calibration: str | None = None
-    """File of measured wires, to be shown beside latencies."""
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A test whose input is known to be good."""
 
-    method: TestMethod
+    method: Method
     job: Job
     sizes: tuple[int, ...]
-    workers: int
+    jobs: int
+    """Processes of this machine that measure, where there is no cluster."""
+    cluster: str
+    """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
 
 
-def prepare(method: TestMethod, topology: Topology, options: RunOptions) -> Prepared:
+def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
     """Check everything that can be checked before a run; raises UsageError or EnvironmentFault."""
     parameters = _resolve(method, topology, options.settings, options.target)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
-    bed = test_bed(topology, options.target)
+    bed = bed_of(topology, options.target)
     method.check(bed, parameters)
-    if options.target == SIMULATED and not options.opener:
-        build_network(topology)
+    if not options.opener:
+        TARGETS[options.target].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
-    opener, simulated = options.opener or OPENERS[options.target], options.target == SIMULATED
+    simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
-    job = Job(method.name, topology, bed, parameters, opener, simulated, *memory)
-    return Prepared(method, job, sizes, _workers(options), options.target)
+    job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
+    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -99,7 +76,7 @@ def check_settings(topology: Topology) -> None:
             raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None
 
 
-def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
+def _resolve(method: Method, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
     """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
@@ -110,12 +87,11 @@ def _resolve(method: TestMethod, topology: Topology, settings: tuple[str, ...], 
     kept = [setting for setting in own if setting.partition("=")[0] not in asked]
     given = (*settings, *kept)
     scaled = any(setting.partition("=")[0] == SCALED_FRAMES for setting in given)
-    return resolve(method.name, method.parameters, given, real_time=target != SIMULATED and not scaled)
+    real_time = TARGETS[target].declare(topology).real_time
+    return resolve(method.name, method.parameters, given, real_time=real_time and not scaled)
 
 
-def _calibrated(
-    method: TestMethod, bed: TestBed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions
-) -> TestBed:
+def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions) -> Bed:
     """Return the bed with the wires of the calibration; raises when the test prints no latency or a wire is missing."""
     assert options.calibration is not None
     pairs = method.latency_pairs(bed, parameters)
@@ -149,7 +125,7 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
     return tuple(sizes)
 
 
-def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
+def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterSet) -> None:
     """Raise ParameterError for a frame size that cannot carry the headers and the signature."""
     if "frame_format" not in parameters.values:
         return
@@ -174,13 +150,13 @@ def _check_format(method: TestMethod, sizes: tuple[int, ...], parameters: Parame
         )
 
 
-def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
+def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
     """Return what methods may know of a topology and of the target."""
-    switch, histograms = _switch(topology) if target == tofino.NAME else (None, TestBed.histograms)
-    stamps = _stamps(topology, target, switch)
+    capabilities = TARGETS[target].declare(topology)
+    stamps = capabilities.stamps
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}
     ports = (
-        TestPort(
+        Port(
             port.number,
             port.name,
             port.rate_bps,
@@ -195,40 +171,26 @@ def test_bed(topology: Topology, target: str = SIMULATED) -> TestBed:
     uplinks = [link.ends[0] for link in topology.links if TESTER not in (link.ends[0].node, link.ends[1].node)]
     uplink_rate_bps = sum(rates[end.node, end.port] for end in uplinks)
     resets = ((device.name, device.model["reset"]["time_s"]) for device in topology.devices if "reset" in device.model)
-    simulated = target == SIMULATED
-    return TestBed(
+    return Bed(
         topology.name,
         tuple(ports),
         uplink_rate_bps,
         target,
-        sends_bad_fcs=switch.bad_fcs if switch else simulated,
-        unmeasured=tofino.UNMEASURED if switch else (),
-        stamps=stamps,
-        histograms=histograms,
-        reset_times_s=tuple(resets) if simulated else (),
+        sends_bad_fcs=capabilities.bad_fcs,
+        unmeasured=capabilities.unmeasured,
+        unsupported_headers=capabilities.unsupported_headers,
+        stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.first_bit, stamps.note),
+        histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
+        resets_devices=capabilities.resets_devices,
+        reset_times_s=tuple(resets) if capabilities.resets_devices else (),
     )
 
 
-def _switch(topology: Topology) -> tuple[TofinoSwitch, int]:
-    """Return the switch of target tofino and its histograms, once the program for it is known to be usable."""
-    switch = tofino.switch_of(topology)
-    contract = tofino.load_tofino_contract(switch.chip, Path(switch.device_config))
-    return switch, contract["HISTOGRAMS"]
-
-
-def _stamps(topology: Topology, target: str, switch: TofinoSwitch | None) -> TimeStamps:
-    if switch is None:
-        tick_ps = _SOFTWARE_TICK_PS.get(target, topology.clock_tick_ps)
-        return TimeStamps(Fraction(tick_ps, 1000), first_bit=target not in _SOFTWARE_TICK_PS)
-    note = "" if switch.mac_stamp else "Sent frames are stamped in the tester's egress parser: it adds a constant."
-    return TimeStamps(Fraction(tofino.TICK_PS, 1000), note=note)
-
-
-def _workers(options: RunOptions) -> int:
-    wanted = options.workers
+def _jobs(options: RunOptions, simulated: bool) -> int:
+    wanted = options.jobs
     if wanted is not None and wanted < 1:
         raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
-    if options.target == SIMULATED:
+    if simulated:
         return wanted or os.cpu_count() or 1
     if wanted is not None and wanted > 1:
         raise UsageError(
@@ -236,3 +198,24 @@ def _workers(options: RunOptions) -> int:
             hint="leave --jobs out, or use --target sim",
         )
     return 1
+
+
+def _cluster(options: RunOptions) -> str:
+    address = options.workers
+    if address is None:
+        return ""
+    if options.target != SIMULATED:
+        raise UsageError(
+            f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
+            hint="leave --workers out, or use --target sim",
+        )
+    if options.jobs is not None:
+        raise UsageError(
+            f"--workers {address}: --jobs {options.jobs} is given as well",
+            hint="leave --jobs out: the cluster says how many workers there are",
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d{1,5}", address):
+        raise UsageError(
+            f"--workers {address}: not the address of a Dask scheduler", hint="tcp://HOST:PORT, or tls://HOST:PORT"
+        )
+    return address

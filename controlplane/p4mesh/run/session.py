@@ -11,14 +11,15 @@ from typing import Protocol
 
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.outcome import State
-from p4mesh.run.execution import Job, Measurer, TrialReport, resolve_opener
+from p4mesh.methods.results.outcome import State
+from p4mesh.run.events import TrialFinished
+from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_directory import KeptTrial, StoredTrial, Timing
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-Publish = Callable[[TrialReport], None]
+Publish = Callable[[TrialFinished], None]
 """Returns when the trial is on disk."""
 
 
@@ -102,7 +103,7 @@ class UnitSession:
                     f"trial {index} of {self._unit.key} on disk is not the trial that this version asks for",
                     hint="start a new run in another directory",
                 )
-            self._publish(TrialReport(known, None, note.remaining))
+            self._publish(TrialFinished(known, None, note.remaining))
             return decode(TrialResult, known.result)
         kept = self._kept.get(index)
         if alone and kept is not None and kept.spec == question:
@@ -116,7 +117,7 @@ class UnitSession:
             self._unit.key, index, float(note.load_pct), _verdict(result, note), question, encode(result)
         )
         timing = Timing(self._unit.key, index, measured.started_utc, measured.elapsed_s)
-        self._publish(TrialReport(trial, timing, note.remaining))
+        self._publish(TrialFinished(trial, timing, note.remaining))
         return result
 
     def _drop_announced(self) -> None:
@@ -155,7 +156,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
     topology = replace(job.topology, seed=job.topology.seed + iteration - 1)
     with ExitStack() as stack:
         try:
-            measurer = stack.enter_context(resolve_opener(job.opener)(topology))
+            measurer = stack.enter_context(opener_of(job.bed.target, job.opener)(topology))
         except ImportError as error:
             raise EngineMissingError(
                 f"the trial engine does not load: {error}", hint="build it with: make setup"

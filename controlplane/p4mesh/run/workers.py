@@ -1,61 +1,49 @@
-"""Measures trials in worker processes, never more of them than asked for.
+"""Shares the units and trials of a run among workers, never more of them than there are.
 
-Methods run here, in a thread per unit; a worker process measures one trial after the other. A thread that
+Methods run here, in a thread per unit; a worker measures one trial after the other. A thread that
 computes or measures on its unit's own device holds one of the workers. One that waits for an announced trial
 gives its worker back; who measured that trial hands it over again. A worker that nobody holds begins the next
 unit, and where there is none measures announced trials ahead, those first that their units need first. As long as
 units have not begun, announced trials wait: searches, which are one trial after the other, must not be what is left
 at the end, and announced trials fit in anywhere. What a unit never asks for leaves no trace. The results are those
 of a run in one process.
+
+A worker that is lost takes its device with it. Another one measures the trial again, after those that it builds on.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from typing import cast
 
-from p4mesh.errors import InternalError, P4MeshError, TargetError
-from p4mesh.methods.base import Unit, UnitResult
-from p4mesh.run.execution import Job, Measurer, Observer, TrialReport
-from p4mesh.run.session import Measured, UnitSession, opened, timed
+from p4mesh.errors import TargetError
+from p4mesh.methods.base import Unit
+from p4mesh.methods.results.record import Record
+from p4mesh.run.events import Observer, TrialFinished, UnitFinished, WorkerLost
+from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
+from p4mesh.run.job import Job
+from p4mesh.run.session import Measured, UnitSession
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import KeptTrial, RunDirectory
 from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0
 _AHEAD_PER_WORKER = 4
+_WORKERS_PER_TRIAL = 3
+"""A trial that as many workers were lost with is given up: it may be what they die of."""
 
 
 def run_parallel(
-    job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, workers: int
-) -> Mapping[Unit, UnitResult]:
-    """Run all units on up to ``workers`` processes; raises what a unit raised."""
-    run = _Run(job, units, directory, observer, workers)
+    job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, executor: Executor
+) -> Mapping[Unit, Record]:
+    """Run all units on the workers of ``executor``; raises what a unit raised."""
+    run = _Run(job, units, directory, observer, executor)
     try:
         return run.results()
     finally:
         run.close()
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One trial for a worker process."""
-
-    spec: TrialSpec
-    iteration: int
-    device: str = ""
-    """Name of the device that stays open for further trials; empty: a new one for this trial alone."""
-    before: tuple[TrialSpec, ...] = ()
-    """What the device measures first when it is new."""
 
 
 @dataclass
@@ -67,28 +55,32 @@ class _Ahead:
     answer: Measured | Exception | None = None
     awaited: bool = False
     """The unit has given up its worker to wait for the answer."""
+    lost: int = 0
+    """Workers that were lost with it."""
 
 
 class _Run:
     """The state that the threads of a run share; ``changed`` guards it."""
 
     def __init__(
-        self, job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, workers: int
+        self, job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, executor: Executor
     ) -> None:
-        context = multiprocessing.get_context("spawn")
         self.job = job
         self.directory = directory
         self.changed = threading.Condition()
         self.closed = False
-        self.farthest = _AHEAD_PER_WORKER * workers
+        self.farthest = _AHEAD_PER_WORKER * len(executor.workers)
         """How many trials ahead of its unit none is measured any more."""
         self._units = units
         self._observer = observer
-        self._workers = [_Worker(job, context) for _ in range(workers)]
+        self._executor = executor
+        self._workers = list(executor.workers)
         self._idle = list(reversed(self._workers))
+        self._bereft: list[_UnitBench] = []
+        """Units whose worker was lost; they come first when one is free."""
         self._pending = list(units)
         self._active: list[_UnitBench] = []
-        self._results: dict[Unit, UnitResult] = {}
+        self._results: dict[Unit, Record] = {}
         self._failure: BaseException | None = None
         self._threads: list[threading.Thread] = []
 
@@ -97,14 +89,21 @@ class _Run:
         """Whether some unit has not begun; the lock is held."""
         return bool(self._pending)
 
-    def results(self) -> Mapping[Unit, UnitResult]:
+    def results(self) -> Mapping[Unit, Record]:
         """Run everything; raise what the first unit that failed has raised."""
+        self._executor.watch(self._join, self.fail)
         with self.changed:
             self.assign()
             while len(self._results) < len(self._units):
                 if self._failure is not None:
                     raise self._failure
-                self.changed.wait()
+                if self._workers:
+                    self.changed.wait()
+                elif not self.changed.wait_for(self._goes_on, self._executor.patience_s):
+                    raise TargetError(
+                        f"no worker is left, and none has joined for {self._executor.patience_s:.0f} s",
+                        hint="the same command with --out resumes the run",
+                    )
         return {unit: self._results[unit] for unit in self._units}
 
     def close(self) -> None:
@@ -112,20 +111,19 @@ class _Run:
         with self.changed:
             self.closed = True
             self.changed.notify_all()
-        for worker in self._workers:
-            worker.stop()
+        self._executor.close()
         for thread in self._threads:
             thread.join(_STOPPED_S)
 
-    def publish(self, report: TrialReport) -> None:
+    def publish(self, finished: TrialFinished) -> None:
         """Put a trial into the journal and show it."""
         with self.changed:
             self.check_open()
-            if report.timing is not None:
-                self.directory.append(report.trial, report.timing)
-            self._observer.trial(report)
+            if finished.timing is not None:
+                self.directory.append(finished.trial, finished.timing)
+            self._observer(finished)
 
-    def release(self, worker: _Worker) -> None:
+    def release(self, worker: Worker) -> None:
         """Take a worker back and give it to whoever needs one; the lock is held."""
         self._idle.append(worker)
         self.assign()
@@ -133,6 +131,10 @@ class _Run:
     def assign(self) -> None:
         """Give idle workers to units, then to announced trials; the lock is held."""
         while self._idle and not self.closed:
+            if self._bereft:
+                self._bereft.pop(0).worker = self._idle.pop()
+                self.changed.notify_all()
+                continue
             if self._pending:
                 bench = _UnitBench(self, self._pending.pop(0), self._idle.pop())
                 self._active.append(bench)
@@ -144,6 +146,21 @@ class _Run:
             _, bench = min(waiting, key=lambda item: item[0])
             self._start(bench.measure_ahead, bench.take_next(), self._idle.pop())
 
+    def lose(self, worker: Worker) -> None:
+        """Forget a worker that is gone; the lock is held."""
+        self.check_open()
+        self._workers.remove(worker)
+        self._observer(WorkerLost(worker.name, len(self._workers)))
+        self.changed.notify_all()
+
+    def replace(self, bench: _UnitBench) -> None:
+        """Wait until a unit whose worker was lost has another one; the lock is held."""
+        self._bereft.append(bench)
+        self.assign()
+        while bench in self._bereft and not self.closed:
+            self.changed.wait()
+        self.check_open()
+
     def fail(self, error: BaseException) -> None:
         """End the run with what a thread has raised."""
         with self.changed:
@@ -153,32 +170,45 @@ class _Run:
     def check_open(self) -> None:
         """Raise when the run is over; the lock is held."""
         if self.closed:
-            raise _ClosedError
+            raise ClosedError
+
+    def _join(self, worker: Worker) -> None:
+        with self.changed:
+            if not self.closed:
+                self._workers.append(worker)
+                self._idle.append(worker)
+                self.assign()
+                self.changed.notify_all()
+
+    def _goes_on(self) -> bool:
+        return bool(self._workers) or self._failure is not None
 
     def _start(self, work: Callable[..., None], *arguments: object) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
-        thread = threading.Thread(target=work, args=arguments, daemon=True)
+        thread = threading.Thread(target=self._guarded, args=(work, *arguments), daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _run_unit(self, bench: _UnitBench) -> None:
-        job, unit = self.job, bench.unit
+    def _guarded(self, work: Callable[..., None], *arguments: object) -> None:
+        """Do the work of a thread; what it raises ends the run."""
         try:
-            with self.changed:
-                stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
-            session = UnitSession(job, unit, stored, kept, self.publish, bench)
-            result = job.method.run_unit(unit, job.bed, job.parameters, session)
-        except _ClosedError:
+            work(*arguments)
+        except ClosedError:
             return
         except BaseException as error:
             self.fail(error)
-            return
+
+    def _run_unit(self, bench: _UnitBench) -> None:
+        job, unit = self.job, bench.unit
         with self.changed:
+            stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
+        session = UnitSession(job, unit, stored, kept, self.publish, bench)
+        result = job.method.run_unit(unit, job.bed, job.parameters, session)
+        with self.changed:
+            self.check_open()
             self._active.remove(bench)
-            if self.closed:
-                return
             self._results[unit] = result
-            self._observer.unit_finished(unit.key)
+            self._observer(UnitFinished(unit.key))
             self.release(bench.worker)
             self.changed.notify_all()
 
@@ -186,7 +216,7 @@ class _Run:
 class _UnitBench:
     """Where one unit measures: on a worker that its thread holds, or by the answers of others."""
 
-    def __init__(self, run: _Run, unit: Unit, worker: _Worker) -> None:
+    def __init__(self, run: _Run, unit: Unit, worker: Worker) -> None:
         self.unit = unit
         self.worker = worker
         self._run = run
@@ -196,7 +226,7 @@ class _UnitBench:
     def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
         """Measure on the unit's own device."""
         device = f"{self.unit.key} {self._devices}"
-        return self.worker.measure(_Task(spec, self.unit.iteration, device, tuple(before)))
+        return self._measured(Task(spec, self.unit.iteration, device, tuple(before)))
 
     def leave_device(self) -> None:
         """Let the next trial meet a new device."""
@@ -224,7 +254,7 @@ class _UnitBench:
             del self._trials[spec.number]
             run.assign()
         if here:
-            return self.worker.measure(_Task(trial.spec, self.unit.iteration))
+            return self._measured(Task(trial.spec, self.unit.iteration))
         if isinstance(trial.answer, Exception):
             raise trial.answer
         return cast(Measured, trial.answer)
@@ -244,13 +274,16 @@ class _UnitBench:
         trial.started = True
         return trial
 
-    def measure_ahead(self, trial: _Ahead, worker: _Worker) -> None:
+    def measure_ahead(self, trial: _Ahead, worker: Worker) -> None:
         """Measure an announced trial; what is wrong with it counts when the unit asks for it."""
         answer: Measured | Exception
         try:
-            answer = worker.measure(_Task(trial.spec, self.unit.iteration))
-        except _ClosedError:
+            answer = worker.measure(Task(trial.spec, self.unit.iteration))
+        except WorkerLostError:
+            self._lose_with(trial, worker)
             return
+        except ClosedError:
+            raise
         except Exception as error:
             answer = error
         with self._run.changed:
@@ -262,132 +295,45 @@ class _UnitBench:
             self._keep(trial)
             self._run.release(worker)
 
+    def _measured(self, task: Task) -> Measured:
+        """Return the answer of the unit's worker, or of the next one where it is lost."""
+        for _ in range(_WORKERS_PER_TRIAL):
+            try:
+                return self.worker.measure(task)
+            except WorkerLostError:
+                with self._run.changed:
+                    self._run.lose(self.worker)
+                    self._run.replace(self)
+        raise _given_up(self.unit, task.spec)
+
+    def _lose_with(self, trial: _Ahead, worker: Worker) -> None:
+        """Let another worker measure an announced trial, unless it has cost too many of them."""
+        run = self._run
+        with run.changed:
+            run.lose(worker)
+            trial.lost += 1
+            if trial.lost < _WORKERS_PER_TRIAL:
+                trial.started = False
+                run.assign()
+                return
+            if trial.awaited:
+                run.replace(self)
+            trial.answer = _given_up(self.unit, trial.spec)
+            run.changed.notify_all()
+
     def _keep(self, trial: _Ahead) -> None:
         """Put an answer on disk that the unit may ask for; the lock is held."""
         wanted = self._trials.get(trial.spec.number) is trial and not self._run.closed
         if wanted and isinstance(trial.answer, Measured):
-            try:
-                self._run.directory.keep(_kept(self.unit, trial.spec, trial.answer))
-            except OSError as error:
-                self._run.fail(error)
+            self._run.directory.keep(_kept(self.unit, trial.spec, trial.answer))
 
 
-class _Worker:
-    """One worker process, started for its first trial and again after it has died."""
-
-    def __init__(self, job: Job, context: multiprocessing.context.SpawnContext) -> None:
-        self._job = job
-        self._context = context
-        self._lock = threading.Lock()
-        self._stopped = False
-        self._process: SpawnProcess | None = None
-        self._connection: Connection | None = None
-
-    def measure(self, task: _Task) -> Measured:
-        """Return the answer of the process; raises what it has raised, and TargetError when it has died."""
-        connection = self._connected()
-        try:
-            connection.send(task)
-            answer = connection.recv()
-        except (EOFError, OSError):
-            raise self._died() from None
-        if isinstance(answer, Exception):
-            raise answer
-        return cast(Measured, answer)
-
-    def stop(self) -> None:
-        """End the process, whatever it is doing; a thread that waits for it is told."""
-        with self._lock:
-            self._stopped = True
-            process, self._process = self._process, None
-        if process is not None:
-            process.terminate()
-            process.join(_STOPPED_S)
-
-    def _connected(self) -> Connection:
-        with self._lock:
-            if self._stopped:
-                raise _ClosedError
-            if self._connection is None:
-                self._connection, child = self._context.Pipe()
-                self._process = self._context.Process(target=_work, args=(child, self._job), daemon=True)
-                # An interrupt from the keyboard goes to every process; this one must not be the first to hear of it.
-                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-                try:
-                    self._process.start()
-                finally:
-                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-                child.close()
-            return self._connection
-
-    def _died(self) -> Exception:
-        with self._lock:
-            if self._stopped or self._process is None:
-                return _ClosedError()
-            process, self._process, self._connection = self._process, None, None
-        process.join(_STOPPED_S)
-        return TargetError(
-            f"a worker process ended with exit code {process.exitcode}",
-            hint="the same command with --out resumes the run; --jobs 1 runs it in one process",
-        )
-
-
-class _ClosedError(Exception):
-    """The run is over: its threads end."""
+def _given_up(unit: Unit, spec: TrialSpec) -> TargetError:
+    return TargetError(
+        f"trial {spec.number} of {unit.key} was given up: {_WORKERS_PER_TRIAL} workers were lost with it",
+        hint="look at the log of the workers; the same command with --out resumes the run",
+    )
 
 
 def _kept(unit: Unit, spec: TrialSpec, answer: Measured) -> KeptTrial:
     return KeptTrial(unit.key, spec.number, encode(spec), encode(answer.result), answer.started_utc, answer.elapsed_s)
-
-
-def _work(connection: Connection, job: Job) -> None:
-    """Measure what comes, in a process of its own, until the parent closes the connection or ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    device = _WorkerDevice(job)
-    while True:
-        try:
-            task = connection.recv()
-        except (EOFError, OSError):
-            return
-        answer: Measured | Exception
-        try:
-            answer = device.measure(task)
-        except P4MeshError as error:
-            answer = error
-        except Exception:
-            answer = InternalError(f"worker process: {traceback.format_exc()}")
-        connection.send(answer)
-
-
-class _WorkerDevice:
-    """The device that is open in a worker process: one at most, so that memory is that of one network."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._name = ""
-        self._stack = ExitStack()
-        self._measurer: Measurer | None = None
-
-    def measure(self, task: _Task) -> Measured:
-        if not task.device or task.device != self._name:
-            self._stack.close()
-            self._name, self._measurer = "", None
-        if not task.device:
-            with opened(self._job, task.iteration) as measurer:
-                return timed(measurer, task.spec)
-        if self._measurer is None:
-            self._measurer = self._stack.enter_context(opened(self._job, task.iteration))
-            self._name = task.device
-            for earlier in task.before:
-                self._measurer.measure(earlier)
-        return timed(self._measurer, task.spec)
-
-
-def _end_with_parent() -> None:
-    """End this process when the parent has died, in the middle of a trial too."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

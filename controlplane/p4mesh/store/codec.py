@@ -1,4 +1,9 @@
-"""Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values, bytes in hex."""
+"""Frozen dataclasses to JSON data and back, without loss: rationals as "n/d", enums as values, bytes in hex.
+
+Classes with ``of_kind`` (:class:`p4mesh.traffic.patterns.Pattern`) are stored as their ``kind``, with those fields
+that differ from their defaults; so are other fields with the metadata ``{"stored": "if set"}``. Fields that take no
+part in ``__init__`` follow from others: they are stored, and not read.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,16 @@ def encode(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        named = hasattr(value, "of_kind")
+        stored = {
+            item.name: encode(getattr(value, item.name))
+            for item in fields(value)
+            if not ((named or "stored" in item.metadata) and getattr(value, item.name) == item.default)
+        }
+        if named:
+            kind: str = value.kind  # type: ignore[attr-defined]
+            return {"kind": kind, **stored} if stored else kind
+        return stored
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, bytes):
@@ -56,12 +70,17 @@ def _decode(kind: Any, data: Any) -> Any:
         return Fraction(data)
     if kind is bytes:
         return bytes.fromhex(data)
+    if hasattr(kind, "of_kind"):
+        name, data = (data["kind"], {**data}) if isinstance(data, dict) else (data, {})
+        data.pop("kind", None)
+        kind = kind.of_kind(name)
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints(kind)
-        unknown = set(data) - set(hints)
+        unknown = set(data) - {item.name for item in fields(kind)}
         if unknown:
             raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
-        return kind(**{name: _decode(hints[name], item) for name, item in data.items()})
+        given = [item.name for item in fields(kind) if item.init and item.name in data]
+        return kind(**{name: _decode(hints[name], data[name]) for name in given})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if kind is float and isinstance(data, int):

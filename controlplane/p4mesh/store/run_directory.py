@@ -27,6 +27,8 @@ from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical
 
 FORMAT = 3
+"""Of all files of a run directory; it grows when any of them means something else."""
+_FORMAT_WITHOUT_A_NUMBER = 1
 RUN = "run.json"
 TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
@@ -178,8 +180,9 @@ class StoredRun:
     timings: tuple[Timing, ...]
 
 
-def read_run(path: Path) -> StoredRun:
-    """Return the finished run in ``path``; raise RunDirectoryError when there is none."""
+def read_run(directory: str | Path) -> StoredRun:
+    """Return the finished run in ``directory``; raise RunDirectoryError when there is none."""
+    path = Path(directory)
     config = _read_config(path, "", "name the run directory that p4mesh run printed")
     if not (path / RESULTS).exists():
         raise RunDirectoryError(f"{path}: the run is not finished", hint="run the same command again to resume it")
@@ -198,9 +201,24 @@ def _read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
         raise RunDirectoryError(f"{option}{path}: not a run directory (no {RUN} in it)", hint=hint) from None
     except (OSError, ValueError) as error:
         raise RunDirectoryError(f"{option}{path / RUN}: {error}", hint=hint) from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise RunDirectoryError(f"{option}{path / RUN}: not format {FORMAT} of a run", hint=hint)
+    if not isinstance(config, dict):
+        raise RunDirectoryError(f"{option}{path / RUN}: not a run of P4Mesh", hint=hint)
+    _require_format(f"{option}{path / RUN}", config)
     return config
+
+
+def _require_format(where: str, config: Mapping[str, Any]) -> None:
+    """Raise RunDirectoryError for a run that an older or a newer version has written."""
+    found = config.get("format", _FORMAT_WITHOUT_A_NUMBER)
+    if found == FORMAT and isinstance(found, int):
+        return
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise RunDirectoryError(f"{where}: '{found}' is not a format of a run", hint="name a new directory")
+    age = "an older" if found < FORMAT else "a newer"
+    raise RunDirectoryError(
+        f"{where}: format {found}, written by {age} version of P4Mesh; this version reads format {FORMAT}",
+        hint="use that version to show or to resume it, or measure again in a new directory",
+    )
 
 
 def _cut_half_line(path: Path) -> None:

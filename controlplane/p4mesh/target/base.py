@@ -1,19 +1,33 @@
-"""What a trial needs from any target: an address, a clock and its limits."""
+"""What a tester needs from any target: an address, a clock, the links, and one declaration of what it can do."""
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
+from typing import ClassVar, Protocol
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
+from p4mesh.topology.model import TlsFiles
+from p4mesh.traffic.line_rate import PS_PER_S
 
 BadFcsRule = tuple[int, int, int]
 """(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""
+
+
+@dataclass(frozen=True)
+class ProgramPorts:
+    """Numbers that the program gives to ports that are no tester ports; a target is built around them."""
+
+    loop: int
+    """The recirculation port."""
+    cpu: int
+    """The port of the controller."""
 
 
 @dataclass(frozen=True)
@@ -25,44 +39,71 @@ class LinkState:
     """How often it has gone down so far."""
 
 
-class Target(ABC):
-    """A running tester switch. Entering the context starts it, leaving it stops it."""
-
-    name: str
-    device_id = 1
-    topology: Topology
-    tick_ps: int
-    """Length of one tick of the time stamps that the program sees, in picoseconds."""
-    loop: LoopModel
-    front_loops: tuple[LoopModel, ...] = ()
-    """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
-    start_lead_ns: int
-    """Time between the start request and the first departure that the target needs at least."""
-    exact_clock: bool
-    """True where time passes only in :meth:`wait`."""
-    damages_fcs = False
-    """Whether ports can send frames with a frame check sequence that does not fit."""
-    scheduling_jitter_ns: int
-    """How late the target may run besides its loop; bounds what a short trial shows of its load."""
-
-    @abstractmethod
-    def __enter__(self) -> Target:
-        """Start the target; afterwards ``address`` accepts P4Runtime."""
-
-    @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop the target and everything that was started with it."""
+class PacketIO(Protocol):
+    """The controller's side of packet I/O, as far as a clock has to know it."""
 
     @property
+    def packet_outs_sent(self) -> int:
+        """Packet-outs so far."""
+
+    @property
+    def packet_ins_taken(self) -> int:
+        """Packet-ins that the controller has taken so far."""
+
+    def take_packet_in(self, timeout_s: float) -> bool:
+        """Wait for the next packet-in, in time of the wall clock; return whether one has come."""
+
+
+class Target(ABC):
+    """A running tester switch; :meth:`open` starts and stops it."""
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        topology: Topology,
+        address: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        tls: TlsFiles | None = None,
+    ) -> None:
+        self.topology = topology
+        self.capabilities = self.declare(topology)
+        self.address = address
+        """HOST:PORT, or unix:PATH, of the P4Runtime server."""
+        self.device_id = device_id
+        self.election_id = election_id
+        self.tls = tls
+        """Credentials for the server; None where it does not encrypt."""
+
+    @classmethod
     @abstractmethod
-    def address(self) -> str:
-        """HOST:PORT of the P4Runtime server."""
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what the target can do on a topology; raises TopologyError where it cannot run on it."""
+
+    @classmethod
+    def check(cls, topology: Topology) -> None:
+        """Raise what :meth:`open` would raise because of the topology; starts nothing."""
+        cls.declare(topology)
+
+    @classmethod
+    @abstractmethod
+    def open(cls, topology: Topology, ports: ProgramPorts) -> AbstractContextManager[Target]:
+        """Start the target; afterwards ``address`` accepts P4Runtime. Leaving stops everything that was started."""
 
     @abstractmethod
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Let ``duration_ns`` of the target's time pass after ``packet_outs`` packet-outs in total."""
+
+    def wait_for_packet_in(self, duration_ps: int, packets: PacketIO) -> None:
+        """Let time pass until ``packets`` has taken a packet-in, at most ``duration_ps``."""
+        packets.take_packet_in(duration_ps / PS_PER_S)
+
+    @property
+    def now_ps(self) -> int:
+        """The target's time, which never goes back; only differences have a meaning."""
+        return time.monotonic_ns() * 1000
 
     @abstractmethod
     def align(self, packet_outs: int, number: int) -> None:

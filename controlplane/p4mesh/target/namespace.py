@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
+from typing import ClassVar
 
 from p4mesh.target.base import LinkState, Target
-from p4mesh.tester.contract import Contract
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
+from p4mesh.target.loop import LoopModel
 from p4mesh.topology import Topology
 from p4mesh.topology.netns import NetnsNetwork
+
+_SCHEDULING_JITTER_NS = 20_000_000
 
 
 class NamespaceTarget(Target):
     """A software switch on the veth interfaces of a topology; subclasses start and stop it."""
 
-    exact_clock = False
-    scheduling_jitter_ns = 20_000_000
+    tick_ps: ClassVar[int]
+    loop: ClassVar[LoopModel]
+    start_lead_ns: ClassVar[int]
 
-    def __init__(self, topology: Topology, contract: Contract, *, tick_ps: int, loop: LoopModel) -> None:
-        self.topology = topology
-        self.tick_ps = tick_ps
-        self.loop = loop
-        self._contract = contract
-        self._network = NetnsNetwork(topology)
+    def __init__(self, topology: Topology, address: str, network: NetnsNetwork) -> None:
+        super().__init__(topology, address)
+        self._network = network
+
+    @classmethod
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what software on Linux interfaces can do: it takes stamps around whole frames, on the wall clock."""
+        return Capabilities(
+            target=cls.name,
+            architecture=Architecture.V1MODEL,
+            real_time=True,
+            stamps=Stamps(cls.tick_ps, first_bit=False),
+            loop=cls.loop,
+            start_lead_ns=cls.start_lead_ns,
+            scheduling_jitter_ns=_SCHEDULING_JITTER_NS,
+        )
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from p4mesh.errors import EngineMissingError
-from p4mesh.target.base import BadFcsRule, LinkState, Target
-from p4mesh.tester.contract import Contract
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.target.base import BadFcsRule, LinkState, PacketIO, ProgramPorts, Target
+from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
+from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.engine_errors import topology_error
@@ -19,10 +19,13 @@ from p4mesh.topology.engine_errors import topology_error
 if TYPE_CHECKING:
     from p4mesh import _engine
 
+_DEVICE_ID = 1
 _DROP_PORT = 511
 _ANY_PORTS = SpecialPorts(loop=65_533, cpu=65_534, drop=65_535)
 """Where no program runs."""
 _PS_PER_S = 10**12
+_PACKET_IN_TIMEOUT_S = 10
+"""The server has it already; the controller only waits for its thread."""
 
 
 def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _engine.SimNetwork:
@@ -41,39 +44,58 @@ class SimTarget(Target):
     """A simulated network with one tester; its clock moves only in :meth:`wait`."""
 
     name = "sim"
-    start_lead_ns = 2_000
-    exact_clock = True
-    damages_fcs = True
-    scheduling_jitter_ns = 0
 
-    def __init__(self, topology: Topology, contract: Contract) -> None:
-        self.topology = topology
-        self.tick_ps = topology.clock_tick_ps
-        self.loop = LoopModel(topology.loop.rate_bps, round(topology.loop.latency_ns * 1000))
-        self._special = SpecialPorts(loop=contract["PORT_LOOP"], cpu=contract["PORT_CPU"], drop=_DROP_PORT)
-        self._address = ""
+    def __init__(self, topology: Topology, address: str, network: _engine.SimNetwork) -> None:
+        super().__init__(topology, address)
+        self._network = network
 
-    def __enter__(self) -> SimTarget:
+    @classmethod
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what the simulation can do: everything, to the picosecond, with the loop of the topology."""
+        return Capabilities(
+            target=cls.name,
+            architecture=Architecture.V1MODEL,
+            real_time=False,
+            stamps=Stamps(topology.clock_tick_ps),
+            loop=LoopModel(topology.loop.rate_bps, round(topology.loop.latency_ns * 1000)),
+            start_lead_ns=2_000,
+            scheduling_jitter_ns=0,
+            bad_fcs=True,
+            resets_devices=True,
+        )
+
+    @classmethod
+    def check(cls, topology: Topology) -> None:
+        """Build the network and forget it."""
+        build_network(topology)
+
+    @classmethod
+    @contextmanager
+    def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[SimTarget]:
         """Build the network and start its P4Runtime server on a free loopback port."""
-        self._network = build_network(self.topology, self._special)
-        port = self._network.serve("127.0.0.1:0", self.device_id)
-        self._address = f"127.0.0.1:{port}"
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Stop the server."""
-        self._network.stop()
-
-    @property
-    def address(self) -> str:
-        """HOST:PORT of the server on the loopback interface."""
-        return self._address
+        network = build_network(topology, SpecialPorts(loop=ports.loop, cpu=ports.cpu, drop=_DROP_PORT))
+        port = network.serve("127.0.0.1:0", _DEVICE_ID)
+        try:
+            yield cls(topology, f"127.0.0.1:{port}", network)
+        finally:
+            network.stop()
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Advance virtual time once the packet-outs have been handled."""
         self._network.advance(int(duration_ns * 1000), packet_outs)
+
+    def wait_for_packet_in(self, duration_ps: int, packets: PacketIO) -> None:
+        """Advance virtual time to the event that sends a packet-in, once the packet-outs have been handled."""
+        if packets.packet_ins_taken == self._network.packet_ins_total:
+            self._network.advance_to_packet_in(duration_ps, packets.packet_outs_sent)
+        while packets.packet_ins_taken < self._network.packet_ins_total:
+            if not packets.take_packet_in(_PACKET_IN_TIMEOUT_S):
+                raise TargetError("sim: a packet-in did not reach the controller", hint="run with --debug to see where")
+
+    @property
+    def now_ps(self) -> int:
+        """Virtual time."""
+        return self._network.now_ps
 
     def align(self, packet_outs: int, number: int) -> None:
         """Advance to the next whole second of virtual time, and start the random numbers of this trial."""

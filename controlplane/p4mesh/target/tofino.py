@@ -6,67 +6,23 @@ tell about links, and nothing here has met a chip.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from types import TracebackType
 
-from p4mesh.errors import ProgramError, TopologyError, UnsupportedError
-from p4mesh.target.base import BadFcsRule, LinkState, Target
-from p4mesh.tester.contract import P4SRC, Contract, hash_of_sources, load_contract, sources_of
-from p4mesh.tester.loop_model import TOFINO_1, TOFINO_2, Chip, pipe_of
-from p4mesh.tester.pacing import LoopModel
+from p4mesh.errors import TopologyError, UnsupportedError
+from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
+from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
+from p4mesh.target.chips import TOFINO_1, TOFINO_2, Chip, pipe_of
 from p4mesh.topology import TofinoSwitch, Topology
 
-NAME = "tofino"
-TICK_PS = 1000
-UNMEASURED = ("IPDV", "RFC 3550 jitter")
-"""What the program for Tofino does not measure (docs/LIMITATIONS.md)."""
+_TICK_PS = 1000
+_EGRESS_STAMPS = "Sent frames are stamped in the tester's egress parser: it adds a constant."
+_BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
+"""It takes 32 bytes of extension headers, of which the last one alone may have more than 8."""
 _CHIPS = {"tofino1": TOFINO_1, "tofino2": TOFINO_2}
-_MAIN = "tna/p4mesh.p4"
-_FIX = "run make p4-tofino where the Tofino back end of p4c is installed, or check out p4src again"
-
-
-@dataclass(frozen=True)
-class TofinoContract(Contract):
-    """The program for one chip; its records are those of v1model, less what it does not measure."""
-
-    device_config: Path
-    records: tuple[tuple[str, int], ...]
-
-    @property
-    def device_config_path(self) -> Path:
-        """What the compiler and the assembler of the user made of the program."""
-        return self.device_config
-
-    @property
-    def record_fields(self) -> tuple[tuple[str, int], ...]:
-        """Names and widths in bytes of the fields of ``record_t``."""
-        return self.records
-
-
-def load_tofino_contract(chip: str, device_config: Path, p4src: Path = P4SRC) -> TofinoContract:
-    """Return the program for ``tofino1`` or ``tofino2``; raise ProgramError when something is missing or stale."""
-    directory = p4src / "compiled"
-    path = directory / "tofino.json"
-    try:
-        record = json.loads(path.read_text())
-        constants = record["constants"][chip]
-    except (OSError, KeyError, json.JSONDecodeError):
-        raise ProgramError(f"{path}: no record of the program for {chip}", hint=_FIX) from None
-    if (p4src / _MAIN).exists() and hash_of_sources(sources_of(_MAIN, p4src), p4src) != record["source_sha256"]:
-        raise ProgramError(f"{path}: the compiled program is older than its sources", hint=_FIX)
-    if not device_config.is_file():
-        raise ProgramError(
-            f"{device_config}: the compiled program for the switch is missing",
-            hint="build it as docs/TOFINO.md says, and name the file as tester.tofino.device_config",
-        )
-    return TofinoContract(
-        directory, f"p4mesh.{chip}", constants, device_config, load_contract(p4src=p4src).record_fields
-    )
 
 
 def switch_of(topology: Topology) -> TofinoSwitch:
@@ -107,36 +63,40 @@ def chip_of(switch: TofinoSwitch) -> Chip:
 
 
 class TofinoTarget(Target):
-    """A switch that runs on its own; entering connects nothing and starts nothing."""
+    """A switch that runs on its own; opening connects nothing and starts nothing."""
 
-    name = NAME
-    start_lead_ns = 50_000_000
-    exact_clock = False
-    scheduling_jitter_ns = 1_000_000
+    name = "tofino"
 
     def __init__(self, topology: Topology) -> None:
-        self.topology = topology
-        self.tick_ps = TICK_PS
-        self._switch = switch_of(topology)
-        chip = chip_of(self._switch)
-        self.loop: LoopModel = chip.loop()
-        self.front_loops = tuple(chip.front_loop(loop.rate_bps) for loop in self._switch.front_loops)
-        self.device_id = self._switch.device_id
-        self.damages_fcs = self._switch.bad_fcs
+        switch = switch_of(topology)
+        super().__init__(
+            topology, switch.address, device_id=switch.device_id, election_id=switch.election_id, tls=switch.tls
+        )
 
-    def __enter__(self) -> TofinoTarget:
-        """Return the target; the switch is running."""
-        return self
+    @classmethod
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what the program for Tofino can do on the switch of a topology (docs/LIMITATIONS.md)."""
+        switch = switch_of(topology)
+        chip = chip_of(switch)
+        return Capabilities(
+            target=cls.name,
+            architecture=Architecture.TNA,
+            real_time=True,
+            stamps=Stamps(_TICK_PS, note="" if switch.mac_stamp else _EGRESS_STAMPS),
+            loop=chip.loop(),
+            front_loops=tuple(chip.front_loop(loop.rate_bps) for loop in switch.front_loops),
+            start_lead_ns=50_000_000,
+            scheduling_jitter_ns=1_000_000,
+            bad_fcs=switch.bad_fcs,
+            unmeasured=("IPDV", "RFC 3550 jitter"),
+            unsupported_headers=_BEYOND_THE_PARSER,
+        )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Leave the switch as it is."""
-
-    @property
-    def address(self) -> str:
-        """HOST:PORT of the P4Runtime server."""
-        return self._switch.address
+    @classmethod
+    @contextmanager
+    def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[TofinoTarget]:
+        """Return the target; the switch is running, and stays as it is."""
+        yield cls(topology)
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""
@@ -158,7 +118,7 @@ class TofinoTarget(Target):
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:
         """Do nothing: a table entry of each transmitter says which frames the MAC damages."""
-        if rules and not self.damages_fcs:
+        if rules and not self.capabilities.bad_fcs:
             super().set_bad_fcs(rules)
 
     def in_flight(self) -> int:

@@ -6,7 +6,7 @@ from p4mesh.target.base import BadFcsRule
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.frames import headers_of
 from p4mesh.tester.plan import Plan
-from p4mesh.tester.stations import TO_MANY, receiver_tag
+from p4mesh.tester.stations import receiver_tag
 
 _RECEIVER_SHIFT, _RUN_SHIFT, _MAGIC_SHIFT = 16, 24, 32
 
@@ -20,7 +20,7 @@ def bad_fcs_rules(plan: Plan, run: int, contract: Contract) -> dict[int, list[Ba
         if stream is None:
             continue
         offset_bytes = len(headers_of(stream.template, stream.frame_size_bytes))
-        tag = 0 if stream.pattern in TO_MANY else receiver_tag(flow.rx_port)
+        tag = 0 if stream.pattern.to_many else receiver_tag(flow.rx_port)
         start = contract["SIGNATURE_MAGIC"] << _MAGIC_SHIFT | run << _RUN_SHIFT
         start |= tag << _RECEIVER_SHIFT | flow.sequence_cell
         rules.setdefault(flow.tx_port, set()).add((offset_bytes, start, start))

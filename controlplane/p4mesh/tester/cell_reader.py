@@ -15,6 +15,7 @@ import numpy as np
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, PacketIn
 from p4mesh.tester.contract import Contract
+from p4mesh.tester.records import with_read_ticks
 
 WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
@@ -73,22 +74,24 @@ class CellReader:
         )
 
     def read(self, cells: int, wait: WaitForPasses, *, port: int = 0) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``.
+        """Return the records of cells 0 to ``cells`` - 1: fields as in ``record_t``, and when each was read.
 
         Records that are lost, or a reading frame, are noticed by the missing cells, which are read
         again. Of duplicate records the first is kept, and records of an earlier reading, which may
         come late or twice, are known by their time. Raises TargetError when records stay missing.
         """
-        payloads: dict[int, bytes] = {}
+        found: dict[int, PacketIn] = {}
         missing = [(0, cells)]
         older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
             for first, count in missing:
                 self._request(count, wait, value=first, port=port)
-            payloads |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
-            missing = _gaps(payloads.keys(), cells)
+            found |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
+            missing = _gaps(found.keys(), cells)
             if not missing:
-                return self._form.decode(b"".join(payloads[cell] for cell in range(cells)))
+                packets = [found[cell] for cell in range(cells)]
+                records = self._form.decode(b"".join(packet.payload for packet in packets))
+                return with_read_ticks(records, [packet.metadata["time"] for packet in packets])
         raise TargetError(
             f"{sum(count for _, count in missing)} of {cells} records were not received in {_READ_ATTEMPTS} attempts",
             hint="the controller channel or the loop loses frames",
@@ -98,9 +101,9 @@ class CellReader:
         self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
         wait(self._form.passes * count + 2)
 
-    def _records(self, cells: Set[int], older: int | None) -> dict[int, bytes]:
+    def _records(self, cells: Set[int], older: int | None) -> dict[int, PacketIn]:
         """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
-        found: dict[int, bytes] = {}
+        found: dict[int, PacketIn] = {}
         while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found))):
             for packet in packets:
                 cell = int.from_bytes(packet.payload[:4], "big")
@@ -108,7 +111,7 @@ class CellReader:
                     self._keep(packet)
                 elif cell in cells and (older is None or _is_later(packet.metadata["time"], older)):
                     self._last_record_ticks = packet.metadata["time"]
-                    found.setdefault(cell, packet.payload)
+                    found.setdefault(cell, packet)
         return found
 
 

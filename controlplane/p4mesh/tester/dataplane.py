@@ -6,12 +6,13 @@ packet-outs in, counters and packet-ins out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.p4runtime import Client, Entity, PacketIn
 from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
 from p4mesh.tester.contract import Contract
@@ -19,7 +20,8 @@ from p4mesh.tester.entries import EntryKey, PlanEntries
 from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
-from p4mesh.trial.latency_stats import ipdv_bins, latency_bins
+from p4mesh.tester.records import ipdv_bins, latency_bins
+from p4mesh.tester.responders import Match, PuntRule
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -65,6 +67,7 @@ class DataPlane:
         self._reader = CellReader(client, contract, form or v1model_format(contract), self._keep_punted)
         self._entries: dict[EntryKey, Entity] = {}
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
@@ -74,6 +77,7 @@ class DataPlane:
         """Push the compiled tester and install what every trial needs."""
         self._client.set_pipeline(self._contract.p4info_path, self._contract.device_config_path)
         self._entries.clear()
+        self._bins_before.clear()
         self._bins.clear()
         self._groups.clear()
         self._punts.clear()
@@ -82,13 +86,20 @@ class DataPlane:
         self._reader.forget()
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
+    def ensure_connected(self) -> None:
+        """Connect again where the server has gone since the last use, and load the program anew."""
+        if not self._client.is_connected:
+            self._client.reconnect()
+            self.load_program()
+
     @property
     def packet_outs_sent(self) -> int:
         """Packet-outs so far; the target's clock waits for them."""
         return self._client.packet_outs_sent
 
     def configure(self, plan: Plan, run: int) -> None:
-        """Install the entries and groups of a plan and remove those of the plan before."""
+        """Install the entries and groups of a plan and remove those of the plan before; histograms begin anew."""
+        self._bins_before |= self._bins
         self._set_groups(
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
@@ -126,17 +137,45 @@ class DataPlane:
         """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
         self._request("START", b"", value=lead_ticks, count=streams)
 
-    def punt(self, ether_types: Sequence[int]) -> None:
-        """Have frames of these types without signature handed to the controller, and no others."""
-        wanted: dict[EntryKey, Entity] = {
-            ("punt", number): self._client.schema.table_entry(
-                "punt", match={"ether_type": (number, 0xFFFF)}, action="to_controller", priority=1
+    def punt(self, rules: Collection[PuntRule]) -> None:
+        """Have the frames of these rules without signature handed to the controller, and no others.
+
+        Rules may have all keys of the program's table ``punt``. Raises UnsupportedError when the table has no room.
+        """
+        room = self._contract["PUNT_RULES"]
+        if len(rules) > room:
+            raise UnsupportedError(
+                f"the ports need {len(rules)} rules for frames to the controller, the program has {room}",
+                hint="run fewer protocols at a time (p4src/include/sizes.p4)",
             )
-            for number in ether_types
-        }
+        wanted: dict[EntryKey, Entity] = {("punt", rule): self._punt_entry(rule) for rule in rules}
         self._client.delete([entry for key, entry in self._punts.items() if key not in wanted])
         self._client.insert([entry for key, entry in wanted.items() if key not in self._punts])
         self._punts = wanted
+
+    def _punt_entry(self, rule: PuntRule) -> Entity:
+        match: dict[str, Match] = dict(rule.keys)
+        if isinstance(number := match.get("port"), int):
+            match["port"] = self._ports.of(number)
+        return self._client.schema.table_entry("punt", match=match, action="to_controller", priority=1)
+
+    @property
+    def packet_ins_taken(self) -> int:
+        """Packet-ins so far, records of reading passes included."""
+        return self._client.packet_ins_taken
+
+    def take_packet_in(self, timeout_s: float) -> bool:
+        """Wait for the next packet-in; return whether one has come. Records that nobody waits for are forgotten."""
+        packets = self._client.take_packet_ins(1, timeout_s)
+        for packet in packets:
+            self._keep_punted(packet)
+        return bool(packets)
+
+    def take_handed(self) -> list[tuple[int, bytes]]:
+        """Return (port, frame) of every punted frame that is here already."""
+        taken, self._handed = self._handed, []
+        self._punted += len(taken)
+        return taken
 
     def take_punted(self, ports: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return (port, frame) of every frame that was handed to the controller since the last call."""
@@ -165,7 +204,10 @@ class DataPlane:
             self._reader.clear(cells, wait, window=place)
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1, fields as in ``record_t``; all of them, or TargetError."""
+        """Return the records of cells 0 to ``cells`` - 1; all of them, or TargetError.
+
+        Fields are those of ``record_t`` that the target measures, and READ_TICKS (:mod:`p4mesh.tester.records`).
+        """
         return self._reader.read(cells, wait)
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -181,7 +223,7 @@ class DataPlane:
         return counts
 
     def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
-        """Return the frames per bin that each histogram has counted since it was last read here.
+        """Return the frames per bin that each histogram has counted since :meth:`configure`.
 
         Only bins between the extremes of ``records`` are read, or of the one flow of a histogram: the others cannot
         have changed.
@@ -204,7 +246,7 @@ class DataPlane:
         counts = [0] * size
         cells = range(first + bins.start, first + bins.stop)
         for cell, data in self._client.read_counters(counter, cells) if cells else ():
-            counts[cell - first] = data.packets - self._bins.get((counter, cell), 0)
+            counts[cell - first] = data.packets - self._bins_before.get((counter, cell), 0)
             self._bins[counter, cell] = data.packets
         return counts
 

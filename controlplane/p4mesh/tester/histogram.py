@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from itertools import accumulate
 
@@ -20,6 +21,20 @@ RELATIVE_ERROR = Fraction(1, 128)
 PERCENTILES = (Fraction(50), Fraction(99), Fraction("99.9"), Fraction("99.99"))
 SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])), *PERCENTILES)
 """Both tails of a distribution that has two: 0.01, 0.1, 1, 50, 99, 99.9 and 99.99 per cent."""
+
+
+class HistogramPer(str, Enum):
+    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
+
+    STREAM = "stream"
+    STREAM_AND_PORT = "stream_and_port"
+    """Each receive port of each stream."""
+    FLOW = "flow"
+    """The flows that are chosen, or every flow."""
+
+
+FlowName = tuple[str, int, int]
+"""A flow as (stream, transmit port, receive port)."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,17 @@ def _place(counts: Sequence[int], percentile: Fraction) -> int | None:
 def _middle_ticks(index: int) -> Fraction:
     low, high = bin_bounds_ticks(index)
     return Fraction(low + high, 2)
+
+
+def blocks(numbers: set[int], width_bits: int) -> list[tuple[int, int]]:
+    """Return (value, mask) pairs of aligned blocks that cover exactly these numbers."""
+    firsts = sorted(number for number in numbers if number - 1 not in numbers)
+    lasts = sorted(number for number in numbers if number + 1 not in numbers)
+    return [
+        block
+        for first, last in zip(firsts, lasts, strict=True)
+        for block in prefixes(first, last - first + 1, width_bits)
+    ]
 
 
 def prefixes(first: int, count: int, width_bits: int) -> list[tuple[int, int]]:

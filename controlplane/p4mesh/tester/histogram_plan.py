@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from p4mesh.errors import ParameterError
-from p4mesh.tester.histogram import Histogram, HistogramRule, prefixes
+from p4mesh.tester.histogram import FlowName, Histogram, HistogramPer, HistogramRule, blocks, prefixes
 from p4mesh.tester.plan import FLOW_BITS, Flow, Limits, Plan, require
-from p4mesh.trial.spec import FlowName, HistogramPer
 
 
 def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowName], limits: Limits) -> Plan:
@@ -47,8 +46,8 @@ _Group = tuple[tuple[str, int | None, int | None], Sequence[Flow], list[tuple[in
 def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
     for number, stream in sorted(plan.names.items()):
         flows = [flow for flow in plan.flows if flow.stream == number]
-        # A broadcast carries the first of its cells as flow number; they are in the same range.
-        covered = prefixes(flows[0].cell, len(flows), FLOW_BITS)
+        # Frames to many carry the first of their cells as flow number; they are in the same range.
+        covered = prefixes(flows[0].cell, flows[-1].cell + 1 - flows[0].cell, FLOW_BITS)
         if not per_port:
             yield (stream, None, None), flows, covered
             continue
@@ -58,7 +57,10 @@ def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
 
 def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:
     names = plan.names
-    known = {(names[f.stream], f.tx_port, f.rx_port): f for f in plan.flows if f.expected}
+    known: dict[FlowName, list[Flow]] = {}
+    for flow in plan.flows:
+        if flow.expected:
+            known.setdefault((names[flow.stream], flow.tx_port, flow.rx_port), []).append(flow)
     for name in chosen or known:
         if name not in known:
             stream, tx_port, rx_port = name
@@ -66,5 +68,6 @@ def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:
                 f"histogram: the trial has no flow of stream '{stream}' from port {tx_port} to port {rx_port}",
                 hint=f"streams are {', '.join(dict.fromkeys(stream for stream, _, _ in known))}",
             )
-        flow = known[name]
-        yield name, [flow], [(flow.sequence_cell, (1 << FLOW_BITS) - 1)]
+        flows = known[name]
+        numbers = {flow.sequence_cell for flow in flows}
+        yield name, flows, blocks(numbers, FLOW_BITS)

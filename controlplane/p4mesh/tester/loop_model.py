@@ -1,13 +1,10 @@
 """What a loop can do: seeds, share of the recirculation port, rate grid and worst departure error.
 
-The model has two parts (:class:`~p4mesh.tester.pacing.LoopModel`). A pass occupies the recirculation
+The model has two parts (:class:`~p4mesh.target.loop.LoopModel`). A pass occupies the recirculation
 port for the frame's time on its wire, and comes back ``latency_ps`` later; a lone seed needs both for
 a round, and seeds that fill the port go round in the sum of their wire times. The same figures
 configure ``sim`` (``tester.loop`` of a topology), so that what is predicted for a chip is what a
 simulation with its loop does.
-
-The latencies of the chips are assumptions, as nothing in public documents gives them for this
-program: a run on hardware must replace them by the measured round of a lone seed.
 """
 
 from __future__ import annotations
@@ -15,44 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.tester.pacing import LoopModel, departure_clock, loop_use, seed_counts, slot_rate_fps
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.chips import Chip
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.pacing import departure_clock, loop_use, seed_counts, slot_rate_fps
 from p4mesh.traffic.line_rate import max_rate_fps
 
-PORTS_PER_PIPE = 128
-"""Port numbers of a pipe."""
 _FRACTION_STEPS = 1 << 32
 _MANY_FRAMES = 10**9
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A switch chip with recirculation ports of its own in every pipe."""
-
-    name: str
-    pipes: int
-    recirculation_bps: int
-    """Of the recirculation port of one pipe."""
-    latency_ps: int
-    """From the end of a pass on the recirculation port to the next pass: an assumption."""
-    tick_ps: int = 1000
-
-    def loop(self) -> LoopModel:
-        """Return the loop of one pipe: its recirculation port."""
-        return LoopModel(self.recirculation_bps, self.latency_ps)
-
-    def front_loop(self, rate_bps: int) -> LoopModel:
-        """Return the loop of a front port in loopback, taken to be as far from the parser as the recirculation port.
-
-        A stream is in one loop: further loops carry further streams (:func:`p4mesh.tester.pacing.shared_loops`).
-        """
-        return LoopModel(rate_bps, self.latency_ps)
-
-
-TOFINO_1 = Chip("tofino", pipes=2, recirculation_bps=100_000_000_000, latency_ps=700_000)
-"""The two-pipe Tofino 1 of a Wedge100BF-32X."""
-TOFINO_2 = Chip("tofino2", pipes=4, recirculation_bps=400_000_000_000, latency_ps=700_000)
-CHIPS = (TOFINO_1, TOFINO_2)
 
 
 @dataclass(frozen=True)
@@ -76,17 +43,6 @@ def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps:
     (use,) = loop_use(seeds, [frame_size_bytes], loop, tick_ps)
     step = Fraction(10**9, _FRACTION_STEPS) / clock.slot_ticks
     return Prediction(seeds[0], use.round_ps, use.port_share, step, use.departure_error_ps)
-
-
-def pipe_of(port: int, chip: Chip) -> int:
-    """Return the pipe of a device port."""
-    pipe = port // PORTS_PER_PIPE
-    if not 0 <= pipe < chip.pipes:
-        raise ParameterError(
-            f"port {port} is in pipe {pipe}: {chip.name} has {chip.pipes} pipes",
-            hint="use device port numbers, not the numbers of the front panel",
-        )
-    return pipe
 
 
 def prediction_rows(chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[int, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
+from p4mesh.target.loop import LoopModel
 
 _FRACTION_BITS = 32
 LONGEST_SLOT_TICKS = 1 << 30
@@ -23,30 +23,6 @@ _MARGIN = Fraction(5, 4)
 _FINEST_SHARE = 64
 _RATE_ROUNDING = Fraction(1, 10**6)
 """The rate of a clock is rounded to 2^-32 tick; at the port's own line rate that may be upwards."""
-
-
-@dataclass(frozen=True)
-class LoopModel:
-    """How a frame circulates: a recirculation port with a line rate, and the way round it."""
-
-    rate_bps: int
-    latency_ps: int
-    passes_per_s: int | None = None
-    """Passes per second that the target can execute at all; None = no limit but the port."""
-
-    def pass_ps(self, frame_size_bytes: int) -> Fraction:
-        """Time that one pass occupies the recirculation port."""
-        wire = Fraction(8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES) * _PS_PER_S, self.rate_bps)
-        if self.passes_per_s is None:
-            return wire
-        return max(wire, Fraction(_PS_PER_S, self.passes_per_s))
-
-    def round_ps(self, frame_size_bytes: int) -> Fraction:
-        """Time of one round of a lone seed: the gap behind a frame passes while it is on its way."""
-        on_wire = Fraction(8 * (frame_size_bytes + PREAMBLE_BYTES) * _PS_PER_S, self.rate_bps)
-        if self.passes_per_s is not None:
-            on_wire = max(on_wire, Fraction(_PS_PER_S, self.passes_per_s))
-        return self.latency_ps + on_wire
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule
-from p4mesh.tester.pacing import (
-    LONGEST_SLOT_TICKS,
-    DepartureClock,
-    LoopModel,
-    departure_clock,
-    shared_loops,
-    slot_rate_fps,
+from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
+from p4mesh.tester.stations import (
+    Receiver,
+    Station,
+    destinations_of,
+    flows_per_shared_port,
+    receivers_of,
+    shared_ports_of,
 )
-from p4mesh.tester.stations import TO_MANY, Receiver, Station, destinations_of, receivers_of, shared_ports_of
 from p4mesh.tester.stream_checks import check_stream
-from p4mesh.traffic.derived import with_addresses, without_phase
+from p4mesh.traffic.derived import with_addresses
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.traffic.stream import PatternKind, Stream, ValueList
+from p4mesh.traffic.patterns import Places
+from p4mesh.traffic.stream import Stream, ValueList
 
 FLOW_BITS = 16
 FIRST_STREAM_GROUP = 2
@@ -39,13 +41,15 @@ class Flow:
 
     cell: int
     sequence_cell: int
-    """Cell that counts the frames sent; a broadcast has one for all its receivers."""
+    """Cell that counts the frames sent, and flow number of the frames; frames to many have one for all receivers."""
     stream: int
     """Number of the stream in the trial."""
     tx_port: int
     rx_port: int
     expected: bool = True
-    """False for the cell of a broadcast that would come back to its source."""
+    """False for the cell of a frame to many on a port that is not to receive it, such as its source."""
+    part: str = ""
+    """What the flow is called apart from others of the same stream and ports; see ``Destination.part``."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +179,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """
     for stream in streams:
         check_stream(stream)
-    streams = [without_phase(stream) if stream.pattern is PatternKind.MESH_STREAMS else stream for stream in streams]
-    streams = [with_addresses(stream) for stream in streams]
+    streams = [with_addresses(stream.pattern.as_sent(stream)) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
         with suppress(UnsupportedError):
             return _allocate(streams, limits, rate_bps_of, whole_departures=False)
@@ -186,7 +189,8 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
 def _allocate(
     streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, whole_departures: bool
 ) -> Plan:
-    shared_ports = shared_ports_of(streams)
+    shared = _SharedPorts(shared_ports_of(streams), flows_per_shared_port(streams))
+    next_cell = 0
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
     flows: list[Flow] = []
@@ -205,33 +209,34 @@ def _allocate(
         transmitters = []
         for source, port in enumerate(stream.tx_ports):
             transmitter_id += 1
-            first, positions, length = _places(stream, source)
+            places = stream.pattern.places(stream, source)
+            if stream.router_macs:
+                places = Places(0, places.positions, places.positions)
             base = _list_base(stream, source, destinations, list_bases)
-            if stream.router_macs and stream.pattern is PatternKind.PAIRS:
-                first, length = 0, 1
             transmitters.append(
                 Transmitter(
                     transmitter_id,
                     index,
                     port,
-                    first,
-                    positions,
+                    places.first,
+                    places.positions,
                     base,
-                    length,
-                    len(flows),
+                    places.length,
+                    next_cell,
                     starts[source].skipped,
                     stream.frame_count,
                     lists,
                 )
             )
-            flows.extend(_flows_of(stream, index, source, len(flows), shared_ports))
+            flows.extend(_flows_of(stream, index, source, next_cell, shared))
+            next_cell = flows[-1].cell + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts)
     require(len(plans), limits.streams, "streams", limits)
     require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
-    require(len(flows), limits.flows, "flows", limits)
+    require(next_cell, limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
-    receivers = receivers_of(streams, shared_ports)
+    receivers = receivers_of(streams, shared.ports)
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
@@ -246,32 +251,23 @@ def _allocate(
     )
 
 
-def _places(stream: Stream, source: int) -> tuple[int, int, int]:
-    """Return (first place, number of positions, list length) of the source-th transmitter.
+@dataclass(frozen=True)
+class _SharedPorts:
+    """Ports that receive frames to many, and how many flows of a transmitter each has room for."""
 
-    The program visits place = (first + k mod positions), minus the length when it is reached.
-    """
-    count = len(stream.rx_ports)
-    if stream.pattern is PatternKind.FULL_MESH:
-        return source + 1, count - 1, count
-    if stream.pattern is PatternKind.ROTATE:
-        return source % count, count, count
-    if stream.pattern is PatternKind.IN_PHASE:
-        return 0, count, count
-    if stream.pattern is PatternKind.PAIRS:
-        return source, 1, count
-    return 0, 1, 1
+    ports: tuple[int, ...]
+    flows: int
 
 
-def _flows_of(stream: Stream, index: int, source: int, base: int, shared_ports: tuple[int, ...]) -> list[Flow]:
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared: _SharedPorts) -> list[Flow]:
     port = stream.tx_ports[source]
-    if stream.pattern in TO_MANY:
-        expected = set(stream.rx_ports) - {port}
-        return [Flow(base + place, base, index, port, rx, rx in expected) for place, rx in enumerate(shared_ports)]
-    first, positions, length = _places(stream, source)
+    visited = list(enumerate(stream.pattern.flows(stream, source), base))
+    if not stream.pattern.to_many:
+        return [Flow(cell, cell, index, port, flow.ports[0], part=flow.part) for cell, flow in visited]
     return [
-        Flow(base + place, base + place, index, port, stream.rx_ports[(first + place) % length])
-        for place in range(positions)
+        Flow(number + place * shared.flows, number, index, port, rx, rx in flow.ports and rx != port, flow.part)
+        for place, rx in enumerate(shared.ports)
+        for number, flow in visited
     ]
 
 
@@ -341,7 +337,8 @@ def _starts(stream: Stream, clock: DepartureClock, limits: Limits, *, whole_depa
     for offset_ns in stream.start_offset_ns or (0,) * len(stream.tx_ports):
         wanted = Fraction(offset_ns * 1000, limits.tick_ps)
         if whole_departures:
-            skipped, ticks = round(wanted / interval), 0
+            together = stream.pattern.frames_together
+            skipped, ticks = round(wanted / interval / together) * together, 0
         else:
             periods = int((wanted + Fraction(1, 2)) / period)
             skipped, ticks = periods * clock.burst_slots, round(wanted - periods * period)

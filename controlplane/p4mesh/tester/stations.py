@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address
 
-from p4mesh.errors import ParameterError
-from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac, ipv6_host_behind, station_ipv4, station_ipv6, station_mac
-from p4mesh.traffic.stream import ModifiedField, PatternKind, Progression, PseudoRandom, Stream, ValueList
+from p4mesh.tester.histogram import blocks
+from p4mesh.traffic.addresses import ipv6_host_behind, station_ipv4, station_ipv6, station_mac
+from p4mesh.traffic.patterns import Destination
+from p4mesh.traffic.stream import ModifiedField, Progression, PseudoRandom, Stream, ValueList
 
-FULL_MASK = (1 << 48) - 1
+_MAC_BITS = 48
+FULL_MASK = (1 << _MAC_BITS) - 1
 _RECEIVER_TAGS = 255
-TO_MANY = (PatternKind.BROADCAST, PatternKind.MULTICAST)
-"""Patterns whose frames are expected on several ports."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +70,27 @@ def addresses_of(port: int, count: int) -> list[bytes]:
 
 
 def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
-    """Return the destination list of a stream: its stations, or the one address of many.
+    """Return the destination list of a stream: its stations, or addresses of many.
 
-    A routed stream has a list for each transmit port, number ``source``: stations behind its router.
+    A routed stream has a list for each transmit port, number ``source``: the stations behind its router in the order
+    of its flows.
     """
-    if stream.pattern in TO_MANY:
-        return [_group_station(stream)]
-    stations = [station(port) for port in stream.rx_ports]
-    if stream.advertised_prefix_bits:
-        bits = stream.advertised_prefix_bits
-        stations = [host_behind(usual, stream.template.ip_version, bits) for usual in stations]
     if stream.router_macs:
-        if stream.pattern is PatternKind.PAIRS:
-            stations = [stations[source]]
-        return [replace(usual, mac=stream.router_macs[source]) for usual in stations]
+        router = stream.router_macs[source]
+        return [replace(_station_of(stream, flow), mac=router) for flow in stream.pattern.flows(stream, source)]
+    stations = [_station_of(stream, entry) for entry in stream.pattern.destinations(stream)]
     if stream.destination_mac:
         stations = [replace(usual, mac=stream.destination_mac) for usual in stations]
     return stations
+
+
+def _station_of(stream: Stream, destination: Destination) -> Station:
+    if destination.shared is not None:
+        return Station(0, destination.shared.mac, destination.shared.ipv4, destination.shared.ipv6)
+    (port,) = destination.ports
+    if stream.advertised_prefix_bits:
+        return host_behind(station(port), stream.template.ip_version, stream.advertised_prefix_bits)
+    return station(port)
 
 
 def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Station:
@@ -98,19 +102,33 @@ def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Sta
 
 def shared_ports_of(streams: Sequence[Stream]) -> tuple[int, ...]:
     """Return the ports that receive frames addressed to many, in one order for all streams."""
-    ports = {port for stream in streams if stream.pattern in TO_MANY for port in (*stream.rx_ports, *stream.tx_ports)}
+    ports = {port for stream in streams if stream.pattern.to_many for port in (*stream.rx_ports, *stream.tx_ports)}
     return tuple(sorted(ports))
 
 
+def flows_per_shared_port(streams: Sequence[Stream]) -> int:
+    """Return how many flows a transmitter may have to many ports; on each of them they have a range of their own."""
+    counts = [
+        stream.pattern.places(stream, source).positions
+        for stream in streams
+        if stream.pattern.to_many
+        for source in range(len(stream.tx_ports))
+    ]
+    return max(counts, default=1)
+
+
 def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
-    """Return what each port owns; the flow offset of a group address is the port's place in ``shared_ports``."""
+    """Return what each port owns; the flow offset of an address of many is the port's range of flows."""
     receivers = {
-        _receiver(stream, port) for stream in streams if stream.pattern not in TO_MANY for port in stream.rx_ports
+        _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    groups = {_group_receiver(stream) for stream in streams if stream.pattern in TO_MANY}
+    range_length = flows_per_shared_port(streams)
+    owned = sorted({block for stream in streams if stream.pattern.to_many for block in _shared_blocks(stream)})
     shared = [
-        Receiver(port, mac, place, mask) for mac, mask in sorted(groups) for place, port in enumerate(shared_ports)
+        Receiver(port, mac, place * range_length, mask)
+        for mac, mask in owned
+        for place, port in enumerate(shared_ports)
     ]
     return (*ordered, *shared)
 
@@ -121,8 +139,13 @@ def _receiver(stream: Stream, port: int) -> Receiver:
     return Receiver(port, mac, 0, mask, receiver_tag(port))
 
 
-def _group_receiver(stream: Stream) -> tuple[bytes, int]:
-    return _owned(stream, _group_station(stream).mac)
+def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
+    """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
+    macs = {station.mac for station in destinations_of(stream)}
+    if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
+        return [_owned(stream, mac) for mac in macs]
+    numbers = {int.from_bytes(mac, "big") for mac in macs}
+    return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, _MAC_BITS)]
 
 
 def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:
@@ -149,25 +172,6 @@ def _bits_changed(first: int, values: Progression | ValueList | PseudoRandom) ->
     for value in added:
         different |= first ^ ((first + value) & FULL_MASK)
     return (1 << different.bit_length()) - 1
-
-
-def _group_station(stream: Stream) -> Station:
-    """Return the address of a broadcast or of a multicast group."""
-    if stream.pattern is PatternKind.BROADCAST:
-        return Station(0, BROADCAST_MAC, IPv4Address("255.255.255.255"), IPv6Address("ff02::1"))
-    try:
-        group = ip_address(stream.multicast_group)
-        mac = group_mac(group)
-    except ValueError as error:
-        raise ParameterError(f"stream '{stream.name}': {error}", hint="use a group such as 225.1.1.1") from None
-    if group.version != (stream.template.ip_version or group.version):
-        raise ParameterError(
-            f"stream '{stream.name}': group {group} does not fit IPv{stream.template.ip_version} frames",
-            hint="give an address of the same IP version",
-        )
-    if isinstance(group, IPv4Address):
-        return Station(0, mac, group, IPv6Address("ff02::1"))
-    return Station(0, mac, IPv4Address("224.0.0.1"), group)
 
 
 def _ipv4(port: int) -> IPv4Address:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.tester.stations import TO_MANY
 from p4mesh.topology.model import TesterPort
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps
-from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, PatternKind, Stream
+from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT, MAX_MODIFIERS, Stream
 
 _ROUNDING = Fraction(1, 10**9)
 
@@ -67,13 +66,7 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}': no frame fits into the trial at {float(stream.rate_fps):.3g} frames/s",
             hint="lengthen the trial or raise the rate",
         )
-    if stream.pattern in (PatternKind.FULL_MESH, PatternKind.MESH_STREAMS) and (
-        stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2
-    ):
-        raise ParameterError(
-            f"stream '{stream.name}': a full mesh needs two or more ports, the same to transmit and to receive",
-            hint="use the pattern rotate for partial meshes",
-        )
+    stream.pattern.check(stream)
     if not stream.tx_ports or not stream.rx_ports:
         raise ParameterError(f"stream '{stream.name}' has no port", hint="name transmit and receive ports")
     if len(stream.modifiers) > MAX_MODIFIERS:
@@ -87,7 +80,7 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}' gives one address to several ports",
             hint="source_mac needs one transmit port, destination_mac one receive port",
         )
-    if stream.routed and (stream.template.ip_version is None or stream.pattern in TO_MANY):
+    if stream.routed and (stream.template.ip_version is None or stream.pattern.to_many):
         raise ParameterError(
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
@@ -96,12 +89,6 @@ def check_stream(stream: Stream) -> None:
         raise ParameterError(
             f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
             hint="only routed streams have destinations behind the receivers",
-        )
-    if stream.pattern is PatternKind.PAIRS and len(stream.tx_ports) != len(stream.rx_ports):
-        raise ParameterError(
-            f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
-            "are no pairs",
-            hint="name equally many ports",
         )
 
 
@@ -112,7 +99,7 @@ def _check_addresses(stream: Stream) -> None:
             f"stream '{stream.name}' has {count} addresses per port",
             hint=f"use a power of two, at most {MAX_ADDRESSES_PER_PORT}",
         )
-    if stream.modifiers or stream.source_mac or stream.destination_mac or stream.routed or stream.pattern in TO_MANY:
+    if stream.modifiers or stream.source_mac or stream.destination_mac or stream.routed or stream.pattern.to_many:
         raise ParameterError(
             f"stream '{stream.name}' has {count} addresses per port beside modifiers, addresses of its own, "
             "a router or a pattern to many",

@@ -8,11 +8,11 @@ import numpy as np
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, P4RuntimeError
+from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.halves import PASSES_PER_CELL, records_of_halves
-from p4mesh.tester.loop_model import PORTS_PER_PIPE
 
 _LOOP_PORTS = "TesterIngressParser.loop_ports"
 _OF_PORTS = "spacing_min_inverted"

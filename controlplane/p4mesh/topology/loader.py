@@ -19,6 +19,7 @@ from p4mesh.topology.model import (
     Loop,
     PortRef,
     TesterPort,
+    TlsFiles,
     TofinoSwitch,
     Topology,
 )
@@ -110,7 +111,13 @@ def _tofino(topology: str, given: dict[str, Any]) -> TofinoSwitch:
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
         mac_stamp=data["transmit_stamp"] == "mac",
         bad_fcs=data["bad_fcs"],
+        tls=_tls(topology, data["tls"]) if "tls" in data else None,
     )
+
+
+def _tls(topology: str, data: dict[str, str]) -> TlsFiles:
+    files = {name: str(Path(topology).parent / data[name]) for name in ("ca", "certificate", "key") if name in data}
+    return TlsFiles(**files, server_name=data.get("server_name", ""))
 
 
 def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, int]:

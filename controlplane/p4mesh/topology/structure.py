@@ -58,6 +58,10 @@ def _integer(low: int, high: int) -> Rule:
     return {"type": "integer", "minimum": low, "maximum": high}
 
 
+def _text(title: str) -> Rule:
+    return {"title": title, "type": "string", "minLength": 1}
+
+
 def _retitled(rule: Rule, title: str) -> Rule:
     """Return the engine's rule of a key that means more, or something else, in a file."""
     return {"title": title} | {key: value for key, value in rule.items() if key not in ("title", "default")}
@@ -138,11 +142,22 @@ def _tofino(rate_bps: Rule) -> Rule:
             "pattern": "^.+:[0-9]+$",
             "description": "HOST:PORT such as 192.0.2.1:9559",
         },
-        "device_config": {
-            "title": "file with the compiled program in the form that this server takes, relative to this file",
-            "type": "string",
-            "minLength": 1,
+        "tls": {
+            "title": "the server uses TLS; {} where gRPC knows the authority of its certificate",
+            **_mapping(
+                {
+                    "ca": _text("file in PEM with the authorities of the server's certificate, relative to this file"),
+                    "certificate": _text(
+                        "file in PEM with the controller's own certificate, where the server asks for one"
+                    ),
+                    "key": _text("file in PEM with the key of this certificate"),
+                    "server_name": _text("name in the server's certificate, where it is not the host of the address"),
+                }
+            ),
         },
+        "device_config": _text(
+            "file with the compiled program in the form that this server takes, relative to this file"
+        ),
         "device_id": {"title": "number of the device at this server", "default": 1, **_integer(0, _MOST)},
         "election_id": {
             "title": "the controller with the largest one is primary",

@@ -1,14 +1,13 @@
-"""Streams made from a stream: frame size mixes, and the mesh of a tester without phase control."""
+"""Streams made from a stream: mixes of frame sizes, parts in turn, later starts, several addresses per port."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from random import Random
 
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream
 
 
 @dataclass(frozen=True)
@@ -81,19 +80,6 @@ def with_start_skew(stream: Stream, skew_ns_of: Mapping[int, int]) -> Stream:
         return stream
     offsets = stream.start_offset_ns or (0,) * len(skews)
     return replace(stream, start_offset_ns=tuple(map(sum, zip(offsets, skews, strict=True))))
-
-
-def without_phase(stream: Stream, seed: int = 0) -> Stream:
-    """Return the pattern ``mesh_streams`` as a full mesh whose ports do not start in step.
-
-    Every port begins with a pseudo-random number of departures left out, fewer than its destinations.
-    The destinations of a moment are then no permutation: outputs are over-subscribed for short times.
-    """
-    random = Random(seed)
-    interval_ns = Fraction(NS_PER_S) / stream.rate_fps
-    asked = stream.start_offset_ns or (0,) * len(stream.tx_ports)
-    offsets = tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
-    return replace(stream, pattern=PatternKind.FULL_MESH, start_offset_ns=offsets)
 
 
 def with_addresses(stream: Stream) -> Stream:

@@ -1,4 +1,4 @@
-"""What a tester transmits, independent of any target: frame templates, patterns and streams.
+"""What a tester transmits, independent of any target: frame templates, bursts, modifiers and streams.
 
 All rates are exact rationals in frames per second, all sizes are bytes from the first byte of the
 destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 section 3.5).
@@ -10,25 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
-
-class PatternKind(str, Enum):
-    """Order in which one source visits its destinations (methodology 0.4)."""
-
-    FULL_MESH = "full_mesh"
-    """RFC 2889 5.1.3: ``dst(i, k) = 1 + ((i + (k mod (N-1))) mod N)``; transmit ports = receive ports."""
-    MESH_STREAMS = "mesh_streams"
-    """Full mesh as testers send it whose ports are not in step: one stream per (source, destination), each with
-    its share of the port's rate, and no common phase of the ports."""
-    ROTATE = "rotate"
-    """RFC 2889 5.4: ``dst(i, k) = r[(i - 1 + k) mod K]``; also one-to-many and many-to-one."""
-    PAIRS = "pairs"
-    """Transmit port i to receive port i only."""
-    IN_PHASE = "in_phase"
-    """RFC 2544 section 16: every source sends the same sequence r[k mod K]."""
-    BROADCAST = "broadcast"
-    """Every frame to ff:ff:ff:ff:ff:ff, expected once on every receive port but the source."""
-    MULTICAST = "multicast"
-    """Every frame to one group address, expected once on every receive port but the source."""
+from p4mesh.traffic.patterns.base import USUAL_GROUP, Pattern
 
 
 @dataclass(frozen=True)
@@ -126,7 +108,7 @@ class Stream:
     """Frames per second of *each* transmit port."""
     frame_count: int
     """Frames that each transmit port sends: ``floor(duration * rate)``."""
-    pattern: PatternKind
+    pattern: Pattern
     tx_ports: tuple[int, ...]
     rx_ports: tuple[int, ...]
     template: FrameTemplate = field(default_factory=FrameTemplate)
@@ -146,8 +128,8 @@ class Stream:
     """Address instead of the station's; for streams with one receive port."""
     bad_fcs: bool = False
     """Every frame leaves with a frame check sequence that does not fit; only where the port can do it."""
-    multicast_group: str = "225.1.1.1"
-    """IPv4 or IPv6 group address of the pattern ``multicast``."""
+    multicast_group: str = field(init=False, repr=False, compare=False, default=USUAL_GROUP)
+    """First group of the pattern ``multicast``; a part of what is stored of every stream."""
     may_be_filtered: bool = False
     """The device is meant to drop these frames, or another stream goes to the same addresses: learning is verified
     without them."""
@@ -159,3 +141,7 @@ class Stream:
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
+
+    def __post_init__(self) -> None:
+        """Take the group from the pattern, which alone knows it."""
+        object.__setattr__(self, "multicast_group", self.pattern.first_group)

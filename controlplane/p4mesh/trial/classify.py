@@ -1,4 +1,4 @@
-"""From raw readings to a TrialResult: classification, conservation checks, derived statistics."""
+"""From a reading to a TrialResult: classification, conservation checks, derived statistics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.tester.histogram import (
-    Bins,
-)
 from p4mesh.tester.plan import Plan, Transmitter
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.tester.reading import Reading
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.result import (
     FlowCounts,
@@ -24,9 +21,6 @@ from p4mesh.trial.result import (
 )
 from p4mesh.trial.spec import TrialSpec
 
-ReasonCounts = Mapping[tuple[int, str], int]
-"""Frames per (port, reason name), receive and transmit reasons together."""
-
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
@@ -36,60 +30,43 @@ _ALL_ONES = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Readings:
-    """What was read after a run: one record per cell, and the reason counters around it."""
+class Observed:
+    """What a trial has seen of its streams: the last reading, and what was noticed on the way to it."""
 
-    records: np.ndarray[Any, Any]
-    before: ReasonCounts
-    after: ReasonCounts
-    bins: Mapping[int, Bins] = field(default_factory=dict)
-    """Frames per bin of each histogram of the plan."""
-    bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Frames with a bad FCS that each port has sent and received; empty where nobody counts them."""
+    reading: Reading
     last_before: Mapping[int, int] = field(default_factory=dict)
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
     """How often the link of each port went down."""
 
-    def counted(self, port: int, reason: str) -> int:
-        """Return the frames of one port and reason in this run."""
-        key = (port, reason)
-        return self.after.get(key, 0) - self.before.get(key, 0)
-
-    def received(self, reason: str) -> int:
-        """Return the frames of one reason on all ports in this run."""
-        return sum(self.counted(port, name) for port, name in self.after if name == reason)
-
 
 def classify(
     spec: TrialSpec,
     plan: Plan,
-    readings: Readings | None,
+    observed: Observed,
     tick_ps: int,
     *,
     lateness_ns: int = 0,
     aborted: str = "",
-    invalid: str = "",
     pacing: tuple[StreamPacing, ...] = (),
 ) -> TrialResult:
-    """Return the result of a trial; ``aborted`` and ``invalid`` are reasons known before anything was read.
+    """Return the result of a trial; ``aborted`` is the reason why its streams were ended early.
 
     ``lateness_ns`` is how late a departure may be (one round of the loop); it bounds the accuracy
     of the offered load that a short trial can show.
     """
     intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
-    if readings is None:
-        return _empty(spec, intended, Status.ABORT if aborted else Status.INVALID, aborted or invalid)
-    records = readings.records
+    reading = observed.reading
+    records = reading.records
     flows = _flow_arrays(plan, records)
-    tx_ports = {port: readings.counted(port, "transmitted") for port in plan.ports}
+    tx_ports = {port: reading.counted(port, "transmitted") for port in plan.ports}
     expected = flows.expected
     unique = int(flows.unique[expected].sum())
     duplicates = int(flows.duplicates[expected].sum())
     back_at_source = int((flows.unique + flows.duplicates)[~expected].sum())
     expected_rx = int(flows.sent[expected].sum())
     tx_frames = sum(tx_ports.values())
-    reason = aborted or invalid or _distrust(spec, plan, readings, flows, tx_frames, intended, tick_ps, lateness_ns)
+    reason = aborted or _distrust(spec, plan, reading, flows, tx_frames, intended, tick_ps, lateness_ns)
     first, last = _departures(plan, records)
     start_skew, start_spread = _start_differences(spec, plan, records)
     return TrialResult(
@@ -104,28 +81,51 @@ def classify(
         lost_frames=expected_rx - unique,
         duplicate_frames=duplicates,
         reordered_frames=int(flows.reordered[expected].sum()),
-        flooded_frames=readings.received("flooded") + back_at_source,
-        foreign_frames=readings.received("foreign"),
-        stale_frames=readings.received("stale"),
-        damaged_frames=readings.received("damaged"),
+        flooded_frames=reading.received("flooded") + back_at_source,
+        foreign_frames=reading.received("foreign"),
+        stale_frames=reading.received("stale"),
+        damaged_frames=reading.received("damaged"),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=tuple(_port_counts(port, tx_ports[port], readings, flows, tick_ps) for port in plan.ports),
-        latency=latency_of_all(plan, records[flows.cells[expected]], readings.bins, tick_ps),
+        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps) for port in plan.ports),
+        latency=latency_of_all(plan, records[flows.cells[expected]], reading.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
         oload_error_ppm=_load_error_ppm(plan, records),
         pacing=pacing,
-        histograms=histogram_stats(plan, records, readings.bins, tick_ps),
-        outages=_outages(plan, readings, flows, first, tick_ps) if spec.interruption else (),
-        misdirected_frames=readings.received("misdirected"),
+        histograms=histogram_stats(plan, records, reading.bins, tick_ps),
+        outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
+        misdirected_frames=reading.received("misdirected"),
     )
 
 
-def addresses_reached(plan: Plan, readings: Readings) -> set[int]:
+def not_measured(spec: TrialSpec, status: Status, reason: str) -> TrialResult:
+    """Return the result of a trial whose streams have not been started."""
+    return TrialResult(
+        status=status,
+        reason=reason,
+        label=spec.label,
+        duration_ns=spec.duration_ns,
+        intended_frames=sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams),
+        tx_frames=0,
+        expected_rx_frames=0,
+        rx_frames=0,
+        lost_frames=0,
+        duplicate_frames=0,
+        reordered_frames=0,
+        flooded_frames=0,
+        foreign_frames=0,
+        stale_frames=0,
+        damaged_frames=0,
+        first_tx_ns=0,
+        last_tx_ns=0,
+    )
+
+
+def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
     """Return the ports that own the destinations of which at least one frame arrived there."""
-    flows = _flow_arrays(plan, readings.records)
+    flows = _flow_arrays(plan, reading.records)
     return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}
 
 
@@ -158,7 +158,7 @@ def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
 def _distrust(
     spec: TrialSpec,
     plan: Plan,
-    readings: Readings,
+    reading: Reading,
     flows: _Flows,
     tx_frames: int,
     intended: int,
@@ -166,7 +166,7 @@ def _distrust(
     lateness_ns: int,
 ) -> str:
     """Return why the counts cannot be trusted, or an empty text (invariant 6 of the design)."""
-    records = readings.records
+    records = reading.records
     for stream in plan.streams:
         for transmitter in stream.transmitters:
             cells = slice(transmitter.flow_base, transmitter.flow_base + transmitter.positions)
@@ -175,7 +175,7 @@ def _distrust(
                 return f"tester under-delivered: port {transmitter.port} sent {sent} of {transmitter.frames} frames"
     if tx_frames != intended:
         return f"transmit counters show {tx_frames} frames, the flows {intended}"
-    counted = readings.received("expected")
+    counted = reading.received("expected")
     measured = int((flows.unique + flows.duplicates).sum())
     if counted != measured:
         return f"receive counters show {counted} expected frames, the flows {measured}"
@@ -184,13 +184,13 @@ def _distrust(
     for name in _SATURATING:
         if (records[name][flows.cells] == _ALL_ONES).any():
             return f"a flow has {_ALL_ONES} or more frames counted in {name}"
-    for port, (damaged, _) in readings.bad_fcs.items():
+    for port, (damaged, _) in reading.bad_fcs.items():
         wanted = sum(t.frames for s in plan.streams if s.stream.bad_fcs for t in s.transmitters if t.port == port)
         if damaged != wanted:
             return f"port {port} sent {damaged} frames with a bad FCS instead of {wanted}"
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
-        if readings.received(reason):
-            return f"{readings.received(reason)} frames were dropped by the tester: {reason}"
+        if reading.received(reason):
+            return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
     return _load_mismatch(plan, records, tick_ps, lateness_ns)
 
 
@@ -244,30 +244,31 @@ def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any
         first = records["first_departure"][ids]
         difference = int(first.max()) - int(first.min())
         asked = spec.streams[number]
-        if any(asked.start_offset_ns) or asked.pattern is PatternKind.MESH_STREAMS:
+        if any(asked.start_offset_ns) or not asked.pattern.in_step:
             spread = max(spread, difference)
         else:
             skew = max(skew, difference)
     return skew, spread
 
 
-def _port_counts(port: int, tx_frames: int, readings: Readings, flows: _Flows, tick_ps: int) -> PortCounts:
-    spacing_inverted = int(readings.records["spacing_min_inverted"][port])
+def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int) -> PortCounts:
+    reading = observed.reading
+    spacing_inverted = int(reading.records["spacing_min_inverted"][port])
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
     return PortCounts(
         port=port,
         tx_frames=tx_frames,
-        rx_frames=readings.counted(port, "expected") - back_at_source,
-        flooded_frames=readings.counted(port, "flooded") + back_at_source,
-        misdirected_frames=readings.counted(port, "misdirected"),
-        foreign_frames=readings.counted(port, "foreign"),
-        stale_frames=readings.counted(port, "stale"),
-        damaged_frames=readings.counted(port, "damaged"),
-        pause_frames=readings.counted(port, "pause"),
-        bad_fcs_frames=readings.bad_fcs[port][1] if port in readings.bad_fcs else None,
-        link_losses=readings.link_losses.get(port, 0),
+        rx_frames=reading.counted(port, "expected") - back_at_source,
+        flooded_frames=reading.counted(port, "flooded") + back_at_source,
+        misdirected_frames=reading.counted(port, "misdirected"),
+        foreign_frames=reading.counted(port, "foreign"),
+        stale_frames=reading.counted(port, "stale"),
+        damaged_frames=reading.counted(port, "damaged"),
+        pause_frames=reading.counted(port, "pause"),
+        bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
+        link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
     )
 
@@ -284,32 +285,45 @@ def _gap_ns(time_ticks: int, tick_ps: int) -> int | None:
 def _flow_counts(plan: Plan, records: np.ndarray[Any, Any], flows: _Flows, tick_ps: int) -> tuple[FlowCounts, ...]:
     names = plan.names
     transmitters = {(t.stream, t.port): t.id for stream in plan.streams for t in stream.transmitters}
+    rows_of: dict[tuple[int, int, int, str], list[int]] = {}
+    for row, flow in enumerate(plan.flows):
+        if flow.expected:
+            rows_of.setdefault((flow.stream, flow.tx_port, flow.rx_port, flow.part), []).append(row)
     return tuple(
         FlowCounts(
-            stream=names[flow.stream],
-            tx_port=flow.tx_port,
-            rx_port=flow.rx_port,
-            tx_frames=int(flows.sent[row]),
-            rx_frames=int(flows.unique[row] + flows.duplicates[row]),
-            duplicate_frames=int(flows.duplicates[row]),
-            reordered_frames=int(flows.reordered[row]),
-            latency=latency_stats(records[flow.cell : flow.cell + 1], tick_ps),
-            first_rx_ns=int(records["first_arrival"][flow.cell]) * tick_ps // 1000,
-            last_rx_ns=int(records["last_arrival"][flow.cell]) * tick_ps // 1000,
-            first_tx_ns=int(records["first_departure"][transmitters[flow.stream, flow.tx_port]]) * tick_ps // 1000,
-            last_gap_tx_ns=_gap_ns(int(records["last_gap_time"][flow.cell]), tick_ps),
-            tail_lost_frames=_tail_lost(flows.sent[row], records["next_sequence"][flow.cell]),
+            stream=names[stream],
+            tx_port=tx_port,
+            rx_port=rx_port,
+            tx_frames=int(flows.sent[rows].sum()),
+            rx_frames=int(flows.unique[rows].sum() + flows.duplicates[rows].sum()),
+            duplicate_frames=int(flows.duplicates[rows].sum()),
+            reordered_frames=int(flows.reordered[rows].sum()),
+            latency=latency_stats(records[flows.cells[rows]], tick_ps),
+            first_rx_ns=_first_arrival(records, flows.cells[rows]) * tick_ps // 1000,
+            last_rx_ns=int(records["last_arrival"][flows.cells[rows]].max()) * tick_ps // 1000,
+            first_tx_ns=int(records["first_departure"][transmitters[stream, tx_port]]) * tick_ps // 1000,
+            last_gap_tx_ns=_gap_ns(int(records["last_gap_time"][flows.cells[rows]].max()), tick_ps),
+            tail_lost_frames=sum(
+                _tail_lost(flows.sent[row], records["next_sequence"][flows.cells[row]]) for row in rows
+            ),
+            part=part,
         )
-        for row, flow in enumerate(plan.flows)
-        if flow.expected
+        for (stream, tx_port, rx_port, part), rows in rows_of.items()
     )
 
 
-def _outages(plan: Plan, readings: Readings, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:
+def _first_arrival(records: np.ndarray[Any, Any], cells: np.ndarray[Any, Any]) -> int:
+    """Return the earliest arrival in ticks; 0 when no frame has come."""
+    arrivals = records["first_arrival"][cells]
+    arrivals = arrivals[arrivals > 0]
+    return int(arrivals.min()) if len(arrivals) else 0
+
+
+def _outages(plan: Plan, observed: Observed, flows: _Flows, origin: int, tick_ps: int) -> tuple[Outage, ...]:
     def since_first_ns(ticks: int | None) -> int | None:
         return (ticks - origin) * tick_ps // 1000 if ticks else None
 
-    names = plan.names
+    names, records = plan.names, observed.reading.records
     return tuple(
         Outage(
             stream=names[flow.stream],
@@ -317,32 +331,10 @@ def _outages(plan: Plan, readings: Readings, flows: _Flows, origin: int, tick_ps
             rx_port=flow.rx_port,
             tx_frames=int(flows.sent[row]),
             lost_frames=int(flows.sent[row] - flows.unique[row]),
-            tail_lost_frames=_tail_lost(flows.sent[row], readings.records["next_sequence"][flow.cell]),
-            last_before_ns=since_first_ns(readings.last_before.get(flow.cell)),
-            first_after_ns=since_first_ns(int(readings.records["last_gap_time"][flow.cell])),
+            tail_lost_frames=_tail_lost(flows.sent[row], records["next_sequence"][flow.cell]),
+            last_before_ns=since_first_ns(observed.last_before.get(flow.cell)),
+            first_after_ns=since_first_ns(int(records["last_gap_time"][flow.cell])),
         )
         for row, flow in enumerate(plan.flows)
         if flow.expected
-    )
-
-
-def _empty(spec: TrialSpec, intended: int, status: Status, reason: str) -> TrialResult:
-    return TrialResult(
-        status=status,
-        reason=reason,
-        label=spec.label,
-        duration_ns=spec.duration_ns,
-        intended_frames=intended,
-        tx_frames=0,
-        expected_rx_frames=0,
-        rx_frames=0,
-        lost_frames=0,
-        duplicate_frames=0,
-        reordered_frames=0,
-        flooded_frames=0,
-        foreign_frames=0,
-        stale_frames=0,
-        damaged_frames=0,
-        first_tx_ns=0,
-        last_tx_ns=0,
     )

@@ -12,16 +12,13 @@ from p4mesh.tester.histogram import (
     PERCENTILES,
     SIGNED_PERCENTILES,
     Bins,
-    bin_of,
     percentile_ticks,
     signed_percentile_ticks,
     sizes,
 )
 from p4mesh.tester.plan import Plan
+from p4mesh.tester.records import ALL_ONES, IPDV_ZERO, with_ipdv
 from p4mesh.trial.result import HistogramStats, LatencyStats
-
-_ALL_ONES = 0xFFFFFFFF
-_IPDV_ZERO = 1 << 31
 
 
 def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
@@ -34,23 +31,23 @@ def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bi
         return None
     tick_ns = tick_ps / 1000
     jittered = records[records["frames"] > 1]
-    varied = _varied(records)
+    varied = with_ipdv(records)
     smoothed = jittered if "jitter_smoothed_x16" in (records.dtype.names or ()) else jittered[:0]
     return LatencyStats(
         count=int(records["frames"].sum()),
-        min_ns=(_ALL_ONES - int(records["latency_min_inverted"].max())) * tick_ns,
+        min_ns=(ALL_ONES - int(records["latency_min_inverted"].max())) * tick_ns,
         max_ns=int(records["latency_max"].max()) * tick_ns,
         sum_ns=_sum(records, "latency_sum") * tick_ns,
         jitter_count=int(jittered["frames"].sum()) - len(jittered),
-        jitter_min_ns=(_ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
+        jitter_min_ns=(ALL_ONES - int(jittered["jitter_min_inverted"].max())) * tick_ns if len(jittered) else 0.0,
         jitter_max_ns=int(jittered["jitter_max"].max()) * tick_ns if len(jittered) else 0.0,
         jitter_sum_ns=_sum(jittered, "jitter_sum") * tick_ns,
         rfc3550_jitter_flows=len(smoothed),
         rfc3550_jitter_sum_ns=int(smoothed["jitter_smoothed_x16"].sum()) * tick_ns / 16 if len(smoothed) else 0.0,
         rfc3550_jitter_max_ns=int(smoothed["jitter_smoothed_x16"].max()) * tick_ns / 16 if len(smoothed) else 0.0,
         ipdv_count=int(varied["ipdv_count"].sum()) if len(varied) else 0,
-        ipdv_min_ns=(_ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
-        ipdv_max_ns=(int(varied["ipdv_max"].max()) - _IPDV_ZERO) * tick_ns if len(varied) else 0.0,
+        ipdv_min_ns=(ALL_ONES - int(varied["ipdv_min_inverted"].max()) - IPDV_ZERO) * tick_ns if len(varied) else 0.0,
+        ipdv_max_ns=(int(varied["ipdv_max"].max()) - IPDV_ZERO) * tick_ns if len(varied) else 0.0,
         ipdv_sum_ns=_sum(varied, "ipdv_sum") * tick_ns if len(varied) else 0.0,
         overflow_count=int(records["latency_overflows"].sum()),
         percentiles_ns=_percentiles([part.latency for part in bins], percentile_ticks, PERCENTILES, tick_ps),
@@ -59,29 +56,6 @@ def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bi
         ),
         jitter_percentiles_ns=_percentiles([sizes(part.ipdv) for part in bins], percentile_ticks, PERCENTILES, tick_ps),
     )
-
-
-def latency_bins(records: np.ndarray[Any, Any]) -> range:
-    """Return the bins between the smallest and the largest latency of all records."""
-    if not records["frames"].any():
-        return range(0)
-    shortest = _ALL_ONES - int(records["latency_min_inverted"].max())
-    return range(bin_of(shortest), bin_of(int(records["latency_max"].max())) + 1)
-
-
-def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
-    """Return the bins up to the largest size of an IPDV of all records."""
-    varied = _varied(records)
-    if not len(varied):
-        return range(0)
-    lowest = _ALL_ONES - int(varied["ipdv_min_inverted"].max()) - _IPDV_ZERO
-    highest = int(varied["ipdv_max"].max()) - _IPDV_ZERO
-    return range(bin_of(max(abs(lowest), abs(highest))) + 1)
-
-
-def _varied(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the records with IPDV; none on a target that does not measure it."""
-    return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
 
 
 def _sum(records: np.ndarray[Any, Any], name: str) -> int:

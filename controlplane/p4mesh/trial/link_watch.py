@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from p4mesh.target.base import Target
 
 
+class LinkLostError(Exception):
+    """A trial must not go on without its links; the text says which are missing."""
+
+
 class LinkWatch:
     """Compares the links of some ports with what they were when the trial began."""
 
@@ -23,14 +27,14 @@ class LinkWatch:
         links = self._target.links()
         return {port: links[port].losses - self._before[port] for port in self._ports}
 
-    def reason(self) -> str:
-        """Return why the trial must stop, or an empty text."""
+    def require_links(self) -> None:
+        """Raise LinkLostError when a link was down when the trial began, or has gone down since."""
         if not self._stops:
-            return ""
+            return
         if self._down:
-            return f"no link on {_named(self._down)}"
-        lost = [port for port, losses in self.losses().items() if losses]
-        return f"loss of link on {_named(lost)}" if lost else ""
+            raise LinkLostError(f"no link on {_named(self._down)}")
+        if lost := [port for port, losses in self.losses().items() if losses]:
+            raise LinkLostError(f"loss of link on {_named(lost)}")
 
 
 def _named(ports: Sequence[int]) -> str:

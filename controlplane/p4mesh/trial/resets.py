@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from p4mesh.target.base import Target
 from p4mesh.tester.plan import Plan
 from p4mesh.trial.hook import NS_PER_S, run_hook
+from p4mesh.trial.link_watch import LinkLostError
 from p4mesh.trial.spec import Interruption, Reset, ResetAction
 
 Wait = Callable[[int | Fraction], None]
@@ -19,29 +20,27 @@ Wait = Callable[[int | Fraction], None]
 _LINK_LOOK_NS = 100_000_000
 
 
-def reset_before_trial(reset: Reset, target: Target, wait: Wait, label: str) -> str:
-    """Reset the device as asked; return why no trial can follow, or an empty text."""
+def reset_before_trial(reset: Reset, target: Target, wait: Wait, label: str) -> None:
+    """Reset the device as asked; raise LinkLostError when its links do not come back."""
     if reset.action is ResetAction.WAIT_AGING:
         wait(reset.aging_ns)
     elif reset.action is ResetAction.HOOK and reset.hook:
         run_hook(reset.hook, label)
     elif reset.action is ResetAction.TOGGLE_LINK:
-        return _toggle_links(reset, target, wait)
-    return ""
+        _toggle_links(reset, target, wait)
 
 
-def _toggle_links(reset: Reset, target: Target, wait: Wait) -> str:
+def _toggle_links(reset: Reset, target: Target, wait: Wait) -> None:
     target.set_links(up=False)
     wait(reset.link_off_ns)
     target.set_links(up=True)
     waited_ns = 0
     while dark := [port for port, link in target.links().items() if not link.up]:
         if waited_ns >= reset.link_sync_ns:
-            return f"port {dark[0]}: no link {waited_ns / NS_PER_S:g} s after it was switched on"
+            raise LinkLostError(f"port {dark[0]}: no link {waited_ns / NS_PER_S:g} s after it was switched on")
         wait(_LINK_LOOK_NS)
         waited_ns += _LINK_LOOK_NS
     wait(reset.link_on_delay_ns)
-    return ""
 
 
 def trigger(interruption: Interruption, target: Target, label: str) -> None:

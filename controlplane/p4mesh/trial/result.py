@@ -81,7 +81,7 @@ class PortCounts:
 
 @dataclass(frozen=True)
 class FlowCounts:
-    """One flow: (stream, source port, destination port)."""
+    """One flow: (stream, source port, destination port), or a part of it that is measured by itself."""
 
     stream: str
     tx_port: int
@@ -100,6 +100,8 @@ class FlowCounts:
     """Departure of the frame behind the last gap in the sequence of those received; None without a gap."""
     tail_lost_frames: int = 0
     """Frames sent after the last one that was received."""
+    part: str = field(default="", metadata={"stored": "if set"})
+    """Which frames between the two ports: of a multicast group, or of positions in a message; empty = all."""
 
     @property
     def lost_frames(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from p4mesh.tester.histogram import FlowName, HistogramPer
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.stream import Stream
 
 
@@ -22,33 +24,6 @@ class Learning:
     wait_ns: int = 2_000_000_000
     verify: bool = True
     """Send at least one frame per address and require the expected port without flooding."""
-
-
-class HistogramPer(str, Enum):
-    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
-
-    STREAM = "stream"
-    STREAM_AND_PORT = "stream_and_port"
-    """Each receive port of each stream."""
-    FLOW = "flow"
-    """The flows of ``TrialSpec.histogram_flows``, or every flow."""
-
-
-FlowName = tuple[str, int, int]
-"""A flow as (stream, transmit port, receive port)."""
-
-
-@dataclass(frozen=True)
-class ControllerFrame:
-    """One frame without signature, sent by the controller among the test frames of a port."""
-
-    port: int
-    at_ns: int
-    """After the first departure of the streams; negative = before it."""
-    payload: bytes
-    """From the destination address on, without FCS."""
-    to_device: bool = False
-    """The destination address becomes that of the router, where the trial has asked for it."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from p4mesh.traffic.line_rate import rate_at_pct
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Stream, ValueList
 
 _LOAD_PCT = 1
 """Low enough for any device, high enough to be short."""
@@ -21,12 +21,13 @@ def verification_streams(streams: Sequence[Stream], rate_bps_of: dict[int, int])
     shortened = []
     duration_ns = 0
     for stream in streams:
-        if stream.may_be_filtered or stream.pattern in (PatternKind.BROADCAST, PatternKind.MULTICAST):
+        pattern = stream.pattern.for_each_address()
+        if stream.may_be_filtered or pattern is None:
             continue
         rate_bps = min(rate_bps_of[port] for port in stream.tx_ports)
         rate = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
         count = len(stream.rx_ports) * stream.addresses_per_port
-        to_each = replace(_to_each_address(stream), rate_fps=rate, frame_count=count)
+        to_each = replace(_to_each_address(stream), pattern=pattern, rate_fps=rate, frame_count=count)
         shortened.append(replace(to_each, burst=None, start_offset_ns=(), bad_fcs=False))
         duration_ns = max(duration_ns, int(Fraction(count * 10**9) / rate))
     return tuple(shortened), duration_ns

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from p4mesh.cli import run_command
-from p4mesh.cli.calibrate_command import calibrate
+from p4mesh.cli.calibrate_command import measure_wires
 from p4mesh.cli.main import main
-from p4mesh.cli.suite_command import run_suite
+from p4mesh.cli.suite_command import run_tests
 from p4mesh.errors import P4MeshError
-from p4mesh.run.preparation import RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "calibration"
@@ -45,9 +45,12 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(
-    source: str = "cables.yaml", sizes: str | None = "64,128", opener: str = "support.delays:open_wires", target: str = "sim"
+    source: str = "cables.yaml",
+    sizes: str | None = "64,128",
+    opener: str = "support.delays:open_wires",
+    target: str = "sim",
 ) -> int:
-    return calibrate(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
+    return measure_wires(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
 
 
 def refuse(name: str, error: P4MeshError) -> None:
@@ -68,12 +71,12 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: st
         sizes,
         settings,
         out,
-        workers=1,
+        jobs=1,
         opener="support.delays:open_device",
         calibration="wires.json",
         **more,  # type: ignore[arg-type]
     )
-    return run_command.run(options)
+    return run_command.run_test(options)
 
 
 def test_every_direction_of_every_wire_is_measured_with_every_size(
@@ -139,11 +142,11 @@ def test_in_a_suite_the_calibration_is_for_the_tests_with_latency(workplace: Pat
         "64",
         ("scaled_frames=50", "search_resolution_pct=20"),
         "all",
-        workers=1,
+        jobs=1,
         opener="support.delays:open_device",
         calibration="wires.json",
     )
-    assert run_suite(options) == 0
+    assert run_tests(options) == 0
     assert (workplace / "all" / "latency" / "latency_calibration.csv").exists()
     assert json.loads((workplace / "all" / "frame_loss" / "run.json").read_text())["calibration"] is None
 
@@ -204,7 +207,7 @@ def test_a_calibration_is_for_its_target(workplace: Path) -> None:
 def test_a_test_without_latency_refuses_a_calibration(workplace: Path) -> None:
     measure()
     with pytest.raises(P4MeshError) as raised:
-        run_command.run(RunOptions("rfc2544.frame_loss", "switch.yaml", calibration="wires.json"))
+        run_command.run_test(RunOptions("rfc2544.frame_loss", "switch.yaml", calibration="wires.json"))
     refuse("no_latency", raised.value)
 
 
@@ -214,7 +217,7 @@ def test_ports_that_exchange_their_roles_have_no_wire_of_their_own(workplace: Pa
         "rfc2544.latency", "switch.yaml", "64", ("reset_between=swap_roles",), "run", calibration="wires.json"
     )
     with pytest.raises(P4MeshError) as raised:
-        run_command.run(options)
+        run_command.run_test(options)
     refuse("swapped_roles", raised.value)
 
 
@@ -260,7 +263,8 @@ def test_wrong_commands(
 
 
 def test_lossy_and_untrusted_wires_are_not_stored(workplace: Path) -> None:
-    for name, opener in (("lossy_wire", "support.fakes:open_lossy"), ("untrusted_wire", "support.delays:open_untrusted")):
+    wires = {"lossy_wire": "support.fakes:open_lossy", "untrusted_wire": "support.delays:open_untrusted"}
+    for name, opener in wires.items():
         with pytest.raises(P4MeshError) as raised:
             measure(opener=opener)
         refuse(name, raised.value)

@@ -14,7 +14,8 @@ import pytest
 from p4mesh.cli import run_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
-from p4mesh.run.preparation import RunOptions
+from p4mesh.run import single
+from p4mesh.run.options import RunOptions
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 GOOD = """\
@@ -78,6 +79,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sizes_not_a_number": (*RUN, "--sizes", "64,big"),
     "sizes_twice": (*RUN, "--sizes", "64,64"),
     "jobs_zero": (*RUN, "--jobs", "0"),
+    "workers_not_an_address": (*RUN, "--workers", "localhost"),
+    "workers_on_live": (*RUN, "--workers", "tcp://localhost:8786", "--target", "live"),
+    "workers_and_jobs": (*RUN, "--workers", "tcp://localhost:8786", "--jobs", "2"),
     "show_not_a_run": ("show", "."),
 }
 
@@ -288,8 +292,8 @@ def test_an_output_that_is_a_file(workplace: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="support.fakes:open_wire")
-    assert run_command.run(arguments) == 0
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_wire")
+    assert run_command.run_test(arguments) == 0
     capsys.readouterr()
     expect("out_other_run", (*RUN, "--sizes", "128", "--out", "mine"), workplace, capsys)
 
@@ -297,9 +301,9 @@ def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.Ca
 def test_a_stale_program_stops_the_run_before_anything_is_written(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", workers=1, opener="support.fakes:open_stale")
+    arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_stale")
     with pytest.raises(ProgramError) as raised:
-        run_command.run(arguments)
+        run_command.run_test(arguments)
     assert raised.value.exit_code == 3
     assert sorted(item.name for item in workplace.iterdir()) == ["good.yaml"]
 
@@ -310,7 +314,7 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
     def broken(_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(run_command, "load_topology", broken)
+    monkeypatch.setattr(single, "load_topology", broken)
     assert main(RUN) == 4
     shown = capsys.readouterr().err
     assert shown.startswith("error: internal error: ZeroDivisionError: boom")

@@ -23,9 +23,10 @@ from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Broadcast, FullMesh, GroupRange, Multicast, Pairs, Pattern, Rotate
+from p4mesh.traffic.stream import FrameTemplate, Stream
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -53,8 +54,8 @@ class Bench:
 
     def send(self, port: int, frame: bytes | Packet) -> None:
         """Send one frame out of a tester port, and wait until it is dealt with."""
-        self._measurer.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
-        self._measurer.target.wait(1_000_000, self._measurer.dataplane.packet_outs_sent)
+        self._measurer.tester.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
+        self._measurer.tester.target.wait(1_000_000, self._measurer.tester.dataplane.packet_outs_sent)
 
     def measure(self, *streams: Stream, learning: Learning = LEARNED) -> TrialResult:
         """Run a trial that must be VALID."""
@@ -65,7 +66,7 @@ class Bench:
 
     def node(self, name: str = "dut") -> dict[str, Any]:
         """Return the counters of a node."""
-        node: dict[str, Any] = self._measurer.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
+        node: dict[str, Any] = self._measurer.tester.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
         return node
 
     def drops(self, cause: str, name: str = "dut") -> int:
@@ -90,7 +91,7 @@ def pairs(load_pct: float, size: int, frames: int, *ports: tuple[int, int], **op
     fps = max_rate_fps(size, GIGABIT) * Fraction(str(load_pct)) / 100
     sources, targets = zip(*ports, strict=True)
     template = options.pop("template", FrameTemplate(ip_version=None))
-    return Stream("pairs", size, fps, frames, PatternKind.PAIRS, sources, targets, template, **options)
+    return Stream("pairs", size, fps, frames, Pairs(), sources, targets, template, **options)
 
 
 def latency_of(result: TrialResult) -> LatencyStats:
@@ -197,9 +198,7 @@ def test_input_queues_block_other_outputs_and_virtual_output_queues_do_not() -> 
 
 
 def test_inputs_that_wait_for_one_output_get_equal_shares() -> None:
-    stream = Stream(
-        "to-one", 64, max_rate_fps(64, GIGABIT), 3000, PatternKind.ROTATE, (1, 2, 3), (4,), FrameTemplate(None)
-    )
+    stream = Stream("to-one", 64, max_rate_fps(64, GIGABIT), 3000, Rotate(), (1, 2, 3), (4,), FrameTemplate(None))
     with switch("input_queue: {frames: 32}", queue=4) as it:
         result = it.measure(stream)
     # What leaves while they send, one queue of the output and three of the inputs.
@@ -274,7 +273,7 @@ def test_a_pause_frame_leaves_before_what_waits_in_the_other_direction() -> None
     # Ports 2 and 3 of the tester fill the queue towards port 1, in which a PAUSE frame would come too late.
     with bench(REVERSE.format(honours="true")) as it:
         reverse = replace(pairs(100, 256, 5000, (3, 1)), name="reverse")
-        other = Stream("other", 256, max_rate_fps(256, 10**8), 500, PatternKind.PAIRS, (2,), (1,), FrameTemplate(None))
+        other = Stream("other", 256, max_rate_fps(256, 10**8), 500, Pairs(), (2,), (1,), FrameTemplate(None))
         result = it.measure(pairs(30, 256, 1500, (1, 2)), reverse, other)
         assert it.node("slow")["counters"]["pause_sent"] > 0
     assert [flow.lost_frames for flow in result.flows if flow.stream == "pairs"] == [0]
@@ -318,7 +317,7 @@ def test_the_gap_and_the_clock_of_a_port_set_what_it_carries(ifg_bits: int, ppm:
 
 def test_the_flood_limit_holds_for_broadcasts_and_not_for_known_addresses() -> None:
     fps = Fraction(100_000)
-    to_all = Stream("all", 64, fps, 1000, PatternKind.BROADCAST, (1,), (2, 3, 4), FrameTemplate(ip_version=None))
+    to_all = Stream("all", 64, fps, 1000, Broadcast(), (1,), (2, 3, 4), FrameTemplate(ip_version=None))
     with switch("flood_limit: {rate_fps: 20000, burst_frames: 10}") as it:
         assert it.measure(pairs(50, 64, 1000, (1, 2))).lost_frames == 0
         result = it.measure(to_all)
@@ -392,15 +391,15 @@ def test_random_faults_are_those_that_the_tester_finds() -> None:
     assert counters["reordered"] == pytest.approx(25, abs=20)
 
 
-@pytest.mark.parametrize("pattern", [PatternKind.ROTATE, PatternKind.FULL_MESH, PatternKind.BROADCAST])
+@pytest.mark.parametrize("pattern", [Rotate(), FullMesh(), Broadcast()])
 @pytest.mark.parametrize("fault", ["loss", "duplicate", "reorder"])
-def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: PatternKind, fault: str) -> None:
+def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: Pattern, fault: str) -> None:
     """Goal: loss, duplicates and reordering are told apart per flow, with several sources at one port."""
     chance = "loss_ppb: 20000000" if fault == "loss" else f"impairments: {{{fault}_ppb: 20000000}}"
     if fault == "reorder":
         chance = chance.replace("}", ", reorder_delay_ns: 100000}")
-    tx = (1, 2, 3) if pattern is PatternKind.ROTATE else (1, 2, 3, 4)
-    rx = (4,) if pattern is PatternKind.ROTATE else tx
+    tx = (1, 2, 3) if pattern == Rotate() else (1, 2, 3, 4)
+    rx = (4,) if pattern == Rotate() else tx
     stream = Stream("s", 128, max_rate_fps(128, GIGABIT) / 5, 2000, pattern, tx, rx, FrameTemplate(ip_version=None))
     with switch(chance, queue=1000) as it:
         for port in (1, 2, 3, 4):
@@ -410,7 +409,7 @@ def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: PatternKin
         result = it.measure(stream, learning=UNKNOWN)
         after, lost = it.node()["counters"], it.drops("random_loss") - lost_before
     duplicated, reordered = (after.get(name, 0) - before.get(name, 0) for name in ("duplicated", "reordered"))
-    copies = 3 if pattern is PatternKind.BROADCAST else 1
+    copies = 3 if pattern == Broadcast() else 1
     sent = len(tx) * 2000 * copies
     assert (result.expected_rx_frames, result.flooded_frames) == (sent, 0)
     assert max(lost, duplicated, reordered) > 50
@@ -498,9 +497,7 @@ MLD_JOIN = (
 )
 def test_snooping_sends_a_group_to_its_members_only(version: int, group: str, join: Packet) -> None:
     template = FrameTemplate(ip_version=version)
-    stream = Stream(
-        "group", 128, Fraction(10_000), 50, PatternKind.MULTICAST, (1,), (3,), template, multicast_group=group
-    )
+    stream = Stream("group", 128, Fraction(10_000), 50, Multicast((GroupRange(group),)), (1,), (3,), template)
     with switch("latency_ns: 0") as it:
         flooded = it.measure(stream, learning=UNKNOWN)
     with switch("snooping: {membership_s: 10}") as it:
@@ -556,7 +553,7 @@ def test_a_tap_keeps_the_gaps_and_the_clock_of_the_sender(port: str) -> None:
     overhead = 13 if "40" in port else 20
     sender = TAPPED.replace("rate_bps: 1000000000}]", f"rate_bps: 1000000000, {port}}}]", 1)
     fps = max_rate_fps(64, GIGABIT, overhead)
-    stream = Stream("pair", 64, fps, 20_000, PatternKind.PAIRS, (1,), (2,), FrameTemplate(None))
+    stream = Stream("pair", 64, fps, 20_000, Pairs(), (1,), (2,), FrameTemplate(None))
     with bench(sender) as it:
         result = it.measure(stream, learning=UNKNOWN)
     assert result.lost_frames == 0

@@ -14,8 +14,9 @@ from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.device_keys import COMPILED
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -37,7 +38,7 @@ links: [{from: "tester:1-2", to: "router:1-2"}]
 
 def mesh(topology: Topology, size: int, load: Fraction, learning: Learning) -> TrialResult:
     rate = max_rate_fps(size, 10**9) * load
-    stream = Stream("mesh", size, rate, 600, PatternKind.FULL_MESH, PORTS, PORTS)
+    stream = Stream("mesh", size, rate, 600, FullMesh(), PORTS, PORTS)
     spec = TrialSpec("mesh", (stream,), int(600 * 10**9 / rate), learning, per_flow=True)
     with open_measurer(topology) as measurer:
         return measurer.measure(spec)
@@ -90,7 +91,7 @@ def test_an_unknown_program_and_a_key_of_another_device_are_refused() -> None:
 
 
 def test_a_router_without_routes_forwards_nothing() -> None:
-    stream = Stream("pair", 64, Fraction(1000), 20, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("pair", 64, Fraction(1000), 20, Pairs(), (1,), (2,))
     spec = TrialSpec("pair", (stream,), 20_000_000, Learning(enabled=False))
     with open_measurer(parse_topology("routed.yaml", ROUTER)) as measurer:
         result = measurer.measure(spec)

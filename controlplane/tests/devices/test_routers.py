@@ -20,8 +20,9 @@ from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, PatternKind, Progression, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -349,7 +350,7 @@ TWO_PATHS = {
 def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
     with open_measurer(parse_topology("routed.yaml", ROUTED.format(**paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
-        return result, measurer.target._network.truth()["nodes"]
+        return result, measurer.tester.target._network.truth()["nodes"]
 
 
 @pytest.mark.parametrize("version", [4, 6])
@@ -357,7 +358,7 @@ def test_a_trial_through_two_routers_loses_nothing_and_shows_their_latency(versi
     size, ports = 128, (1, 2, 3, 4)
     fps = max_rate_fps(size, 10**9) / 4
     template = FrameTemplate(ip_version=version)
-    mesh = Stream("mesh", size, fps, int(fps / 100), PatternKind.FULL_MESH, ports, ports, template, routed=True)
+    mesh = Stream("mesh", size, fps, int(fps / 100), FullMesh(), ports, ports, template, routed=True)
     result, nodes = trial(ONE_PATH, mesh)
     assert (result.status, result.reason, result.lost_frames) == (Status.VALID, "", 0)
     latency = {(flow.tx_port, flow.rx_port): flow.latency for flow in result.flows}
@@ -375,9 +376,7 @@ def test_equal_cost_paths_carry_together_what_one_cannot() -> None:
     size = 256
     fps = max_rate_fps(size, 10**9) * Fraction(9, 10)
     spread = (FieldModifier(ModifiedField.UDP_SRC, Progression(64)),)
-    stream = Stream(
-        "many flows", size, fps, int(fps / 100), PatternKind.PAIRS, (1, 2), (3, 4), modifiers=spread, routed=True
-    )
+    stream = Stream("many flows", size, fps, int(fps / 100), Pairs(), (1, 2), (3, 4), modifiers=spread, routed=True)
     one, nodes = trial(ONE_PATH, stream)
     assert one.status is Status.VALID and one.lost_frames > 0, "1.8 Gbit/s into one link"
     two, nodes = trial(TWO_PATHS, stream)

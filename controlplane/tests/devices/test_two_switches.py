@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from support import published
 
-from p4mesh.methods.outcome import Outcome
+from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 
 UPLINK = "numbers: 3, rate_bps: 1000000000"

@@ -50,11 +50,11 @@ def test_every_row_names_a_function_and_a_test_or_says_why_there_is_none() -> No
 
 
 def test_every_function_in_the_document_exists() -> None:
+    names = {test.name for test in TESTS}
     for row in ROWS:
         for name in re.findall(r"`([a-z_0-9]+(?:\.[A-Za-z_0-9]+)+)`", row[2]):
             module, _, last = name.rpartition(".")
-            if name.startswith(("rfc2889.", "rfc2544.")):
-                importlib.import_module(f"p4mesh.methods.{name}")
+            if name in names:
                 continue
             try:
                 importlib.import_module(f"p4mesh.{name}")

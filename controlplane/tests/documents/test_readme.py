@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from p4mesh.methods.rate_tables import THROUGHPUT_COLUMNS
+from p4mesh.methods.results.rate_tables import THROUGHPUT_COLUMNS
 from p4mesh.topology import load_topology
 
 ROOT = Path(__file__).parents[3]
@@ -32,5 +32,5 @@ def test_the_sample_has_the_columns_of_the_throughput_table() -> None:
     assert header.split() == " ".join(column.title for column in THROUGHPUT_COLUMNS).split()
 
 
-def test_continuous_integration_runs_make_test() -> None:
-    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+def test_continuous_integration_runs_make_check() -> None:
+    assert "exec make check" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support import published
+from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TestMethod, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.patterns import flow_counts
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 
 
-def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> TestBed:
+def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> Bed:
     per_device = count // devices
-    ports = (TestPort(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
-    return TestBed("fake", tuple(ports), uplink_bps)
+    ports = (Port(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
+    return Bed("fake", tuple(ports), uplink_bps)
 
 
 def output_limited(spec: TrialSpec, sent: int) -> int:
@@ -40,7 +41,7 @@ def output_limited(spec: TrialSpec, sent: int) -> int:
     return sum(min(count, fits) for count in offered.values())
 
 
-def measure(test: TestMethod, on: TestBed, part: str, *settings: str) -> tuple[UnitResult, list[TrialSpec]]:
+def measure(test: Method, on: Bed, part: str, *settings: str) -> tuple[Any, list[TrialSpec]]:
     measurer = FakeMeasurer(output_limited)
     parameters = resolve(test.name, test.parameters, (f"parts={part}", *settings))
     test.check(on, parameters)
@@ -57,23 +58,23 @@ def test_one_to_many_and_back_are_two_streams() -> None:
 
 def test_many_to_one_is_limited_to_its_share_of_the_one_port() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=to_one", "search_resolution_pct=0.01")
-    assert found["load_limit_pct"] == 25.0
-    assert 24.98 <= found["result_pct"] <= 25.01
+    assert found.load_limit_pct == 25.0
+    assert 24.98 <= found.search.result_pct <= 25.01
 
 
 def test_one_to_many_reaches_line_rate() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "throughput", "direction=from_one")
-    assert found["result_pct"] == 100.0
+    assert found.search.result_pct == 100.0
 
 
 def test_frmol_of_many_to_one_is_the_rate_of_one_output() -> None:
     found, _ = measure(PartiallyMeshed(), bed(5), "forwarding", "direction=to_one")
-    assert found["frmol_fps"] == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
+    assert found.frmol_fps == pytest.approx(GIGABIT / 8 / 84, rel=1e-4)
 
 
 def test_unidirectional_traffic_does_not_over_subscribe() -> None:
     found, specs = measure(Unidirectional(), bed(6), "throughput")
-    assert found["result_pct"] == 100.0
+    assert found.search.result_pct == 100.0
     assert (specs[0].streams[0].tx_ports, specs[0].streams[0].rx_ports) == ((1, 2, 3), (4, 5, 6))
 
 
@@ -82,7 +83,7 @@ def test_traffic_between_devices_crosses_the_uplink_only() -> None:
     found, specs = measure(MultipleDevices(), on, "forwarding", "sweep_start_pct=100")
     flows = {pair for stream in specs[0].streams for pair in flow_counts(stream)}
     assert all((source <= 3) != (target <= 3) for source, target in flows)
-    assert found["load_limit_pct"] == pytest.approx(100 / 3)
+    assert found.load_limit_pct == pytest.approx(100 / 3)
 
 
 def test_local_traffic_is_the_full_mesh() -> None:
@@ -106,7 +107,7 @@ def test_local_traffic_is_the_full_mesh() -> None:
         (MultipleDevices(), bed(6, devices=2), "needs a link between the two devices"),
     ],
 )
-def test_beds_that_the_pattern_cannot_use_are_refused(test: TestMethod, on: TestBed, message: str) -> None:
+def test_beds_that_the_pattern_cannot_use_are_refused(test: Method, on: Bed, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         test.check(on, resolve(test.name, test.parameters, ()))
 
@@ -127,9 +128,9 @@ def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, 
     assert (outcome.tables[0].rows[0][key] if key else None) == limit_pct
 
 
-def mixed_bed(count: int, one_bps: int) -> TestBed:
+def mixed_bed(count: int, one_bps: int) -> Bed:
     """Return ports of 1 Gbit/s, the first of them with another rate."""
-    return TestBed("mixed", tuple(TestPort(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
+    return Bed("mixed", tuple(Port(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
 
 
 @pytest.mark.parametrize(
@@ -148,20 +149,20 @@ def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
 ) -> None:
     on = mixed_bed(ports, one_bps)
     found, specs = measure(PartiallyMeshed(), on, "forwarding", f"direction={direction}", "sweep_start_pct=100")
-    assert found["load_limit_pct"] == limit_pct
-    assert found["theoretical_fps"] == pytest.approx(gbps * GIGABIT / 8 / 84)
+    assert found.load_limit_pct == limit_pct
+    assert found.theoretical_fps == pytest.approx(gbps * GIGABIT / 8 / 84)
     for stream in specs[0].streams:
         (rate_bps,) = {on.rate_bps(port) for port in stream.tx_ports}
         assert stream.rate_fps == Fraction(rate_bps, 8 * 84)
         assert stream.frame_count == int(specs[0].duration_ns * stream.rate_fps / 10**9)
-    (row,) = found["rows"]
-    assert row["offered_pct"] == pytest.approx(100, abs=0.01)
+    (row,) = found.rows
+    assert row.offered_pct == pytest.approx(100, abs=0.01)
 
 
 def test_the_many_ports_need_one_rate() -> None:
-    ports = (*mixed_bed(3, 10 * GIGABIT).ports, TestPort(4, "p4", 10**8))
+    ports = (*mixed_bed(3, 10 * GIGABIT).ports, Port(4, "p4", 10**8))
     with pytest.raises(TopologyError, match="needs many ports of one line rate"):
-        measure(PartiallyMeshed(), TestBed("odd", ports), "forwarding")
+        measure(PartiallyMeshed(), Bed("odd", ports), "forwarding")
 
 
 UPLINK = """

@@ -15,8 +15,9 @@ import yaml
 
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -127,13 +128,13 @@ def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
         # Streams of all rates end at about the same time.
         count = max(2, min(300, int(fps * MOST_NS / 10**9)))
         template = FrameTemplate(ip_version=None)
-        streams.append(Stream(f"s{port}", size, fps, count, PatternKind.PAIRS, (port,), (to,), template))
+        streams.append(Stream(f"s{port}", size, fps, count, Pairs(), (port,), (to,), template))
     duration_ns = max(int(stream.frame_count * 10**9 / stream.rate_fps) for stream in streams)
     learning = Learning(wait_ns=10_000_000, verify=False, rate_fps=100)
     with open_measurer(topology) as measurer:
-        before = measurer.target._network.truth()  # type: ignore[attr-defined]
+        before = measurer.tester.target._network.truth()  # type: ignore[attr-defined]
         result = measurer.measure(TrialSpec("unseen", tuple(streams), duration_ns, learning, per_flow=True))
-        after = measurer.target._network.truth()  # type: ignore[attr-defined]
+        after = measurer.tester.target._network.truth()  # type: ignore[attr-defined]
     assert (result.status, result.reason) == (Status.VALID, "")
     assert after["in_flight_frames"] == 0
     assert sum(before["nodes"]["tester"]["drops"].values()) == 0

@@ -7,7 +7,7 @@ from support.p4runtime_support import Switch, ethernet
 from test_p4runtime_pipeline import everything, state
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, WriteError
-from p4mesh.p4runtime.stubs import Entity
+from p4mesh.p4runtime.stubs import Entity, p4r
 
 
 def test_every_update_of_a_batch_is_tried(client: Client) -> None:
@@ -99,6 +99,29 @@ def test_a_large_batch_with_many_failures_is_reported_in_full(client: Client) ->
         client.insert(entries * 5)
     assert len(caught.value.failures) == 5000
     assert [failure.index for failure in caught.value.failures] == list(range(5000))
+
+
+def test_a_client_with_default_limits_hears_what_fits_and_how_much_is_left_out(client: Client) -> None:
+    """Goal: 1000 failures reach a controller that takes 8 KiB of metadata. Method: a plain channel of grpcio."""
+    import grpc
+
+    from p4mesh.p4runtime.service import Service
+    from p4mesh.p4runtime.status import batch_errors
+
+    name = "é" * 100_000
+    wrong = [client.schema.table_entry("forward", {"destination": i}) for i in range(1000)]
+    ((_, _, request),) = client._requests.split([("DELETE", entry) for entry in wrong], "CONTINUE_ON_ERROR")
+    with grpc.insecure_channel(client.address) as channel:
+        with pytest.raises(grpc.RpcError) as caught:
+            Service(channel).Write(request)
+        outcomes = batch_errors(caught.value)
+        assert caught.value.code() is grpc.StatusCode.UNKNOWN
+        assert outcomes is not None and len(outcomes) >= 10
+        text = caught.value.details()
+        assert text.startswith("1000 of 1000 updates failed; first: number 0: ")
+        assert text.endswith(f"the first {len(outcomes)} are listed, {1000 - len(outcomes)} more do not fit")
+        with pytest.raises(grpc.RpcError, match=r"no controller has the role 'é+\.\.\. \(200000 bytes in all\)'"):
+            Service(channel).Write(p4r.WriteRequest(device_id=client.device_id, role=name).SerializeToString())
 
 
 def test_updates_keep_their_order_across_requests(switch: Switch, client: Client) -> None:

@@ -23,7 +23,10 @@ from p4mesh.p4runtime import Client, CounterData, MeterConfig, P4RuntimeError, R
 SIMPLE_SWITCH = shutil.which("simple_switch_grpc")
 DIFFERENCES = Path(__file__).parents[1] / "golden/p4runtime_bmv2.txt"
 
-pytestmark = pytest.mark.skipif(SIMPLE_SWITCH is None, reason="simple_switch_grpc is not installed")
+pytestmark = [
+    pytest.mark.wall_clock,
+    pytest.mark.skipif(SIMPLE_SWITCH is None, reason="simple_switch_grpc is not installed"),
+]
 
 
 def free_port() -> int:

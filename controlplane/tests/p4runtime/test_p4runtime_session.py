@@ -48,6 +48,18 @@ class Controller:
 OK, NOT_FOUND, ALREADY_EXISTS = 0, 5, 6
 
 
+def test_a_role_has_a_name_of_1024_bytes_at_most(switch: Switch) -> None:
+    controller = Controller(switch.address)
+    with pytest.raises(grpc.RpcError) as caught:
+        controller.say(arbitration(election_id=1, role="r" * 1025))
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert caught.value.details() == "role.name has 1025 bytes; valid: at most 1024"
+    controller.end()
+    controller = Controller(switch.address)
+    assert controller.say(arbitration(election_id=1, role="r" * 1024)).status.code == OK
+    controller.end()
+
+
 def test_the_highest_election_id_is_primary_and_others_are_told(switch: Switch) -> None:
     one, two = Controller(switch.address), Controller(switch.address)
     assert one.say(arbitration(election_id=1)).status.code == OK

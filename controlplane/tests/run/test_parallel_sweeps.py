@@ -23,9 +23,10 @@ from support.fakes import FakeMeasurer
 
 from p4mesh.cli import run_command
 from p4mesh.errors import HookError, TargetError
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
@@ -186,17 +187,17 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         monkeypatch.setenv(SCENE, scene.__name__ if scene else "")
         out = tmp_path / name
         monkeypatch.setenv(OUT, str(out))
-        options = run_command.RunOptions(
+        options = RunOptions(
             changes.get("test", "rfc2544.frame_loss"),
             changes.get("topology", WRS),
             changes.get("sizes", "64"),
             settings,
             str(out),
-            workers=workers,
+            jobs=workers,
             opener=f"test_parallel_sweeps:{changes.get('opener', 'open_actor')}",
         )
         try:
-            run_command.run(options)
+            run_command.run_test(options)
         finally:
             assert multiprocessing.active_children() == [], "no process is left"
         return {
@@ -264,9 +265,11 @@ def test_a_run_that_broke_does_not_repeat_what_was_measured_ahead(stage: Stage) 
 
 COMMAND = """
 import signal, sys
-from p4mesh.cli import main, preparation
+from dataclasses import replace
+from p4mesh.cli import main, run_command
 signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background of a shell ignores it.
-preparation.OPENERS["sim"] = "test_parallel_sweeps:open_actor"
+options_of = run_command.options_of
+run_command.options_of = lambda words: replace(options_of(words), opener="test_parallel_sweeps:open_actor")
 sys.exit(main.main(sys.argv[1:]))
 """
 

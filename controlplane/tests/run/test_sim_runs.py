@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from p4mesh.cli import run_command
+from p4mesh.run.options import RunOptions
 from p4mesh.topology import Topology
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -26,8 +27,8 @@ SETTINGS = ("scaled_frames=200", "sweep_step_pct=45", "search_resolution_pct=10"
 
 
 def run(out: Path, workers: int) -> dict[str, bytes]:
-    options = run_command.RunOptions("rfc2889.fully_meshed", TOPOLOGY, "64,1518", SETTINGS, str(out), workers=workers)
-    run_command.run(options)
+    options = RunOptions("rfc2889.fully_meshed", TOPOLOGY, "64,1518", SETTINGS, str(out), jobs=workers)
+    run_command.run_test(options)
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
@@ -97,10 +98,10 @@ def test_a_run_that_was_cut_anywhere_resumes_to_the_same_bytes(name: str, tmp_pa
 
     def run(out: str, trials: int) -> dict[str, bytes]:
         LEFT[0] = trials
-        options = run_command.RunOptions(
-            test, str(topology), "64", settings, str(tmp_path / out), workers=1, opener="test_sim_runs:open_breaking"
+        options = RunOptions(
+            test, str(topology), "64", settings, str(tmp_path / out), jobs=1, opener="test_sim_runs:open_breaking"
         )
-        run_command.run(options)
+        run_command.run_test(options)
         return {path.name: path.read_bytes() for path in (tmp_path / out).iterdir() if path.name not in WALL_CLOCK}
 
     whole = run("whole", -1)
@@ -159,8 +160,8 @@ def test_a_test_whose_link_fails_is_aborted_and_never_passes(
     topology = tmp_path / "failing.yaml"
     topology.write_text(SWITCH.format(model="loss_ppb: 0", link=", outages: [{at_s: 1, duration_s: 0.001}]"))
     out, settings = str(tmp_path / "run"), ("scaled_frames=100",)
-    options = run_command.RunOptions(test, str(topology), "64", settings, out, workers=1)
-    assert run_command.run(options) == 1
+    options = RunOptions(test, str(topology), "64", settings, out, jobs=1)
+    assert run_command.run_test(options) == 1
     shown = capsys.readouterr()
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["outcome"]["state"] == "ABORT"

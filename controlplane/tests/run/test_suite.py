@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli.suite_command import run_suite
+from p4mesh.cli.suite_command import run_tests
 from p4mesh.errors import ParameterError, RunDirectoryError, TopologyError
 from p4mesh.methods.registry import find_test, suites
-from p4mesh.run.preparation import RunOptions, prepare
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
 
 WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
@@ -19,14 +20,12 @@ NO_RESET = "rfc2544.reset needs a device that can be reset, topology 'wrs-18x1g'
 PAIR = str(Path(__file__).parents[3] / "topologies" / "back-to-back.yaml")
 
 
-def options(out: Path, *settings: str, topology: str = WRS, as_json: bool = False) -> RunOptions:
-    return RunOptions(
-        "rfc2544", topology, "64", settings, str(out), as_json=as_json, workers=1, opener="support.fakes:open_wire"
-    )
+def options(out: Path, *settings: str, topology: str = WRS) -> RunOptions:
+    return RunOptions("rfc2544", topology, "64", settings, str(out), jobs=1, opener="support.fakes:open_wire")
 
 
 def test_a_suite_runs_its_tests_in_directories_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_suite(options(tmp_path / "all")) == 0
+    assert run_tests(options(tmp_path / "all")) == 0
     shown = capsys.readouterr().out
     assert "Suite rfc2544" in shown
     for name in ("throughput", "latency", "frame_loss", "back_to_back"):
@@ -35,9 +34,9 @@ def test_a_suite_runs_its_tests_in_directories_of_their_own(tmp_path: Path, caps
 
 
 def test_a_suite_resumes_in_its_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_suite(options(tmp_path / "all"))
+    run_tests(options(tmp_path / "all"))
     first = capsys.readouterr()
-    assert run_suite(options(tmp_path / "all")) == 0
+    assert run_tests(options(tmp_path / "all")) == 0
     again = capsys.readouterr()
     assert again.out == first.out
     assert again.err.splitlines() == [f"rfc2544.reset: not run: {NO_RESET}"]
@@ -47,14 +46,14 @@ def test_tests_that_the_topology_cannot_carry_are_named_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = options(tmp_path / "all", "parts=throughput", topology=PAIR)
-    assert run_suite(replace(asked, test="rfc2889")) == 0
+    assert run_tests(replace(asked, test="rfc2889")) == 0
     shown = capsys.readouterr()
     assert "rfc2889.partially_meshed: not run: rfc2889.partially_meshed needs at least 3 tester ports" in shown.err
     assert "rfc2889.multiple_devices" in shown.out and "not run" in shown.out
 
 
 def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_suite(options(tmp_path / "all", "step_pct=5", as_json=True))
+    run_tests(options(tmp_path / "all", "step_pct=5"), as_json=True)
     data = json.loads(capsys.readouterr().out)
     assert len(data["runs"]) == len(suites()["rfc2544"]) - 1, "all but the reset, which this switch does not have"
     config = json.loads((tmp_path / "all" / "frame_loss" / "run.json").read_text())
@@ -63,14 +62,14 @@ def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest
 
 def test_a_setting_that_no_test_knows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no test of rfc2544 has this parameter"):
-        run_suite(options(tmp_path / "all", "colour=red"))
+        run_tests(options(tmp_path / "all", "colour=red"))
     assert not (tmp_path / "all").exists()
 
 
 def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(RunDirectoryError, match="something other than a run of rfc2544"):
-        run_suite(options(tmp_path))
+        run_tests(options(tmp_path))
     assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -82,7 +81,7 @@ def test_a_topology_that_carries_no_test_is_an_error(tmp_path: Path) -> None:
         "links: [{from: tester:1, to: dut:1}]\n"
     )
     with pytest.raises(TopologyError, match="needs at least 2 tester ports"):
-        run_suite(options(tmp_path / "all", topology=str(one)))
+        run_tests(options(tmp_path / "all", topology=str(one)))
 
 
 def test_a_topology_carries_parameters_of_its_tests_and_the_user_has_the_last_word() -> None:

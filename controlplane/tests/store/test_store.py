@@ -11,7 +11,8 @@ from support.fakes import FakeMeasurer
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory, StoredTrial, Timing, read_run
-from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, PatternKind, Progression, Stream, ValueList
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -21,7 +22,7 @@ STREAM = Stream(
     64,
     Fraction(10, 3),
     7,
-    PatternKind.FULL_MESH,
+    FullMesh(),
     (1, 2),
     (1, 2),
     burst=Burst(3),

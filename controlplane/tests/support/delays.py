@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
 
 from p4mesh.methods.base import TrialNote
-from p4mesh.tester.histogram import PERCENTILES, SIGNED_PERCENTILES
+from p4mesh.tester.histogram import PERCENTILES, SIGNED_PERCENTILES, HistogramPer
 from p4mesh.topology import Topology
-from p4mesh.traffic.patterns import flow_counts
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import FlowCounts, HistogramStats, LatencyStats, Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 Delays = Callable[[Stream, int, int, int], Sequence[float]]
 """(stream, transmit port, receive port, number of frames) -> time of each frame in ns."""

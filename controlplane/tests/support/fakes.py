@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
+from support.destination_oracle import flow_counts
+
 from p4mesh.errors import ProgramError
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.patterns import flow_counts
 from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 

@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from p4mesh.methods.base import TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import resolve
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.methods.base import Method, TrialNote, Unit
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.loader import parse_topology
-from p4mesh.trial import open_measurer
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -55,13 +56,13 @@ def changed(name: str, *replacements: tuple[str, str]) -> Topology:
 
 
 def run(
-    method: TestMethod, topology: Topology, sizes: tuple[int, ...], *settings: str, target: str = "sim"
-) -> tuple[dict[Unit, UnitResult], Outcome, list[tuple[TrialSpec, TrialResult]]]:
+    method: Method, topology: Topology, sizes: tuple[int, ...], *settings: str, target: str = "sim"
+) -> tuple[dict[Unit, Record], Outcome, list[tuple[TrialSpec, TrialResult]]]:
     """Run a test as ``p4mesh run`` does, each unit on a network of its own."""
     parameters = resolve(method.name, method.parameters, settings)
     bed = bed_of(topology, target)
     method.check(bed, parameters)
-    results: dict[Unit, UnitResult] = {}
+    results: dict[Unit, Record] = {}
     trials: list[tuple[TrialSpec, TrialResult]] = []
     for unit in method.units(parameters, sizes):
         with open_measurer(topology) as measurer:

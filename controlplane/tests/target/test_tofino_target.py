@@ -19,12 +19,14 @@ from support.fake_tofino import CPU, LOOP, Device, FakeTofino
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError
 from p4mesh.target.tofino import switch_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_on_tofino
+from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 MS = 10**6
 DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
@@ -82,13 +84,13 @@ def wedge(program: Path, address: str, **options: str) -> Topology:
 
 def mesh(frames: int = 60, **options: object) -> TrialSpec:
     ports = tuple(DEVICE_PORTS)
-    stream = Stream("mesh", 128, Fraction(1_000_000), frames, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(1_000_000), frames, FullMesh(), ports, ports)
     spec = TrialSpec("mesh", (stream,), frames * 1000, Learning(enabled=False), settle_ns=MS, restabilise_ns=0)
     return replace(spec, per_flow=True, **options)
 
 
 def measured(program: Path, chip: FakeTofino, *specs: TrialSpec, **options: str) -> list[TrialResult]:
-    with open_on_tofino(wedge(program, chip.address, **options)) as measurer:
+    with open_measurer(wedge(program, chip.address, **options), "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []
     return results
@@ -134,7 +136,7 @@ def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> Non
 
 def test_the_shortest_distance_of_frames_is_that_of_the_ports_own_pipe(program: Path, fake: FakeTofino) -> None:
     """Goal: a cell of a port is read by the number of its device port. Port 4 gets a frame each microsecond."""
-    stream = Stream("pair", 128, Fraction(1_000_000), 10, PatternKind.PAIRS, (1,), (4,))
+    stream = Stream("pair", 128, Fraction(1_000_000), 10, Pairs(), (1,), (4,))
     (result,) = measured(program, fake, replace(mesh(), streams=(stream,)))
     assert {port.port: port.min_spacing_ns for port in result.ports} == {1: None, 2: None, 3: None, 4: 1000}
 
@@ -147,7 +149,7 @@ def test_frames_of_the_controller_leave_by_device_ports(program: Path, fake: Fak
 def test_streams_circulate_in_front_ports_where_one_loop_is_too_narrow(program: Path, fake: FakeTofino) -> None:
     """Goal: two streams of 60 % of the recirculation port; each has one loop, with replica 0 and its seeds there."""
     fast = Fraction(60_000_000_000, 8 * 1538)
-    streams = tuple(Stream(f"s{n}", 1518, fast, 40, PatternKind.PAIRS, (n,), (n + 2,)) for n in (1, 2))
+    streams = tuple(Stream(f"s{n}", 1518, fast, 40, Pairs(), (n,), (n + 2,)) for n in (1, 2))
     spec = replace(mesh(), streams=streams, duration_ns=10_000)
     with pytest.raises(
         UnsupportedError, match=r"^not supported on tofino: the streams need 120\.0 % of the recirculation"
@@ -172,8 +174,7 @@ def test_a_server_without_value_sets_is_one_clear_message(program: Path) -> None
 
 def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: Path, fake: FakeTofino) -> None:
     streams = tuple(
-        Stream(name, 128, Fraction(500_000), 10, PatternKind.PAIRS, (1,), (2,), bad_fcs=name == "bad")
-        for name in ("good", "bad")
+        Stream(name, 128, Fraction(500_000), 10, Pairs(), (1,), (2,), bad_fcs=name == "bad") for name in ("good", "bad")
     )
     spec = replace(mesh(), streams=streams, duration_ns=20_000)
     with pytest.raises(UnsupportedError, match="not supported on tofino: stream 'bad' asks for frames with a bad FCS"):
@@ -182,7 +183,7 @@ def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: P
     seen: list[int] = []
     with (
         FakeTofino(lambda *_: []) as chip,
-        open_on_tofino(wedge(program, chip.address, tofino=", bad_fcs: true")) as it,
+        open_measurer(wedge(program, chip.address, tofino=", bad_fcs: true"), "tofino") as it,
     ):
         result = it.measure(spec)
         seen = [entry["modified"] for entry in chip.tables["transmitter"].values()]
@@ -191,18 +192,16 @@ def test_bad_fcs_is_a_bit_of_the_transmitter_where_the_program_has_it(program: P
 
 
 def test_a_trial_that_needs_more_than_the_chip_has_is_refused(program: Path, fake: FakeTofino) -> None:
-    streams = tuple(
-        Stream(f"s{n}", 128, Fraction(1), 1, PatternKind.PAIRS, (1,), (2,), addresses_per_port=1) for n in range(65)
-    )
+    streams = tuple(Stream(f"s{n}", 128, Fraction(1), 1, Pairs(), (1,), (2,), addresses_per_port=1) for n in range(65))
     with pytest.raises(
         UnsupportedError, match="not supported on tofino: the trial needs 65 streams, the program has 64"
     ):
         measured(program, fake, replace(mesh(), streams=streams))
     with (
-        open_on_tofino(wedge(program, fake.address)) as measurer,
+        open_measurer(wedge(program, fake.address), "tofino") as measurer,
         pytest.raises(UnsupportedError, match="toggle_link is not supported on tofino"),
     ):
-        measurer.target.set_links(up=False)
+        measurer.tester.target.set_links(up=False)
 
 
 def test_a_chip_may_have_other_pipes(program: Path) -> None:

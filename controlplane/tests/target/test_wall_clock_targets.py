@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,28 +16,29 @@ import pytest
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.bmv2 import PROGRAM
-from p4mesh.topology import Topology, load_topology
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_live, open_on_bmv2
-from p4mesh.trial.engine import TrialEngine
+from p4mesh.topology import load_topology
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
 TOPOLOGY = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+pytestmark = [
+    pytest.mark.wall_clock,
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
+]
 without_bmv2 = pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed")
 
 
-@pytest.mark.parametrize("opener", [open_live, pytest.param(open_on_bmv2, marks=without_bmv2)])
-def test_full_mesh_of_four_ports_over_a_linux_bridge(
-    opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
-) -> None:
+@pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
+def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(500), 500, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(500), 500, FullMesh(), ports, ports)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
-    with opener(load_topology(TOPOLOGY)) as measurer:
+    with open_measurer(load_topology(TOPOLOGY), target) as measurer:
         # A busy machine makes the switch late; such a trial says so and is measured again.
         results = (measurer.measure(spec) for _ in range(3))
         result = next((found for found in results if found.status is Status.VALID), None)
@@ -51,21 +50,19 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(
     assert result.latency is not None and result.latency.min_ns > 0
 
 
-@pytest.mark.parametrize("opener", [open_live, pytest.param(open_on_bmv2, marks=without_bmv2)])
-def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(
-    opener: Callable[[Topology], AbstractContextManager[TrialEngine]],
-) -> None:
+@pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
+def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(target: str) -> None:
     ports = (1, 2, 3, 4)
-    stream = Stream("mesh", 128, Fraction(200), 400, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 128, Fraction(200), 400, FullMesh(), ports, ports)
     reset = Reset(ResetAction.TOGGLE_LINK, link_off_ns=200_000_000, link_on_delay_ns=100_000_000)
     learning = Learning(wait_ns=100_000_000)
     spec = TrialSpec("mesh", (stream,), 2 * 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, reset=reset)
-    with opener(load_topology(TOPOLOGY)) as measurer:
-        before = measurer.target.links()
+    with open_measurer(load_topology(TOPOLOGY), target) as measurer:
+        before = measurer.tester.target.links()
         # A busy machine may send late and make the trial INVALID; its frames come through all the same.
         toggled = measurer.measure(spec)
-        after = measurer.target.links()
-        cut = threading.Timer(1.5, measurer.target.set_links, (False,))
+        after = measurer.tester.target.links()
+        cut = threading.Timer(1.5, measurer.tester.target.set_links, (False,))
         cut.start()
         aborted = measurer.measure(replace(spec, reset=Reset()))
         cut.join()
@@ -82,10 +79,10 @@ def test_links_are_switched_between_trials_and_a_loss_during_one_is_an_abort(
 def test_a_cable_between_two_tester_ports_cannot_be_switched() -> None:
     wire = load_topology(TOPOLOGY.with_name("back-to-back.yaml"))
     with (
-        open_live(wire) as measurer,
+        open_measurer(wire, "live") as measurer,
         pytest.raises(UnsupportedError, match=r"^toggle_link is not supported on live for"),
     ):
-        measurer.target.set_links(up=False)
+        measurer.tester.target.set_links(up=False)
 
 
 def test_scripted_outages_are_refused_on_linux() -> None:
@@ -93,6 +90,6 @@ def test_scripted_outages_are_refused_on_linux() -> None:
     links = tuple(replace(link, outages=({"at_s": 1},)) for link in topology.links)
     with (
         pytest.raises(UnsupportedError, match="outages of the link from tester:1 to bridge:1"),
-        open_live(replace(topology, links=links)),
+        open_measurer(replace(topology, links=links), "live"),
     ):
         pass

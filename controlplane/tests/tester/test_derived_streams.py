@@ -1,19 +1,19 @@
-"""Mixes keep rate, count and shares; the mesh without phase only changes when ports begin."""
+"""Mixes keep rate, count and shares; group addresses have the MAC addresses of the standards."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from ipaddress import ip_address
 
 import pytest
 
 from p4mesh.traffic.addresses import group_mac
-from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart, mixed, without_phase
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart, mixed
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
 
 PORTS = (1, 2, 3, 4)
-MESH = Stream("mesh", 64, Fraction(12_000), 1_000, PatternKind.FULL_MESH, PORTS, PORTS)
+MESH = Stream("mesh", 64, Fraction(12_000), 1_000, FullMesh(), PORTS, PORTS)
 
 
 def test_imix_is_seven_to_four_to_one() -> None:
@@ -43,15 +43,6 @@ def test_weights_of_a_mix_hold_over_any_number_of_frames(parts: tuple[MixPart, .
             assert all(abs(count - share) < len(parts) for count, share in zip(sent, shares, strict=True))
         if frames % total == 0:
             assert sent == [frames // total * part.weight for part in parts]
-
-
-def test_offsets_without_phase_are_whole_departures_and_reproducible() -> None:
-    unphased = without_phase(MESH, seed=3)
-    interval_ns = Fraction(10**9) / MESH.rate_fps
-    assert all(round(offset / interval_ns) in range(3) for offset in unphased.start_offset_ns)
-    assert unphased == without_phase(MESH, seed=3)
-    assert len({without_phase(MESH, seed=seed).start_offset_ns for seed in range(20)}) > 5
-    assert replace(unphased, start_offset_ns=()) == MESH
 
 
 @pytest.mark.parametrize(

@@ -13,23 +13,18 @@ from pathlib import Path
 import pytest
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.target.chips import CHIPS, TOFINO_1, TOFINO_2, Chip, pipe_of
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.frames import seed_payload
-from p4mesh.tester.loop_model import CHIPS, TOFINO_1, TOFINO_2, Chip, pipe_of, predict, prediction_rows
-from p4mesh.tester.pacing import (
-    DepartureClock,
-    LoopModel,
-    first_fraction_q32,
-    loop_use,
-    rounding_ticks,
-    seed_counts,
-    shared_loops,
-)
+from p4mesh.tester.loop_model import predict, prediction_rows
+from p4mesh.tester.pacing import DepartureClock, first_fraction_q32, loop_use, rounding_ticks, seed_counts, shared_loops
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 ROUNDS = 7
@@ -57,14 +52,14 @@ def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
 
 
 def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
-    stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, Pairs(), (1,), (2,))
     with open_measurer(parse_topology("loop.yaml", topology_of(loop))) as measurer:
         limits = Limits.of(load_contract(), 1, loop, "sim")
-        plan = make_plan([stream], limits, measurer.target.rate_bps_of)
+        plan = make_plan([stream], limits, measurer.tester.target.rate_bps_of)
         (paced,) = plan.streams
         every_pass = DepartureClock(1, 0, stream.frame_count, 0, 1)
         plan = replace(plan, streams=(replace(paced, clock=every_pass, seeds=seeds),))
-        dataplane, target = measurer.dataplane, measurer.target
+        dataplane, target = measurer.tester.dataplane, measurer.tester.target
 
         def wait(passes: int) -> None:
             target.wait(passes * 20_000, dataplane.packet_outs_sent)
@@ -131,7 +126,7 @@ def test_every_departure_is_as_near_to_its_ideal_time_as_predicted(
     found = predict(rate, size, chip.loop(), 1000, chip.name)
     text = topology_of(chip.loop()).replace("clock_tick_ps: 1\n", "clock_tick_ps: 1000\n")
     for frames in (2, 12, 60, 177, 600, 3000):
-        stream = Stream("paced", size, rate, frames, PatternKind.PAIRS, (1,), (2,))
+        stream = Stream("paced", size, rate, frames, Pairs(), (1,), (2,))
         spec = TrialSpec("paced", (stream,), int(frames * 10**9 / rate) + 1, Learning(enabled=False))
         with open_measurer(parse_topology("loop.yaml", text)) as measurer:
             result = measurer.measure(spec)

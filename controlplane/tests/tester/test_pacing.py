@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel, departure_clock, seed_counts, slot_rate_fps
+from p4mesh.tester.pacing import departure_clock, seed_counts, slot_rate_fps
 from p4mesh.traffic.line_rate import max_rate_fps
 
 LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=500_000)

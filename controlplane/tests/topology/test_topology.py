@@ -19,8 +19,9 @@ from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.model import PortRef
 from p4mesh.topology.schema import schema
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 TOPOLOGIES = Path(__file__).parents[3] / "topologies"
@@ -272,7 +273,7 @@ def test_the_defaults_of_the_document_are_valid_and_those_that_apply_without_the
     full = parse_topology("full.yaml", yaml.safe_dump(document))
     build_network(full)
     trial = TrialSpec(
-        "t", (Stream("s", 64, Fraction(10**6), 300, PatternKind.PAIRS, (1, 2), (2, 1)),), 300_000, Learning(wait_ns=0)
+        "t", (Stream("s", 64, Fraction(10**6), 300, Pairs(), (1, 2), (2, 1)),), 300_000, Learning(wait_ns=0)
     )
     results = []
     for topology in (bare, full):

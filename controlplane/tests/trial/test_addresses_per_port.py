@@ -12,15 +12,16 @@ import pytest
 from p4mesh.errors import ParameterError
 from p4mesh.tester.stream_checks import check_stream
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Progression, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
 PORTS = (1, 2, 3, 4)
 ADDRESSES = 8
-MESH = Stream("mesh", 64, Fraction(100_000), 3_000, PatternKind.FULL_MESH, PORTS, PORTS, addresses_per_port=ADDRESSES)
+MESH = Stream("mesh", 64, Fraction(100_000), 3_000, FullMesh(), PORTS, PORTS, addresses_per_port=ADDRESSES)
 SWITCH = """
 name: bench
 tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
@@ -61,7 +62,7 @@ def test_frames_come_from_every_address() -> None:
     """Without a learning phase the switch learns from the test frames alone."""
     with switch(1024) as measurer:
         measurer.measure(trial(Learning(enabled=False)))
-        truth = measurer.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
+        truth = measurer.tester.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
     assert truth["counters"]["learned"] == len(PORTS) * ADDRESSES
 
 

@@ -12,10 +12,10 @@ import pytest
 from support import published
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
@@ -25,8 +25,9 @@ from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, own_line_rate_bps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -116,7 +117,7 @@ def test_ports_with_different_clocks_all_send_what_the_slowest_can() -> None:
 def test_one_port_of_another_rate_has_a_clock_of_its_own() -> None:
     offsets = {1: -100.0, 2: 20.0, 3: 50.0}
     rates = {1: 10 * GIGABIT, 2: GIGABIT, 3: GIGABIT}
-    bed = TestBed("mixed", tuple(TestPort(n, f"p{n}", rates[n], clock_offset_ppm=offsets[n]) for n in rates))
+    bed = Bed("mixed", tuple(Port(n, f"p{n}", rates[n], clock_offset_ppm=offsets[n]) for n in rates))
     test = PartiallyMeshed()
     mesh = test.mesh(bed, resolve(test.name, test.parameters, ("direction=both",)))
     assert [leg.line_rate_bps for leg in mesh.legs] == [9_999_000_000, 1_000_020_000]
@@ -136,7 +137,7 @@ def test_own_line_rates_are_whole_and_never_above_what_the_clock_sends() -> None
 
 def nominal(offset_ppm: float, rate_fps: Fraction | None = None) -> TrialResult:
     rate_fps = rate_fps or max_rate_fps(64, GIGABIT)
-    stream = Stream("s", 64, rate_fps, 30_000, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("s", 64, rate_fps, 30_000, Pairs(), (1,), (2,))
     spec = TrialSpec("nominal", (stream,), int(30_000 * 10**9 / rate_fps), Learning(enabled=False), 10**6, 0)
     with open_measurer(switch(offset_ppm, ifg_bits=96)) as measurer:
         return measurer.measure(spec)

@@ -11,15 +11,16 @@ import pytest
 from support.published import TOPOLOGIES, changed, shipped
 
 from p4mesh.cli.main import main
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.bad_fcs import bad_fcs_rules
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.tester.stations import receiver_tag
 from p4mesh.topology import Topology
 from p4mesh.traffic.addresses import BROADCAST_MAC
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Broadcast, FullMesh, Pairs, Rotate
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -34,7 +35,7 @@ WRONG_ROUTE = (f"{_ROUTE}[3]", f"{_ROUTE}[4]")
 def measure(topology: Topology, learning: Learning) -> TrialResult:
     """Send FRAMES frames from 1 to 3 and from 2 to 4 through the router."""
     stream = Stream(
-        "s", 128, Fraction(100_000), FRAMES, PatternKind.PAIRS, (1, 2), (3, 4), FrameTemplate(ip_version=4), routed=True
+        "s", 128, Fraction(100_000), FRAMES, Pairs(), (1, 2), (3, 4), FrameTemplate(ip_version=4), routed=True
     )
     with open_measurer(topology) as measurer:
         return measurer.measure(TrialSpec("routed", (stream,), 3_000_000, learning, per_flow=True))
@@ -84,9 +85,9 @@ def test_a_run_shows_misdirected_frames(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_destination_and_receiver_have_the_tag_of_the_port_and_frames_to_many_none() -> None:
     streams = (
-        Stream("mesh", 64, Fraction(1000), 10, PatternKind.FULL_MESH, (1, 2, 255, 256), (1, 2, 255, 256)),
-        Stream("all", 64, Fraction(1000), 10, PatternKind.BROADCAST, (1,), (2, 255)),
-        Stream("far", 64, Fraction(1000), 10, PatternKind.PAIRS, (1,), (2,), routed=True, router_macs=(b"\2" * 6,)),
+        Stream("mesh", 64, Fraction(1000), 10, FullMesh(), (1, 2, 255, 256), (1, 2, 255, 256)),
+        Stream("all", 64, Fraction(1000), 10, Broadcast(), (1,), (2, 255)),
+        Stream("far", 64, Fraction(1000), 10, Pairs(), (1,), (2,), routed=True, router_macs=(b"\2" * 6,)),
     )
     plan = make_plan(streams, LIMITS, dict.fromkeys((1, 2, 255, 256), 10**9))
     tags = {(stream.name, station.port): station.receiver_tag for stream, station in plan.destinations}
@@ -103,9 +104,9 @@ def test_destination_and_receiver_have_the_tag_of_the_port_and_frames_to_many_no
 def test_rules_for_a_bad_fcs_are_those_of_each_flow() -> None:
     """Goal: the six bytes at the signature: magic, run, tag of the receiver, flow."""
     streams = (
-        Stream("good", 64, Fraction(1000), 10, PatternKind.PAIRS, (1,), (2,)),
-        Stream("bad", 64, Fraction(1000), 10, PatternKind.ROTATE, (1,), (2, 3), bad_fcs=True),
-        Stream("all", 64, Fraction(1000), 10, PatternKind.BROADCAST, (3,), (1, 2), bad_fcs=True),
+        Stream("good", 64, Fraction(1000), 10, Pairs(), (1,), (2,)),
+        Stream("bad", 64, Fraction(1000), 10, Rotate(), (1,), (2, 3), bad_fcs=True),
+        Stream("all", 64, Fraction(1000), 10, Broadcast(), (3,), (1, 2), bad_fcs=True),
     )
     plan = make_plan(streams, replace(LIMITS, bad_fcs=True), dict.fromkeys((1, 2, 3), 10**9))
     rules = bad_fcs_rules(plan, 9, load_contract())

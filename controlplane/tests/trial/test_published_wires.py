@@ -10,8 +10,9 @@ import pytest
 
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -38,7 +39,7 @@ def test_line_rate_to_one_frame_at_every_size(rate_bps: int) -> None:
         for size in SIZES:
             fps = max_rate_fps(size, rate_bps)
             duration_ns = int(FRAMES * 10**9 / fps)
-            stream = Stream("wire", size, fps, tx_frames(duration_ns, fps), PatternKind.PAIRS, (1,), (2,))
+            stream = Stream("wire", size, fps, tx_frames(duration_ns, fps), Pairs(), (1,), (2,))
             spec = TrialSpec(f"{size} B", (stream,), duration_ns, Learning(enabled=False), 0, 0, per_flow=True)
             result = measurer.measure(spec)
             assert (result.status, result.lost_frames) == (Status.VALID, 0), f"{size} B: {result.reason}"

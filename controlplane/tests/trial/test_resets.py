@@ -9,14 +9,14 @@ from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.extensions.resets import neighbours
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
-from p4mesh.methods.resets import neighbours
 from p4mesh.trial.result import FlowCounts, PortCounts, TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 5)))
 S = 10**9
 
 
@@ -31,7 +31,7 @@ class Notes(FakeMeasurer):
         return replace(result, flows=(flow,), ports=counts)
 
 
-def specs(test: str, *settings: str, bed: TestBed = BED) -> list[TrialSpec]:
+def specs(test: str, *settings: str, bed: Bed = BED) -> list[TrialSpec]:
     method, measurer = find_test(test), Notes()
     parameters = resolve(test, method.parameters, settings)
     method.check(bed, parameters)
@@ -86,13 +86,13 @@ def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
     assert testers == [2 - n % 2 for n in range(len(testers))], "both trials of an iteration have the same roles"
     assert [spec.learning.ports for spec in measurer.specs[::2]] == [(port,) for port in testers]
     # Port 1 sees one frame flooded and port 2 two, whatever their roles.
-    floods = [row["learning_flood_frames"] for row in result["searches"][0]["rows"]]
+    floods = [row.learning_flood_frames for row in result.searches[0].rows]
     assert floods == learners
 
 
 def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
-    odd = TestBed("odd", BED.ports[:3])
+    odd = Bed("odd", BED.ports[:3])
     assert neighbours("test", odd) == {1: 2, 2: 1, 3: 3}
-    apart = TestBed("apart", (BED.ports[0], replace(BED.ports[1], attached_to="other")))
+    apart = Bed("apart", (BED.ports[0], replace(BED.ports[1], attached_to="other")))
     with pytest.raises(TopologyError, match="ports 1 and 2 of topology 'apart' differ"):
         neighbours("test", apart)

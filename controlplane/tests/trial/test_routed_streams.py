@@ -12,14 +12,16 @@ from scapy.layers.l2 import ARP, Ether
 from support.published import changed, shipped
 
 from p4mesh.errors import ParameterError
-from p4mesh.tester import packet_service
-from p4mesh.tester.neighbours import answer, question, router_mac
+from p4mesh.tester.responders import neighbours
+from p4mesh.tester.responders.neighbours import answer, question, router_mac
 from p4mesh.tester.stations import Station, station
 from p4mesh.topology import Topology
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.patterns import FullMesh, InPhase, Pairs, Pattern
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import ControllerFrame, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 ROUTER = "p4-l3-4ports"
 PORTS = (1, 2, 3, 4)
@@ -28,9 +30,9 @@ FRAMES = 300
 
 
 def measure(
-    topology: Topology, pattern: PatternKind, ip_version: int, frames: tuple[ControllerFrame, ...] = ()
+    topology: Topology, pattern: Pattern, ip_version: int, frames: tuple[ControllerFrame, ...] = ()
 ) -> TrialResult:
-    tx, rx = (PORTS, PORTS) if pattern is PatternKind.FULL_MESH else (PORTS[:2], PORTS[2:])
+    tx, rx = (PORTS, PORTS) if pattern == FullMesh() else (PORTS[:2], PORTS[2:])
     template = FrameTemplate(ip_version=ip_version)
     stream = Stream("s", 128, Fraction(100_000), FRAMES, pattern, tx, rx, template, routed=True)
     spec = TrialSpec("routed", (stream,), 3_000_000, Learning(wait_ns=1_000_000), controller_frames=frames)
@@ -39,11 +41,11 @@ def measure(
 
 
 @pytest.mark.parametrize("ip_version", [4, 6])
-@pytest.mark.parametrize("pattern", [PatternKind.FULL_MESH, PatternKind.PAIRS, PatternKind.IN_PHASE])
-def test_every_frame_comes_through_the_router_to_its_receiver(pattern: PatternKind, ip_version: int) -> None:
+@pytest.mark.parametrize("pattern", [FullMesh(), Pairs(), InPhase()])
+def test_every_frame_comes_through_the_router_to_its_receiver(pattern: Pattern, ip_version: int) -> None:
     result = measure(shipped(ROUTER), pattern, ip_version)
     assert (result.status, result.reason) == (Status.VALID, "")
-    sent = FRAMES * (4 if pattern is PatternKind.FULL_MESH else 2)
+    sent = FRAMES * (4 if pattern == FullMesh() else 2)
     assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (sent, sent, 0)
     assert result.latency is not None
     # The frame is stored, 2000 ns, two cables of 5 ns.
@@ -57,8 +59,8 @@ def test_the_advertisement_of_the_router_program_has_a_valid_checksum(monkeypatc
         seen.append(frame)
         return router_mac(frame, asker, ip_version)
 
-    monkeypatch.setattr(packet_service, "router_mac", watched)
-    measure(shipped(ROUTER), PatternKind.PAIRS, 6)
+    monkeypatch.setattr(neighbours, "router_mac", watched)
+    measure(shipped(ROUTER), Pairs(), 6)
     advertisement = Ether(seen[0])
     assert advertisement[IPv6].hlim == 255
     shown = advertisement[ICMPv6ND_NA].cksum
@@ -68,22 +70,20 @@ def test_the_advertisement_of_the_router_program_has_a_valid_checksum(monkeypatc
 
 def test_a_router_that_does_not_answer_makes_the_trial_invalid() -> None:
     silent = changed(ROUTER, ("address: 198.18.2.1}", "address: 198.18.2.254}"))
-    result = measure(silent, PatternKind.PAIRS, 4)
+    result = measure(silent, Pairs(), 4)
     assert result.status is Status.INVALID
     assert result.reason == "no router answers for 198.18.2.1 on port 2; 1 of 4 are silent"
 
 
 def test_a_route_that_is_missing_is_found_before_the_trial() -> None:
     lost = changed(ROUTER, ("value: 198.18.3.0, prefix_bits: 24", "value: 198.19.3.0, prefix_bits: 24"))
-    result = measure(lost, PatternKind.PAIRS, 4)
+    result = measure(lost, Pairs(), 4)
     assert result.status is Status.INVALID
     assert "did not arrive through the router" in result.reason
 
 
 def test_plain_ethernet_cannot_be_routed() -> None:
-    stream = Stream(
-        "s", 64, Fraction(1000), 5, PatternKind.PAIRS, (1,), (2,), FrameTemplate(ip_version=None), routed=True
-    )
+    stream = Stream("s", 64, Fraction(1000), 5, Pairs(), (1,), (2,), FrameTemplate(ip_version=None), routed=True)
     with open_measurer(shipped(ROUTER)) as measurer, pytest.raises(ParameterError, match="only unicast IPv4 and IPv6"):
         measurer.measure(TrialSpec("x", (stream,), 1_000_000))
 
@@ -94,10 +94,10 @@ def test_frames_of_the_controller_are_sent_among_the_others_and_their_answers_co
         ControllerFrame(1, -1_000, bytes(12) + b"\x08\0" + ip_packet(1, 3), to_device=True),
         ControllerFrame(3, 1_500_000, bytes(12) + b"\x08\0" + ip_packet(3, 1), to_device=True),
     )
-    result = measure(shipped(ROUTER), PatternKind.PAIRS, 4, frames)
+    result = measure(shipped(ROUTER), Pairs(), 4, frames)
     assert (result.status, result.reason) == (Status.VALID, "")
     assert (result.tx_frames, result.rx_frames, result.answered_frames, result.foreign_frames) == (600, 600, 2, 0)
-    assert measure(shipped(ROUTER), PatternKind.PAIRS, 4, frames[:1]).answered_frames == 0
+    assert measure(shipped(ROUTER), Pairs(), 4, frames[:1]).answered_frames == 0
 
 
 def ip_packet(source: int, target: int) -> bytes:
@@ -139,3 +139,21 @@ def test_questions_reach_the_router_and_only_its_answer_counts() -> None:
     solicited = Ether(question(mine, 6))
     assert (solicited.dst, solicited[IPv6].hlim) == ("33:33:ff:00:00:01", 255)
     assert solicited[ICMPv6ND_NS].tgt == str(mine.router_ipv6)
+
+
+def test_a_router_that_forgets_its_neighbours_is_answered_before_its_queue_is_full() -> None:
+    """It asks every 3 ms, and keeps 4 packets meanwhile: 0.4 ms of the stream, and no loss."""
+    forgetful = changed(
+        "router-4x1g",
+        ("    latency_ns: 3000\n", "    latency_ns: 3000\n    neighbours: {lifetime_s: 0.003, waiting_packets: 4}\n"),
+    )
+    stream = Stream(
+        "s", 128, Fraction(10_000), 400, Pairs(), PORTS[:2], PORTS[2:], FrameTemplate(ip_version=4), routed=True
+    )
+    with open_measurer(forgetful) as measurer:
+        result = measurer.measure(TrialSpec("forgetful", (stream,), 40_000_000, Learning(wait_ns=1_000_000)))
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.tx_frames, result.rx_frames, result.reordered_frames) == (800, 800, 0)
+    assert result.latency is not None
+    # A packet that waits is held up by the question, the answer, and the answer's way through the router at most.
+    assert 4_000 < result.latency.max_ns < 12_000

@@ -12,8 +12,9 @@ from fractions import Fraction
 from support.published import shipped
 
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -28,7 +29,7 @@ def test_a_full_mesh_of_256_ports_counts_every_flow_exactly() -> None:
     ports = tuple(port.number for port in topology.tester_ports)
     fps = max_rate_fps(64, 10**11) * LOAD
     count = tx_frames(DURATION_NS, fps)
-    stream = Stream("mesh", 64, fps, count, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", 64, fps, count, FullMesh(), ports, ports)
     learning = Learning(rate_fps=1_000_000_000, wait_ns=1_000, verify=False)
     started_s = time.process_time()
     with open_measurer(topology) as measurer:

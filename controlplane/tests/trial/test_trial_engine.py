@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 
 from p4mesh.errors import HookError
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Hook, Interruption, Learning, Reset, ResetAction, TrialSpec
 
@@ -49,7 +50,7 @@ links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"{link}}}]
 
 
 def one_way(frames: int, fps: int = 10_000, source: int = 1, target: int = 2, **options: Any) -> TrialSpec:
-    stream = Stream("s", 128, Fraction(fps), frames, PatternKind.PAIRS, (source,), (target,))
+    stream = Stream("s", 128, Fraction(fps), frames, Pairs(), (source,), (target,))
     options = {"learning": QUICK_LEARNING, "settle_ns": MS, "restabilise_ns": 0, **options}
     return TrialSpec("trial", (stream,), frames * S // fps, **options)
 
@@ -132,8 +133,8 @@ def test_links_that_do_not_come_back_in_time_are_an_abort() -> None:
     # The last link of the tester fails before it is switched on, and again and again.
     with engine(switch()) as measurer:
         reset = Reset(ResetAction.TOGGLE_LINK, link_sync_ns=5 * S)
-        set_links = measurer.target.set_links
-        measurer.target.set_links = lambda up: None if up else set_links(up)  # type: ignore[method-assign]
+        set_links = measurer.tester.target.set_links
+        measurer.tester.target.set_links = lambda up: None if up else set_links(up)  # type: ignore[method-assign]
         result = measurer.measure(one_way(10, reset=reset))
     assert (result.status, result.reason) == (Status.ABORT, "port 1: no link 5 s after it was switched on")
 
@@ -279,16 +280,16 @@ TAMPERED: dict[str, tuple[Alter, str]] = {
 @pytest.mark.parametrize("name", TAMPERED)
 def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(name: str) -> None:
     alter, reason = TAMPERED[name]
-    stream = Stream("s", 128, Fraction(10_000), 200, PatternKind.PAIRS, (1, 2), (2, 1))
+    stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
-        read = measurer.dataplane.read
+        read = measurer.tester.dataplane.read
 
         def tampered(*arguments: Any) -> np.ndarray[Any, Any]:
             records = read(*arguments).copy()
             alter(records)
             return records
 
-        measurer.dataplane.read = tampered  # type: ignore[method-assign]
+        measurer.tester.dataplane.read = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
     assert (result.status, result.reason[: len(reason)]) == (Status.INVALID, reason)
     assert judge_loss(result) is Verdict.INVALID
@@ -312,9 +313,9 @@ COUNTERS = {
 
 @pytest.mark.parametrize("counter", COUNTERS)
 def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None:
-    stream = Stream("s", 128, Fraction(10_000), 200, PatternKind.PAIRS, (1, 2), (2, 1))
+    stream = Stream("s", 128, Fraction(10_000), 200, Pairs(), (1, 2), (2, 1))
     with engine(switch()) as measurer:
-        counts, calls = measurer.dataplane.reason_counts, []
+        counts, calls = measurer.tester.dataplane.reason_counts, []
 
         def tampered(ports: Sequence[int]) -> dict[tuple[int, str], int]:
             calls.append(ports)
@@ -322,7 +323,7 @@ def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None
             found[1, counter] += 3 if len(calls) > 1 else 0
             return found
 
-        measurer.dataplane.reason_counts = tampered  # type: ignore[method-assign]
+        measurer.tester.dataplane.reason_counts = tampered  # type: ignore[method-assign]
         result = measurer.measure(TrialSpec("tampered", (stream,), S // 50, NO_LEARNING))
     assert (result.status, result.reason) == (Status.INVALID, COUNTERS[counter])
 
@@ -330,8 +331,8 @@ def test_counters_that_disagree_with_the_flows_are_invalid(counter: str) -> None
 def test_streams_start_together_and_send_exactly_their_frames() -> None:
     numbers = (1, 2, 3, 4)
     streams = (
-        Stream("a", 64, Fraction(10_000), 101, PatternKind.FULL_MESH, numbers, numbers),
-        Stream("b", 512, Fraction(5_000), 37, PatternKind.PAIRS, (1, 3), (2, 4)),
+        Stream("a", 64, Fraction(10_000), 101, FullMesh(), numbers, numbers),
+        Stream("b", 512, Fraction(5_000), 37, Pairs(), (1, 3), (2, 4)),
     )
     (result,) = measure(switch(), TrialSpec("exact", streams, 11 * MS, QUICK_LEARNING, per_flow=True))
     assert result.status is Status.VALID, result.reason

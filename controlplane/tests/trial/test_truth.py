@@ -12,14 +12,16 @@ from fractions import Fraction
 import pytest
 
 from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.bursts import plan_bursts
 from p4mesh.traffic.derived import mixed
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import Burst, PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh, MeshStreams, Multicast, Pairs, Rotate
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, Learning, TrialSpec
+from p4mesh.trial.spec import Learning, TrialSpec
 
 SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 DELAY_NS = 137
@@ -54,7 +56,7 @@ links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"}}]
 def mesh(size: int, ports: int, load_pct: Fraction, frames: int, rate_bps: int = 10**9) -> Stream:
     numbers = tuple(range(1, ports + 1))
     rate = max_rate_fps(size, rate_bps) * load_pct / 100
-    return Stream("mesh", size, rate, frames, PatternKind.FULL_MESH, numbers, numbers)
+    return Stream("mesh", size, rate, frames, FullMesh(), numbers, numbers)
 
 
 def measure(topology: str, *specs: TrialSpec) -> list[TrialResult]:
@@ -101,7 +103,7 @@ def test_line_rate_fits_the_trial_to_one_frame(rate_bps: int) -> None:
 def test_frames_are_conserved_per_flow_and_in_total_under_overload() -> None:
     # Five ports to one: the receiver takes a fifth, a queue of 16 frames takes the rest of the start.
     numbers = (1, 2, 3, 4, 5)
-    stream = Stream("in", 512, max_rate_fps(512, 10**9), 500, PatternKind.ROTATE, numbers, (6,))
+    stream = Stream("in", 512, max_rate_fps(512, 10**9), 500, Rotate(), numbers, (6,))
     (result,) = measure(switch(6, "", ", queue_frames: 16"), trial(stream, Learning(wait_ns=1000)))
     assert result.status is Status.VALID, result.reason
     assert result.tx_frames == 2500
@@ -175,7 +177,7 @@ def test_streams_that_share_a_port_are_added_up() -> None:
 def test_percentiles_are_within_the_stated_error() -> None:
     # Eight ports into one: latencies grow along the burst, every one of them is known per flow.
     numbers = tuple(range(1, 9))
-    stream = Stream("in", 256, max_rate_fps(256, 10**9) / 2, 200, PatternKind.ROTATE, numbers, (9,))
+    stream = Stream("in", 256, max_rate_fps(256, 10**9) / 2, 200, Rotate(), numbers, (9,))
     spec = trial(stream, Learning(wait_ns=1000))
     (result,) = measure(switch(9, "", ", queue_frames: 4000"), replace(spec, histograms=HistogramPer.STREAM))
     assert result.latency is not None and result.lost_frames == 0
@@ -210,7 +212,7 @@ def test_each_histogram_holds_the_latencies_of_its_frames(per: HistogramPer) -> 
 
 def test_ipdv_is_signed_and_returns_to_where_it_began() -> None:
     # Two ports into one: the queue grows and is cut off, so latency rises step by step.
-    stream = Stream("in", 256, max_rate_fps(256, 10**9) * 3 / 4, 200, PatternKind.ROTATE, (1, 2), (3,))
+    stream = Stream("in", 256, max_rate_fps(256, 10**9) * 3 / 4, 200, Rotate(), (1, 2), (3,))
     spec = replace(trial(stream, Learning(wait_ns=1000)), histograms=HistogramPer.FLOW)
     (result,) = measure(switch(3, "", ", queue_frames: 4000"), spec)
     assert result.lost_frames == 0 and len(result.histograms) == 2
@@ -277,7 +279,7 @@ def test_histogram_of_an_unknown_flow_is_refused() -> None:
 
 
 def test_multicast_is_expected_on_every_receiver_and_nowhere_else() -> None:
-    stream = Stream("group", 128, Fraction(10_000), 60, PatternKind.MULTICAST, (1,), (2, 3))
+    stream = Stream("group", 128, Fraction(10_000), 60, Multicast(), (1,), (2, 3))
     (result,) = measure(switch(4, ""), trial(stream))
     assert result.status is Status.VALID, result.reason
     assert (result.tx_frames, result.expected_rx_frames, result.rx_frames) == (60, 120, 120)
@@ -299,8 +301,7 @@ def test_a_mix_of_sizes_is_measured_stream_by_stream() -> None:
 def test_sixty_four_streams_run_at_the_same_time() -> None:
     ports = (1, 2, 3, 4)
     streams = tuple(
-        Stream(f"s{n}", 64 + 8 * n, Fraction(500 + 10 * n), 5 + n, PatternKind.FULL_MESH, ports, ports)
-        for n in range(64)
+        Stream(f"s{n}", 64 + 8 * n, Fraction(500 + 10 * n), 5 + n, FullMesh(), ports, ports) for n in range(64)
     )
     spec = TrialSpec("many", streams, 80_000_000, Learning(wait_ns=1_000_000), per_flow=True)
     (result,) = measure(switch(4, ""), spec)
@@ -311,7 +312,7 @@ def test_sixty_four_streams_run_at_the_same_time() -> None:
 
 
 def test_one_frame_per_minute_keeps_its_distance() -> None:
-    stream = Stream("slow", 64, Fraction(1, 60), 3, PatternKind.PAIRS, (1,), (2,))
+    stream = Stream("slow", 64, Fraction(1, 60), 3, Pairs(), (1,), (2,))
     (result,) = measure(wire(10**9), trial(stream))
     assert result.status is Status.VALID, result.reason
     assert (result.tx_frames, result.rx_frames) == (3, 3)
@@ -319,7 +320,7 @@ def test_one_frame_per_minute_keeps_its_distance() -> None:
 
 
 def test_mesh_streams_give_every_pair_its_share_without_common_phase() -> None:
-    stream = replace(mesh(64, 6, Fraction(90), 500), pattern=PatternKind.MESH_STREAMS)
+    stream = replace(mesh(64, 6, Fraction(90), 500), pattern=MeshStreams())
     spec = replace(trial(stream, Learning(wait_ns=1_000_000)), duration_ns=1_000_000)
     (result,) = measure(switch(6, ""), spec)
     assert result.status is Status.VALID, result.reason
@@ -335,7 +336,7 @@ def test_mesh_streams_give_every_pair_its_share_without_common_phase() -> None:
 def test_frames_of_higher_priority_overtake_those_that_wait(priority: int, place: int) -> None:
     """Four streams are due at once; the first frame has the line, the port's queues order the others."""
     streams = tuple(
-        Stream(name, 1518, Fraction(20_000), 50, PatternKind.PAIRS, (1,), (2,), priority=urgency)
+        Stream(name, 1518, Fraction(20_000), 50, Pairs(), (1,), (2,), priority=urgency)
         for name, urgency in (("a", 0), ("b", 0), ("c", 0), ("urgent", priority))
     )
     with open_measurer(parse_topology("wire.yaml", wire(10**9))) as measurer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from harness.scenario import Frame, Observation, Outputs, PacketOut, Scenario, Step, Write
 
 _SHOWN = 5
@@ -43,7 +45,7 @@ def report(scenario: Scenario, found: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _list_differences(what: str, expected: list, got: list) -> list[str]:  # type: ignore[type-arg]
+def _list_differences(what: str, expected: list[Any], got: list[Any]) -> list[str]:
     found = []
     if len(expected) != len(got):
         found.append(f"{what}: expected {len(expected)}, got {len(got)}")

@@ -4,7 +4,7 @@
 //! ([`Runner`]: no rates, no delays, every queue is served at once). Refuses: what a program does
 //! with a frame (`p4mesh-pipeline`), P4Runtime, virtual time (`p4mesh-sim`).
 //!
-//! This is the only crate of the engine with `unsafe` code, all of it in `packet_socket`.
+//! All of its `unsafe` code is in `packet_socket`.
 
 mod error;
 mod packet_socket;

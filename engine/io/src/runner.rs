@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use p4mesh_pipeline::{
-    DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Output, Outputs, Preserved,
-    QueueTimes, Switch, SwitchConfig,
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Outputs, Passes,
+    Preserved, QueueTimes, Switch, SwitchConfig,
 };
 
 /// Bounds of a [`Runner`].
@@ -17,7 +17,7 @@ pub struct RunnerLimits {
     pub loop_packets: usize,
     /// Packet-ins, and digests, that wait to be taken.
     pub controller_messages: usize,
-    /// Resubmits and egress passes that one packet may cause before it goes out or round.
+    /// Passes that one packet may cause before it goes out or round.
     pub passes_per_packet: u32,
 }
 
@@ -153,107 +153,99 @@ impl Runner {
         clock: &mut dyn FnMut() -> u64,
         send: &mut dyn FnMut(u16, &[u8]),
     ) {
-        let Some(switch) = &mut self.switch else {
+        if self.switch.is_none() {
             self.drops.no_program += 1;
             return self.out.pool.give(packet.frame);
+        }
+        let mut flow = Flow {
+            passes_left: self.limits.passes_per_packet,
+            runner: self,
+            send,
+            now_ps: clock(),
         };
-        let now_ps = clock();
-        switch.ingress(packet, now_ps, now_ps, &mut self.out);
-        self.carry_out(now_ps, send);
-        let mut passes = self.limits.passes_per_packet;
-        while let Some((packet, enqueue_ps)) = self.queue.pop_front() {
-            let Some(switch) = &mut self.switch else {
-                return;
-            };
-            if passes == 0 {
-                self.drops.pass_limit += 1;
-                switch.discard(packet, &mut self.out);
-                continue;
-            }
-            passes -= 1;
-            let now_ps = clock();
-            let depth = self.queue.len() as u32;
+        let mut next = Some(packet);
+        while let Some(packet) = next {
+            next = flow.ingress(packet, flow.now_ps, flow.now_ps);
+        }
+        while let Some((packet, enqueue_ps)) = flow.runner.queue.pop_front() {
+            flow.now_ps = clock();
+            let depth = flow.runner.queue.len() as u32;
             let times = QueueTimes {
                 enqueue_ps,
-                dequeue_ps: now_ps,
+                dequeue_ps: flow.now_ps,
                 enqueue_depth: depth,
                 dequeue_depth: depth,
             };
-            switch.egress(packet, times, now_ps, now_ps, &mut self.out);
-            self.carry_out(now_ps, send);
+            flow.egress(packet, times, flow.now_ps, flow.now_ps);
         }
     }
+}
 
-    /// Carries out what a pass decided. Resubmitted packets have their next pass at once.
-    fn carry_out(&mut self, now_ps: u64, send: &mut dyn FnMut(u16, &[u8])) {
-        let mut resubmits = self.limits.passes_per_packet;
-        loop {
-            let mut items = std::mem::take(&mut self.out.items);
-            let mut resubmitted = None;
-            for item in items.drain(..) {
-                match item {
-                    Output::Enqueue(packet) => self.enqueue(packet, now_ps),
-                    Output::Transmit { port, frame } => self.transmit(port, frame, send),
-                    Output::Reenter(packet)
-                        if packet.instance_type == InstanceType::Resubmitted =>
-                    {
-                        resubmitted = Some(packet);
-                    }
-                    Output::Reenter(packet) => self.recirculate(packet),
-                    Output::Digest { digest, fields } => {
-                        if self.digests.len() < self.limits.controller_messages {
-                            self.digests.push_back((digest, fields));
-                        } else {
-                            self.drops.controller_full += 1;
-                        }
-                    }
-                    Output::Drop(reason) => *self.drops.program.entry(reason).or_default() += 1,
-                }
-            }
-            // The emptied buffer goes back, for the next pass.
-            self.out.items = items;
-            let Some(packet) = resubmitted else { return };
-            let Some(switch) = &mut self.switch else {
-                return;
-            };
-            if resubmits == 0 {
-                self.drops.pass_limit += 1;
-                return self.out.pool.give(packet.frame);
-            }
-            resubmits -= 1;
-            switch.ingress(packet, 0, now_ps, &mut self.out);
-        }
+/// The passes that follow from one packet before it goes out or round.
+struct Flow<'a> {
+    runner: &'a mut Runner,
+    send: &'a mut dyn FnMut(u16, &[u8]),
+    passes_left: u32,
+    /// Time of the pass in work.
+    now_ps: u64,
+}
+
+impl Dispatch for Flow<'_> {
+    fn passes(&mut self) -> Option<Passes<'_>> {
+        Some(Passes {
+            switch: self.runner.switch.as_mut()?,
+            out: &mut self.runner.out,
+            left: &mut self.passes_left,
+        })
     }
 
-    fn enqueue(&mut self, packet: EgressPacket, now_ps: u64) {
-        if self.queue.len() < self.limits.queue_packets {
-            self.queue.push_back((packet, now_ps));
+    fn enqueue(&mut self, packet: EgressPacket) {
+        let Runner { queue, limits, .. } = &mut *self.runner;
+        if queue.len() < limits.queue_packets {
+            queue.push_back((packet, self.now_ps));
         } else {
-            self.drops.queue_full += 1;
-            if let Some(switch) = &mut self.switch {
-                switch.discard(packet, &mut self.out);
-            }
+            self.runner.drops.queue_full += 1;
+            self.discard(packet);
+        }
+    }
+
+    fn transmit(&mut self, port: u16, frame: Frame) {
+        let runner = &mut *self.runner;
+        if runner.config.cpu_port != Some(port) {
+            (self.send)(port, &frame);
+            runner.out.pool.give(frame);
+        } else if runner.packet_ins.len() < runner.limits.controller_messages {
+            runner.packet_ins.push_back(frame);
+        } else {
+            runner.drops.controller_full += 1;
+            runner.out.pool.give(frame);
         }
     }
 
     fn recirculate(&mut self, packet: IngressPacket) {
-        if self.circulating.len() < self.limits.loop_packets {
-            self.circulating.push_back(packet);
+        let runner = &mut *self.runner;
+        if runner.circulating.len() < runner.limits.loop_packets {
+            runner.circulating.push_back(packet);
         } else {
-            self.drops.loop_full += 1;
-            self.out.pool.give(packet.frame);
+            runner.drops.loop_full += 1;
+            runner.out.pool.give(packet.frame);
         }
     }
 
-    fn transmit(&mut self, port: u16, frame: Frame, send: &mut dyn FnMut(u16, &[u8])) {
-        if self.config.cpu_port != Some(port) {
-            send(port, &frame);
-            self.out.pool.give(frame);
-        } else if self.packet_ins.len() < self.limits.controller_messages {
-            self.packet_ins.push_back(frame);
+    fn digest(&mut self, digest: u32, fields: Vec<Vec<u8>>) {
+        let runner = &mut *self.runner;
+        if runner.digests.len() < runner.limits.controller_messages {
+            runner.digests.push_back((digest, fields));
         } else {
-            self.drops.controller_full += 1;
-            self.out.pool.give(frame);
+            runner.drops.controller_full += 1;
         }
+    }
+
+    fn drop(&mut self, reason: DropReason) {
+        *self.runner.drops.program.entry(reason).or_default() += 1;
+    }
+
+    fn exhausted(&mut self) {
+        self.runner.drops.pass_limit += 1;
     }
 }

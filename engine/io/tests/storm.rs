@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use p4mesh_io::{Runner, RunnerLimits};
-use p4mesh_pipeline::{CloneSession, Program, Replica, Switch, SwitchConfig};
+use p4mesh_pipeline::{CloneSession, Executable, Program, Replica, Switch, SwitchConfig};
 
 const LIMITS: RunnerLimits = RunnerLimits {
     queue_packets: 20,
@@ -18,12 +18,12 @@ const LIMITS: RunnerLimits = RunnerLimits {
 fn storm(replicas: u16) -> Runner {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pipeline/tests/programs/storm.json");
     let text = std::fs::read_to_string(path).expect("the program");
-    let program = Arc::new(Program::from_json(&text).expect("a program"));
+    let program = Program::from_json(&text).expect("a program");
     let config = SwitchConfig {
         cpu_port: Some(510),
         ..SwitchConfig::default()
     };
-    let mut switch = Switch::new(program, config.clone());
+    let mut switch = Switch::new(Arc::new(Executable::new(program)), config.clone());
     let replicas: Vec<Replica> = (0..replicas)
         .map(|instance| Replica { port: 1, instance })
         .collect();

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use p4mesh_p4runtime::{Address, Event, Notifier, Server, Target};
-use p4mesh_pipeline::{Program, Switch, SwitchConfig};
+use p4mesh_pipeline::{Executable, Switch, SwitchConfig};
 
 struct Loopback {
     switch: Option<Switch>,
@@ -18,8 +18,8 @@ impl Target for Loopback {
         self.switch.as_mut()
     }
 
-    fn install(&mut self, program: Arc<Program>) -> Result<(), String> {
-        self.switch = Some(Switch::new(program, SwitchConfig::default()));
+    fn install(&mut self, executable: Arc<Executable>) -> Result<(), String> {
+        self.switch = Some(Switch::new(executable, SwitchConfig::default()));
         Ok(())
     }
 
@@ -48,7 +48,7 @@ fn main() {
         switch: None,
         notifier: notifier.clone(),
     }));
-    match Server::start(address, 1, target, notifier) {
+    match Server::start(address, 1, target, notifier, None) {
         Ok(server) => {
             println!("{}", server.address());
             loop {

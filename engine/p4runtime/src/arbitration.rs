@@ -6,6 +6,7 @@ use tonic::{Code, Status};
 
 use crate::proto;
 use crate::proto::stream::{MasterArbitrationUpdate, Role};
+use crate::refusal::status_text;
 
 /// One open StreamChannel.
 pub type StreamId = u64;
@@ -13,6 +14,8 @@ pub type StreamId = u64;
 /// A role by name and (deprecated) number; the default role has neither.
 pub type RoleKey = (String, u64);
 
+/// Longest name of a role: every notice to its controllers carries it.
+const ROLE_BYTES: usize = 1024;
 /// Streams that one role may have.
 const MAX_STREAMS_PER_ROLE: usize = 64;
 
@@ -53,6 +56,12 @@ impl Arbiter {
             None => RoleKey::default(),
             Some(role) => (role.name.clone(), role.id),
         };
+        if role.0.len() > ROLE_BYTES {
+            return Err(Status::invalid_argument(format!(
+                "role.name has {} bytes; valid: at most {ROLE_BYTES}",
+                role.0.len()
+            )));
+        }
         let known = self
             .controllers
             .get(&stream)
@@ -165,7 +174,7 @@ impl Arbiter {
         if *role != RoleKey::default() && !self.roles.contains_key(role) {
             return Err(Status::not_found(format!(
                 "no controller has the role '{}'",
-                role.0
+                status_text(&role.0)
             )));
         }
         let primary = self.primary(role);

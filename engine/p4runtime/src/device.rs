@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
-use p4mesh_pipeline::{ParamInfo, Program, Switch};
+use p4mesh_pipeline::{Executable, ParamInfo, Program, Switch};
 use prost::Message;
 use tonic::{Code, Status};
 
@@ -26,7 +26,7 @@ use crate::target::{lock, Event, SharedTarget};
 /// A verified config.
 struct Config {
     raw: ForwardingPipelineConfig,
-    program: Arc<Program>,
+    executable: Arc<Executable>,
     state: State,
 }
 
@@ -212,7 +212,7 @@ impl Device {
             (PipelineAction::VerifyAndSave, Some(verified)) => {
                 let config = verified.config();
                 self.saved = Some(Saved {
-                    switch: reconcile::scratch(&config.program),
+                    switch: reconcile::scratch(&config.executable),
                     config,
                     log: Vec::new(),
                 });
@@ -252,7 +252,7 @@ impl Device {
         };
         // A trial first: when it fails, nothing has changed.
         let mut trial_state = State::new(config.state.schema.clone());
-        let mut trial = reconcile::scratch(&config.program);
+        let mut trial = reconcile::scratch(&config.executable);
         reconcile::replay(&mut trial_state, &mut trial, &updates, 0)?;
         self.commit(config, &updates, true)
     }
@@ -265,9 +265,11 @@ impl Device {
     ) -> Result<(), Status> {
         config.state.ports_down = self.ports_down.clone();
         let mut target = lock(&self.target);
-        target.install(config.program.clone()).map_err(|reason| {
-            Status::internal(format!("the target refused the program: {reason}"))
-        })?;
+        target
+            .install(config.executable.clone())
+            .map_err(|reason| {
+                Status::internal(format!("the target refused the program: {reason}"))
+            })?;
         let now_ps = target.now_ps();
         let result = match target.switch() {
             Some(switch) if replace => {
@@ -477,7 +479,7 @@ pub fn stream_error(refusal: Refusal, details: StreamErrorDetails) -> StreamErro
 /// A config whose P4Info and program are known to fit.
 pub struct Verified {
     raw: ForwardingPipelineConfig,
-    program: Arc<Program>,
+    executable: Arc<Executable>,
     state: State,
 }
 
@@ -485,7 +487,7 @@ impl Verified {
     fn config(self) -> Config {
         Config {
             raw: self.raw,
-            program: self.program,
+            executable: self.executable,
             state: self.state,
         }
     }
@@ -537,7 +539,7 @@ pub fn verify(
     };
     let verified = Verified {
         raw,
-        program: Arc::new(program),
+        executable: Arc::new(Executable::new(program)),
         state: State::new(Arc::new(schema)),
     };
     Ok((action, Some(verified)))

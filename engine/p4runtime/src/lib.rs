@@ -7,6 +7,7 @@
 mod actions;
 mod arbitration;
 mod batch;
+mod cell_data;
 mod cells;
 mod codec;
 mod data;
@@ -35,6 +36,6 @@ mod target;
 mod value;
 
 pub use device::{verify, Device, Dispatch, Verified};
-pub use server::{Address, Server, ServerError};
+pub use server::{Address, Server, ServerError, Tls};
 pub use service::API_VERSION;
 pub use target::{Event, Notifier, PacketIoCounters, PacketIoCounts, SharedTarget, Target};

@@ -7,7 +7,8 @@ use prost::encoding::{encode_key, encode_varint, WireType};
 use prost::Message;
 
 use crate::actions;
-use crate::cells::{self, cell_range, check_direct_counter, check_direct_meter};
+use crate::cell_data::{counter_data, from_marked, from_meter};
+use crate::cells::{cell_range, check_direct_counter, check_direct_meter};
 use crate::data;
 use crate::keys;
 use crate::profiles;
@@ -16,7 +17,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::replication;
 use crate::schema::{CounterSchema, TableSchema};
 use crate::state::State;
-use crate::tables::{check_default, counter_data, entry_key, DefaultResources};
+use crate::tables::{check_default, entry_key, DefaultResources};
 
 /// A message is sent when it has reached this size.
 const MESSAGE_BYTES: usize = 1 << 20;
@@ -231,7 +232,7 @@ impl Reader<'_> {
             controller_metadata,
             metadata,
             meter_config: match wanted.meter_config {
-                Some(_) => read.meter.map(cells::from_meter),
+                Some(_) => read.meter.map(from_meter),
                 None => None,
             },
             counter_data: match wanted.counter_data {
@@ -246,7 +247,7 @@ impl Reader<'_> {
                 _ => None,
             },
             meter_counter_data: match wanted.meter_counter_data {
-                Some(_) => read.marked.map(cells::from_marked),
+                Some(_) => read.marked.map(from_marked),
                 None => None,
             },
             is_const: table.const_entries,
@@ -283,11 +284,11 @@ impl Reader<'_> {
             is_const: table.const_default,
             counter_data: wanted.counter_data.and(resources.counter).map(counter_data),
             meter_config: match wanted.meter_config {
-                Some(_) => meter.flatten().map(cells::from_meter),
+                Some(_) => meter.flatten().map(from_meter),
                 None => None,
             },
             meter_counter_data: match wanted.meter_counter_data {
-                Some(_) => marked.map(cells::from_marked),
+                Some(_) => marked.map(from_marked),
                 None => None,
             },
             ..TableEntry::default()
@@ -366,9 +367,9 @@ impl Reader<'_> {
                     index: Some(Index {
                         index: index as i64,
                     }),
-                    config: config.map(cells::from_meter),
+                    config: config.map(from_meter),
                     counter_data: match wanted.counter_data {
-                        Some(_) => Some(cells::from_marked(
+                        Some(_) => Some(from_marked(
                             self.switch.meter_marked(&meter.array.name, index)?,
                         )),
                         None => None,
@@ -481,9 +482,9 @@ impl Reader<'_> {
         self.direct(&wanted.table_entry, &has, &mut |entry, found| {
             answers.push(EntityKind::DirectMeterEntry(DirectMeterEntry {
                 table_entry: Some(entry),
-                config: found.meter.map(cells::from_meter),
+                config: found.meter.map(from_meter),
                 counter_data: match wanted.counter_data {
-                    Some(_) => found.marked.map(cells::from_marked),
+                    Some(_) => found.marked.map(from_marked),
                     None => None,
                 },
             }));

@@ -1,6 +1,6 @@
 //! RECONCILE_AND_COMMIT (section 14): forwarding state as updates that write it again.
 
-use p4mesh_pipeline::{CounterCell, EntryAction, Program, Switch, SwitchConfig};
+use p4mesh_pipeline::{CounterCell, EntryAction, Executable, Switch, SwitchConfig};
 
 use crate::cells::direct_place;
 use crate::proto::entity::*;
@@ -47,7 +47,7 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
         all(EntityKind::ActionProfileGroup(ActionProfileGroup::default()))?,
         UpdateType::Insert,
     );
-    let fresh = Switch::new(switch.program().clone(), SwitchConfig::default());
+    let fresh = Switch::new(switch.executable().clone(), SwitchConfig::default());
     for table in &state.schema.tables {
         let wanted = TableEntry {
             table_id: table.id,
@@ -264,6 +264,6 @@ fn cell(data: &CounterData) -> CounterCell {
 }
 
 /// A switch of its own for a program that the target does not run.
-pub fn scratch(program: &std::sync::Arc<Program>) -> Switch {
-    Switch::new(program.clone(), SwitchConfig::default())
+pub fn scratch(executable: &std::sync::Arc<Executable>) -> Switch {
+    Switch::new(executable.clone(), SwitchConfig::default())
 }

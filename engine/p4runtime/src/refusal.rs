@@ -66,6 +66,21 @@ impl From<ControlError> for Refusal {
     }
 }
 
+/// Longest text of a status, in bytes: names that a controller sends may be of any length.
+const TEXT_BYTES: usize = 1024;
+
+/// A text for a status, cut where it would be too long for the metadata that carries it.
+pub fn status_text(text: &str) -> String {
+    if text.len() <= TEXT_BYTES {
+        return text.to_string();
+    }
+    let end = (0..=TEXT_BYTES)
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
+    format!("{}... ({} bytes in all)", &text[..end], text.len())
+}
+
 /// `p4.v1.Error.space` of all our errors.
 pub const ERROR_SPACE: &str = "p4mesh";
 
@@ -91,7 +106,7 @@ pub fn batch_status(what: &str, outcomes: &[Outcome<()>]) -> Option<Status> {
                 Ok(()) => Bytes::new(),
                 Err(refusal) => service::Error {
                     canonical_code: refusal.code as i32,
-                    message: refusal.message.clone(),
+                    message: status_text(&refusal.message),
                     space: ERROR_SPACE.to_string(),
                     code: 0,
                     details: None,
@@ -101,14 +116,81 @@ pub fn batch_status(what: &str, outcomes: &[Outcome<()>]) -> Option<Status> {
             },
         })
         .collect();
+    Some(batch_failure(status_text(&message), details))
+}
+
+fn batch_failure(message: String, details: Vec<proto::Any>) -> Status {
     let status = proto::Status {
         code: Code::Unknown as i32,
         message: message.clone(),
         details,
     };
-    Some(Status::with_details(
-        Code::Unknown,
-        message,
-        status.encode_to_vec().into(),
-    ))
+    Status::with_details(Code::Unknown, message, status.encode_to_vec().into())
+}
+
+/// A status whose details take at most `limit` bytes: of a batch, the outcomes of its first elements; the text says
+/// how many are left out.
+pub fn fitting(status: Status, limit: usize) -> Status {
+    if status.details().len() <= limit {
+        return status;
+    }
+    let Ok(mut batch) = proto::Status::decode(status.details()) else {
+        return status;
+    };
+    let all = batch.details.len();
+    let mut bytes = batch.message.len();
+    let kept = batch
+        .details
+        .iter()
+        .take_while(|detail| {
+            // Tag and length of an element take at most 6 bytes.
+            bytes += detail.encoded_len() + 6;
+            bytes <= limit
+        })
+        .count();
+    batch.details.truncate(kept);
+    batch_failure(
+        format!(
+            "{}; the outcomes of the first {kept} are listed, {} more do not fit",
+            batch.message,
+            all - kept
+        ),
+        batch.details,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let text = "é".repeat(TEXT_BYTES);
+        assert!(status_text(&text).starts_with(&"é".repeat(TEXT_BYTES / 2)));
+        assert!(status_text(&text).ends_with("... (2048 bytes in all)"));
+        assert_eq!(status_text("short"), "short");
+    }
+
+    #[test]
+    fn details_are_cut_to_the_limit_in_the_order_of_the_batch() {
+        let outcomes: Vec<Outcome<()>> = (0..200)
+            .map(|number| Err(Refusal::exists(format!("entry {number} is there"))))
+            .collect();
+        let whole = batch_status("updates", &outcomes).unwrap();
+        assert_eq!(
+            fitting(whole.clone(), whole.details().len()).details(),
+            whole.details()
+        );
+        let cut = fitting(whole, 4000);
+        let listed = proto::Status::decode(cut.details()).unwrap().details;
+        assert!(cut.details().len() <= 4200 && listed.len() > 30);
+        let left_out = format!(
+            "first {} are listed, {} more",
+            listed.len(),
+            200 - listed.len()
+        );
+        assert!(cut.message().contains(&left_out), "{}", cut.message());
+        let last = service::Error::decode(listed.last().unwrap().value.clone()).unwrap();
+        assert_eq!(last.message, format!("entry {} is there", listed.len() - 1));
+    }
 }

@@ -11,6 +11,7 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::service::{P4RuntimeService, Shared};
 use crate::target::{Notifier, PacketIoCounters, SharedTarget};
@@ -72,6 +73,27 @@ impl Listener {
     }
 }
 
+/// Credentials of a server, in PEM.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The server's certificate, with those between it and its authority.
+    pub certificate: Vec<u8>,
+    pub key: Vec<u8>,
+    /// Clients must show a certificate that one of these authorities has signed; none: any client may come.
+    pub client_authorities: Option<Vec<u8>>,
+}
+
+impl Tls {
+    fn config(&self) -> ServerTlsConfig {
+        let identity = Identity::from_pem(&self.certificate, &self.key);
+        let config = ServerTlsConfig::new().identity(identity);
+        match &self.client_authorities {
+            Some(authorities) => config.client_ca_root(Certificate::from_pem(authorities)),
+            None => config,
+        }
+    }
+}
+
 /// Why a server did not start.
 #[derive(Debug, Error)]
 pub enum ServerError {
@@ -80,6 +102,8 @@ pub enum ServerError {
         address: Address,
         source: std::io::Error,
     },
+    #[error("the TLS credentials cannot be used: {0}")]
+    Tls(String),
     #[error("cannot start the server's threads: {0}")]
     Threads(std::io::Error),
 }
@@ -97,16 +121,25 @@ const WINDOW_BYTES: u32 = 4 << 20;
 
 impl Server {
     /// Listens on `address` (port 0: any free one) and serves `target` as device `device_id`.
-    /// What the target reports comes through `notifier`.
+    /// What the target reports comes through `notifier`. With `tls` no client gets through without it.
     ///
     /// # Errors
-    /// The address cannot be used, or threads cannot be made.
+    /// The credentials or the address cannot be used, or threads cannot be made.
     pub fn start(
         address: Address,
         device_id: u64,
         target: SharedTarget,
         notifier: Notifier,
+        tls: Option<&Tls>,
     ) -> Result<Server, ServerError> {
+        let mut transport = tonic::transport::Server::builder()
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES);
+        if let Some(tls) = tls {
+            transport = transport
+                .tls_config(tls.config())
+                .map_err(|error| ServerError::Tls(innermost(&error)))?;
+        }
         let (listener, local) = match Listener::bind(&address) {
             Ok(bound) => bound,
             Err(source) => return Err(ServerError::Listen { address, source }),
@@ -125,10 +158,7 @@ impl Server {
             .spawn(move || {
                 runtime.block_on(async move {
                     let dispatcher = tokio::spawn(shared.clone().dispatch());
-                    let router = tonic::transport::Server::builder()
-                        .initial_stream_window_size(WINDOW_BYTES)
-                        .initial_connection_window_size(WINDOW_BYTES)
-                        .add_service(P4RuntimeService { shared });
+                    let router = transport.add_service(P4RuntimeService { shared });
                     let stopped = async {
                         let _ = stopped.await;
                     };
@@ -188,6 +218,14 @@ impl Server {
                 let _ = std::fs::remove_file(path);
             }
         }
+    }
+}
+
+/// What an error comes from; tonic's own text is only "transport error".
+fn innermost(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => innermost(source),
+        None => error.to_string(),
     }
 }
 

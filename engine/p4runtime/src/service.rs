@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
-use tonic::metadata::MetadataValue;
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::server::{Grpc, NamedService};
 use tonic::{Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
@@ -23,7 +23,7 @@ use crate::outbox::{outbox, packet_outs, Outbox, BATCH_KEY, PACKET_OUT_BATCH};
 use crate::proto::service::*;
 use crate::proto::stream::*;
 use crate::proto::Any;
-use crate::refusal::Refusal;
+use crate::refusal::{fitting, Refusal};
 use crate::target::{lock, Notifier, PacketIoCounters, SharedTarget};
 
 /// The API version that Capabilities returns.
@@ -31,6 +31,10 @@ pub const API_VERSION: &str = "1.4.1";
 
 /// Largest request: a pipeline config with its JSON.
 const MAX_REQUEST_BYTES: usize = 256 << 20;
+/// Details of a status that clients take whose limit of metadata is gRPC's default (8 KiB), beside a text of any kind.
+const DETAILS_BYTES: usize = 3 << 10;
+/// The metadata key by which a controller asks for more details.
+const DETAILS_KEY: &str = "p4mesh-details-bytes";
 /// Events that are handled under one hold of the device's lock.
 const DISPATCH_SLICE: usize = 1024;
 
@@ -103,8 +107,9 @@ impl Shared {
         Ok(SetForwardingPipelineConfigResponse {})
     }
 
-    fn read(&self, request: ReadRequest) -> Result<ReadStream, Status> {
+    fn read(&self, request: ReadRequest, details_limit: usize) -> Result<ReadStream, Status> {
         let (messages, status) = self.with_device(|device| device.read(&request))?;
+        let status = status.map(|status| fitting(status, details_limit));
         Ok(tokio_stream::iter(
             messages
                 .into_iter()
@@ -263,11 +268,28 @@ where
 }
 
 fn write(shared: Arc<Shared>, request: Request<WriteRequest>) -> Answer<WriteResponse> {
-    Box::pin(async move { shared.write(request.into_inner()).map(Response::new) })
+    Box::pin(async move {
+        let limit = details_limit(request.metadata());
+        let answer = shared.write(request.into_inner());
+        answer
+            .map(Response::new)
+            .map_err(|status| fitting(status, limit))
+    })
 }
 
 fn read(shared: Arc<Shared>, request: Request<ReadRequest>) -> Answer<ReadStream> {
-    Box::pin(async move { shared.read(request.into_inner()).map(Response::new) })
+    Box::pin(async move {
+        let limit = details_limit(request.metadata());
+        shared.read(request.into_inner(), limit).map(Response::new)
+    })
+}
+
+/// How many bytes of details a controller takes in a status.
+fn details_limit(metadata: &MetadataMap) -> usize {
+    let asked = metadata
+        .get(DETAILS_KEY)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
+    asked.unwrap_or(DETAILS_BYTES)
 }
 
 fn set(

@@ -6,9 +6,9 @@ use p4mesh_pipeline::{
 };
 
 use crate::actions::{self, Place};
-use crate::cells;
+use crate::cell_data::{check_marked, to_cell, to_meter};
 use crate::keys;
-use crate::proto::entity::{CounterData, TableAction, TableActionType, TableEntry};
+use crate::proto::entity::{TableAction, TableActionType, TableEntry};
 use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
 use crate::schema::{Schema, TableSchema};
@@ -38,7 +38,7 @@ fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
     if entry.meter_counter_data.is_some() && table.direct_meter.is_none() {
         return bad("meter_counter_data is given, but the table has no direct meter");
     }
-    cells::check_marked(&owner(table), &entry.meter_counter_data)?;
+    check_marked(&owner(table), &entry.meter_counter_data)?;
     if entry.idle_timeout_ns < 0 {
         return bad("idle_timeout_ns is negative");
     }
@@ -518,9 +518,9 @@ fn direct_resources(
     table: &TableSchema,
     entry: &TableEntry,
 ) -> Outcome<(Option<CounterCell>, Option<PipelineMeter>)> {
-    let counter = entry.counter_data.as_ref().map(cells::to_cell);
+    let counter = entry.counter_data.as_ref().map(to_cell);
     let meter = match (&entry.meter_config, table.direct_meter) {
-        (Some(config), Some(kind)) => Some(cells::to_meter(&owner(table), kind, config)?),
+        (Some(config), Some(kind)) => Some(to_meter(&owner(table), kind, config)?),
         _ => None,
     };
     Ok((counter.transpose()?, meter))
@@ -583,12 +583,4 @@ fn default_kind(table: &TableSchema) -> Refusal {
         "{}: the default entry is always there; only MODIFY is valid",
         owner(table)
     ))
-}
-
-/// A counter cell as a message.
-pub fn counter_data(cell: CounterCell) -> CounterData {
-    CounterData {
-        byte_count: cell.bytes as i64,
-        packet_count: cell.packets as i64,
-    }
 }

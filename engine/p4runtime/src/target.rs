@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use p4mesh_pipeline::{Program, Switch};
+use p4mesh_pipeline::{Executable, Switch};
 
 /// A device that runs one program at a time. The server holds it as `Arc<Mutex<dyn Target>>` and
 /// keeps the lock for one batch of updates, one read or one packet-out.
@@ -18,7 +18,7 @@ pub trait Target: Send {
 
     /// Replaces the program; all forwarding state is new. Frames that are still inside the device
     /// are lost. An error is a reason in words, it reaches the controller as INTERNAL.
-    fn install(&mut self, program: Arc<Program>) -> Result<(), String>;
+    fn install(&mut self, executable: Arc<Executable>) -> Result<(), String>;
 
     /// A frame for the CPU port: the controller header in wire format followed by the payload.
     fn packet_out(&mut self, frame: Vec<u8>);

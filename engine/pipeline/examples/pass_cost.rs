@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use p4mesh_pipeline::{
-    IngressPacket, InstanceType, Output, Outputs, Preserved, Program, QueueTimes, Switch, SwitchConfig,
+    Executable, IngressPacket, InstanceType, Output, Outputs, Preserved, Program, QueueTimes, Switch,
+    SwitchConfig,
 };
 
 const ROUNDS: u64 = 400_000;
@@ -28,8 +29,8 @@ fn main() -> Result<(), String> {
     };
     let port = args.next().map_or(Ok(0), |text| text.parse()).map_err(|_| "the port is not a number")?;
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    let program = Arc::new(Program::from_json(&text).map_err(|error| format!("{path}: {error}"))?);
-    let mut switch = Switch::new(program, SwitchConfig::default());
+    let program = Program::from_json(&text).map_err(|error| format!("{path}: {error}"))?;
+    let mut switch = Switch::new(Arc::new(Executable::new(program)), SwitchConfig::default());
     let mut out = Outputs::default();
     let mut queue = Vec::new();
     let (mut ingress_ns, mut egress_ns) = (f64::MAX, f64::MAX);

@@ -5,64 +5,47 @@
 //! (program, state, frame, now). Refuses: clocks, files, threads, random sources of its own,
 //! ports with rates, queues, and knowing what a tester is.
 //!
-//! A program is loaded once: `layout` gives every field a place in one flat array of 64-bit slots,
-//! `expr` reads expressions, `range`, `lower` and `conditions` turn them into the instructions of
-//! `ir`, and `compile` does so for parsers, actions, controls and checksums. What the instructions
-//! do is in `machine` (words and branches) and `steps` (everything else); `native` translates them
-//! to machine code where it can, with `machine` as its reference. `passes` holds the order of
-//! events in ingress and egress, `switch_*` the control plane.
+//! The folders, from the ground up; a folder knows those above it in this list only:
+//!
+//! | folder | holds |
+//! |---|---|
+//! | `numbers` | integers of many words, bit strings, random numbers |
+//! | `vocabulary` | what a caller says and hears: entries, what a program declares, errors |
+//! | `code` | a compiled program as data: places of fields, instructions, plans of tables |
+//! | `load` | from the JSON document to `code` |
+//! | `packets` | frames and their pool, packets between two passes, outputs of a pass |
+//! | `state` | what outlives a packet: tables, profiles, meters, replication |
+//! | `exec` | runs `code` over a packet and the state: instructions, machine code, the two passes |
+//! | `control` | a switch: program and state together, and its control plane by name |
+//! | `idle` | proves that a packet in a loop will do nothing but go round |
 //!
 //! *Invariant:* semantics are those of simple_switch for the same JSON, entries and frames. What is
 //! not supported is refused by [`Program::from_json`] with the construct and its place.
 //! *Invariant:* no input panics, loops for ever, or allocates without bound.
 //! *Invariant:* in steady state a pass allocates nothing.
+//! *Invariant:* no two files import each other, over however many others.
 
-mod asm;
-mod checksum;
-mod compile;
-mod conditions;
+mod code;
 mod control;
-mod error;
-mod expr;
-mod hash;
-mod header_ops;
+mod exec;
 mod idle;
-mod info;
-mod ir;
-mod json;
-mod layout;
-mod lower;
-mod machine;
-mod matcher;
-mod meter;
-#[cfg(all(target_arch = "x86_64", unix))]
-mod native;
-#[cfg(not(all(target_arch = "x86_64", unix)))]
-#[path = "native_absent.rs"]
-mod native;
-mod packet;
-mod passes;
-mod profile;
-mod program;
-mod range;
-mod replication;
-mod rng;
-mod snapshot;
-mod steps;
-mod switch;
-mod switch_arrays;
-mod switch_tables;
-mod table;
-mod value_set;
-mod wide_ops;
-mod wire;
-mod words;
+mod load;
+mod numbers;
+mod packets;
+mod state;
+mod vocabulary;
 
-pub use control::*;
-pub use error::{ControlError, ControlErrorKind, LoadError};
-pub use idle::{IdlePass, IdleProbe, LoopPass, Refusal};
-pub use info::*;
-pub use packet::*;
-pub use program::Program;
-pub use rng::Rng;
-pub use switch::{Execution, Switch, SwitchConfig};
+pub use code::program::Program;
+pub use control::dispatch::{Dispatch, Passes};
+pub use control::switch::Switch;
+pub use exec::config::{Execution, SwitchConfig};
+pub use exec::executable::Executable;
+pub use idle::moving::Refusal;
+pub use idle::probe::{IdlePass, IdleProbe, LoopPass};
+pub use numbers::rng::Rng;
+pub use packets::frame::*;
+pub use packets::output::*;
+pub use packets::packet::*;
+pub use vocabulary::entries::*;
+pub use vocabulary::error::{ControlError, ControlErrorKind, LoadError};
+pub use vocabulary::info::*;

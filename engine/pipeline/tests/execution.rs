@@ -27,7 +27,8 @@ impl Random {
 
 /// Random entries for every table that takes any.
 fn fill(target: &mut Target, random: &mut Random) {
-    let program = target.switch.program().clone();
+    let executable = target.switch.executable().clone();
+    let program = executable.program();
     for table in program.tables() {
         for _ in 0..4 {
             let key = table.key.iter().map(|field| {
@@ -88,7 +89,7 @@ fn native_code_and_interpreter_agree() {
         }
         assert_eq!(native.drops, interpreted.drops, "{name}");
         assert_eq!(native.digests, interpreted.digests, "{name}");
-        let program = native.switch.program().clone();
+        let program = native.switch.program();
         for register in program.registers() {
             let read = |target: &Target| {
                 target.switch.register_read_u64(&register.name, 0, register.size).unwrap().to_vec()

@@ -24,7 +24,7 @@ const MAX_PASSES: usize = 200;
 
 struct Seeds {
     name: String,
-    program: Arc<Program>,
+    executable: Arc<Executable>,
     frames: Vec<Vec<u8>>,
 }
 
@@ -61,7 +61,7 @@ fn corpus() -> Vec<Seeds> {
         let frames = steps.filter(|step| step[0][0] == "frame");
         let frames: Vec<Vec<u8>> = frames.map(|step| bytes(step[0][2].as_str().expect("data"))).collect();
         let program = Program::from_json(&json(&path).to_string()).expect("a program");
-        seeds.push(Seeds { name, program: Arc::new(program), frames });
+        seeds.push(Seeds { name, executable: Arc::new(Executable::new(program)), frames });
     }
     seeds
 }
@@ -111,8 +111,9 @@ fn run(switch: &mut Switch, frame: Vec<u8>, port: u16, out: &mut Outputs) -> Vec
     seen
 }
 
-fn switch(program: &Arc<Program>, execution: Execution) -> Switch {
-    let mut switch = Switch::new(program.clone(), SwitchConfig { pass_limit: 3, ..SwitchConfig::default() });
+fn switch(executable: &Arc<Executable>, execution: Execution) -> Switch {
+    let mut switch =
+        Switch::new(executable.clone(), SwitchConfig { pass_limit: 3, ..SwitchConfig::default() });
     switch.set_execution(execution);
     let replicas = [Replica { port: 1, instance: 1 }, Replica { port: 2, instance: 3 }];
     for id in 1..8 {
@@ -133,8 +134,8 @@ fn mutated_frames() {
     let (mut frames, mut sent) = (0u64, 0usize);
     while Instant::now() < end {
         let seeds = &corpus[random.below(corpus.len())];
-        let mut native = (switch(&seeds.program, Execution::Native), Outputs::default());
-        let mut interpreted = (switch(&seeds.program, Execution::Interpreted), Outputs::default());
+        let mut native = (switch(&seeds.executable, Execution::Native), Outputs::default());
+        let mut interpreted = (switch(&seeds.executable, Execution::Interpreted), Outputs::default());
         for _ in 0..40 {
             frames += 1;
             let (frame, port) = (mutated(&seeds.frames, &mut random), random.below(6) as u16);

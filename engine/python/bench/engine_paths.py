@@ -14,8 +14,9 @@ from p4mesh import _engine
 from p4mesh.p4runtime import Client
 from p4mesh.topology.loader import load_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
@@ -64,12 +65,12 @@ def simulation(frames: int) -> dict[str, Any]:
     ports = tuple(range(1, PORTS + 1))
     rate = Fraction(max_rate_fps(FRAME_BYTES, RATE_BPS))
     count = frames // PORTS
-    stream = Stream("mesh", FRAME_BYTES, rate, count, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", FRAME_BYTES, rate, count, FullMesh(), ports, ports)
     duration_ns = int(count / rate * 10**9)
     learning = Learning(rate_fps=100_000, wait_ns=1_000_000, verify=False)
     spec = TrialSpec("bench", (stream,), duration_ns, learning, settle_ns=1_000_000, restabilise_ns=0)
     with open_measurer(load_topology(_TOPOLOGY)) as measurer:
-        target = measurer.target
+        target = measurer.tester.target
         waited: list[float] = []
         wait = target.wait
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from p4mesh.topology import load_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "mesh-256x100g.yaml"
@@ -25,7 +26,7 @@ def full_mesh(duration_ns: int) -> dict[str, Any]:
     ports = tuple(port.number for port in topology.tester_ports)
     fps = max_rate_fps(_FRAME_BYTES, topology.tester_ports[0].rate_bps) * _LOAD
     count = tx_frames(duration_ns, fps)
-    stream = Stream("mesh", _FRAME_BYTES, fps, count, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", _FRAME_BYTES, fps, count, FullMesh(), ports, ports)
     learning = Learning(rate_fps=1_000_000_000, wait_ns=1_000, verify=False)
     spec = TrialSpec("mesh", (stream,), duration_ns, learning, 0, 0, per_flow=True)
     started = time.perf_counter()

@@ -63,7 +63,7 @@ def transmit(seconds: int) -> dict[str, Any]:
 def receive(frames: int) -> dict[str, Any]:
     """Test frames from a pcap file into port 1."""
     workload = tester_workload()
-    files = {port: [] for port in range(2, PORTS + 1)} | {1: workload.received_frames(frames)}
+    files: dict[int, list[bytes]] = {port: [] for port in range(2, PORTS + 1)} | {1: workload.received_frames(frames)}
     with _Switch(files, cpu_port=workload.contract["PORT_CPU"]) as switch:
         dataplane = workload.program(switch.client)
         cpu_s = switch.finish()

@@ -8,14 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from p4mesh.p4runtime import Client, Entity
+from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract, load_contract
-from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind, Stream
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import headers_of, seed_payload
-from p4mesh.tester.pacing import LoopModel
 from p4mesh.tester.plan import Limits, Plan, make_plan
 from p4mesh.tester.stations import station
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
 
 P4_DIRECTORY = Path(__file__).parent / "p4"
 ROUTER = "l3_forward"
@@ -81,7 +82,7 @@ def tester_workload() -> TesterWorkload:
     contract = load_contract()
     ports = tuple(range(1, PORTS + 1))
     rate = max_rate_fps(FRAME_BYTES, RATE_BPS)
-    stream = Stream("mesh", FRAME_BYTES, Fraction(rate), _FOR_EVER // 64, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("mesh", FRAME_BYTES, Fraction(rate), _FOR_EVER // 64, FullMesh(), ports, ports)
     limits = Limits.of(contract, TICK_PS, LoopModel(400_000_000_000, 500_000), "bench")
     return TesterWorkload(contract, make_plan((stream,), limits, dict.fromkeys(ports, RATE_BPS)))
 

@@ -6,11 +6,10 @@
 mod error;
 mod live_switch;
 mod live_target;
+mod lock;
 mod server_slot;
 mod sim_network;
 mod sim_target;
-
-use std::sync::{Mutex, MutexGuard};
 
 use pyo3::prelude::*;
 
@@ -26,12 +25,4 @@ mod _engine {
     use super::sim_network::describe_config;
     #[pymodule_export]
     use super::sim_network::SimNetwork;
-}
-
-/// Locks a mutex whose data another thread may have left half changed by a panic; that panic has
-/// been reported as a bug already.
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -7,13 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use p4mesh_io::{FilePorts, IoError, LivePorts, Ports, Runner, RunnerLimits};
-use p4mesh_p4runtime::Target;
-use p4mesh_pipeline::{Program, SwitchConfig};
+use p4mesh_p4runtime::{Target, Tls};
+use p4mesh_pipeline::{Executable, Program, SwitchConfig};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, refused};
 use crate::live_target::{drive, LiveTarget};
-use crate::lock;
+use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 
 /// How often a thread that waits looks whether it should end.
@@ -69,7 +69,9 @@ impl LiveSwitch {
             let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports);
             if let Some(json) = program {
                 let program = Program::from_json(&json).map_err(refused)?;
-                target.install(Arc::new(program)).map_err(refused)?;
+                target
+                    .install(Arc::new(Executable::new(program)))
+                    .map_err(refused)?;
             }
             Ok(LiveSwitch {
                 target: Arc::new(Mutex::new(target)),
@@ -81,11 +83,26 @@ impl LiveSwitch {
         })
     }
 
-    /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) and returns its port.
-    #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1))]
-    fn serve(&self, py: Python<'_>, address: &str, device_id: u64) -> PyResult<u16> {
+    /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) and returns its port. `tls` is
+    /// the certificate, its key and the authorities of clients or None, each in PEM.
+    #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1, tls = None))]
+    fn serve(
+        &self,
+        py: Python<'_>,
+        address: &str,
+        device_id: u64,
+        tls: Option<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)>,
+    ) -> PyResult<u16> {
         guarded(py, || {
-            let (port, notifier) = self.server.start(address, device_id, self.target.clone())?;
+            let tls = tls.map(|(certificate, key, client_authorities)| Tls {
+                certificate,
+                key,
+                client_authorities,
+            });
+            let target = self.target.clone();
+            let (port, notifier) = self
+                .server
+                .start(address, device_id, target, tls.as_ref())?;
             lock(&self.target).notifier = Some(notifier);
             Ok(port)
         })

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use p4mesh_io::{wait_readable, IoError, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
-use p4mesh_pipeline::{Program, Switch};
+use p4mesh_pipeline::{Executable, Switch};
 
-use crate::lock;
+use crate::lock::lock;
 
 /// How long an idle loop sleeps at most; also the delay that a packet-out to the loop may have.
 const IDLE_WAIT: Duration = Duration::from_millis(1);
@@ -135,8 +135,8 @@ impl Target for LiveTarget {
         self.runner.switch()
     }
 
-    fn install(&mut self, program: Arc<Program>) -> Result<(), String> {
-        let switch = Switch::new(program, self.runner.config().clone());
+    fn install(&mut self, executable: Arc<Executable>) -> Result<(), String> {
+        let switch = Switch::new(executable, self.runner.config().clone());
         self.runner.install(switch);
         Ok(())
     }

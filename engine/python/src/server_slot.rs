@@ -3,11 +3,11 @@
 use std::net::ToSocketAddrs;
 use std::sync::{Arc, Mutex};
 
-use p4mesh_p4runtime::{Address, Notifier, PacketIoCounters, Server, SharedTarget};
+use p4mesh_p4runtime::{Address, Notifier, PacketIoCounters, Server, SharedTarget, Tls};
 use pyo3::prelude::*;
 
 use crate::error::refused;
-use crate::lock;
+use crate::lock::lock;
 
 /// Room for one server.
 #[derive(Default)]
@@ -20,6 +20,7 @@ impl ServerSlot {
         address: &str,
         device_id: u64,
         target: SharedTarget,
+        tls: Option<&Tls>,
     ) -> PyResult<(u16, Notifier)> {
         let mut server = lock(&self.0);
         if let Some(running) = &*server {
@@ -29,7 +30,7 @@ impl ServerSlot {
             )));
         }
         let notifier = Notifier::new();
-        let started = Server::start(resolve(address)?, device_id, target, notifier.clone())
+        let started = Server::start(resolve(address)?, device_id, target, notifier.clone(), tls)
             .map_err(refused)?;
         let port = started.address().port();
         *server = Some(started);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use p4mesh_p4runtime::{Event, Notifier, Target};
-use p4mesh_pipeline::{Program, Switch};
+use p4mesh_pipeline::{Executable, Switch};
 use p4mesh_sim::{Network, PortStatus};
 
 /// A network, and where its tester reports links, packet-ins and digests.
@@ -46,8 +46,8 @@ impl Target for SimTarget {
         self.network.switch()
     }
 
-    fn install(&mut self, program: Arc<Program>) -> Result<(), String> {
-        self.network.set_program(program);
+    fn install(&mut self, executable: Arc<Executable>) -> Result<(), String> {
+        self.network.set_program(executable);
         Ok(())
     }
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from p4mesh.topology.loader import load_topology
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _TOPOLOGY = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
@@ -21,7 +22,7 @@ _NS = 1_000_000_000
 def test_a_trial_of_a_hundred_seconds_takes_less_than_two(rate_fps: int) -> None:
     ports = tuple(range(1, 19))
     frames = 100 * rate_fps
-    stream = Stream("slow", 64, Fraction(rate_fps), frames, PatternKind.FULL_MESH, ports, ports)
+    stream = Stream("slow", 64, Fraction(rate_fps), frames, FullMesh(), ports, ports)
     spec = TrialSpec("slow", (stream,), 100 * _NS, Learning(rate_fps=20, verify=True))
     with open_measurer(load_topology(_TOPOLOGY)) as measurer:
         start = time.process_time()

@@ -13,7 +13,9 @@ import pytest
 
 from p4mesh._engine import EngineError, LiveSwitch
 
+pytestmark = pytest.mark.wall_clock
 PROGRAM = Path(__file__).parents[2] / "sim/tests/programs/stamps.json"
+ENDINGS = Path(__file__).parents[2] / "pipeline/tests/handwritten/endings.json"
 
 
 def pcap(*frames: bytes) -> bytes:
@@ -88,6 +90,28 @@ def test_frames_of_files_go_through_the_program_in_order_of_time(
     assert second[:20] == order(LOOP, 0, 1)[:20]
     assert 0 < sent_stamp(first) < sent_stamp(second)
     assert records(Path("a_out.pcap")) == []
+
+
+def test_every_way_in_which_a_program_ends_a_frame_is_counted_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loop of the parser, two failed assertions, three frames for a queue that no port has."""
+    monkeypatch.chdir(tmp_path)
+    Path("a_in.pcap").write_bytes(pcap(*(bytes([kind]).ljust(60, b"\0") for kind in (1, 2, 2, 3, 3, 3))))
+    switch = LiveSwitch([(1, "a")], ENDINGS.read_text(), use_files_s=0)
+    switch.start()
+    while sum(dropped_by_the_program(switch).values()) < 6:
+        assert not switch.wait(0.01)
+    switch.stop()
+    assert dropped_by_the_program(switch) == {
+        "drop_program_looplimit": 1,
+        "drop_program_assertionfailed": 2,
+        "drop_program_unknownqueue": 3,
+    }
+
+
+def dropped_by_the_program(switch: LiveSwitch) -> dict[str, int]:
+    return {name: count for name, count in switch.counters().items() if name.startswith("drop_program_")}
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 //! Its keys are those of topologies, with units in their names; ranges, units and defaults of values
 //! are in their types. Unknown keys are errors.
 
-mod description;
 mod place;
 mod units;
 
@@ -16,7 +15,6 @@ use serde_json::{Map, Value};
 use crate::event::MAX_PORTS;
 use crate::line::STANDARD_GAP_BITS;
 
-pub use description::description;
 pub use place::{ConfigError, Place, Step};
 pub use units::{
     Latency, Nanoseconds, OffsetNanoseconds, PortNumber, PositiveSeconds, Ppb, Ppm, QueueFrames,

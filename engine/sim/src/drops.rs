@@ -40,8 +40,12 @@ drop_causes! {
     Undersize = "undersize",
     /// No program was installed.
     NoProgram = "no_program",
-    /// A reason that the pipeline added later.
-    ProgramOther = "program_other",
+    /// The program repeated a parser state or an action too often within one pass.
+    LoopLimit = "loop_limit",
+    /// An `assert` or `assume` of the program failed.
+    AssertionFailed = "assertion_failed",
+    /// The program chose a queue that its port does not have.
+    UnknownQueue = "unknown_queue",
     /// The queue of the output port was full.
     QueueFull = "queue_full",
     /// The queue of the recirculation port was full.
@@ -104,7 +108,9 @@ impl From<DropReason> for DropCause {
             DropReason::UnknownCloneSession => DropCause::UnknownCloneSession,
             DropReason::PassLimit => DropCause::PassLimit,
             DropReason::Oversize => DropCause::Oversize,
-            _ => DropCause::ProgramOther,
+            DropReason::LoopLimit => DropCause::LoopLimit,
+            DropReason::AssertionFailed => DropCause::AssertionFailed,
+            DropReason::UnknownQueue => DropCause::UnknownQueue,
         }
     }
 }

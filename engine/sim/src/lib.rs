@@ -10,7 +10,7 @@
 //! # The document
 //!
 //! [`Network::from_json`] reads it. Its keys are those of topologies, which docs/DEVICES.md lists with
-//! their meanings, ranges and defaults; [`config::description`] says the same to programs. Unknown keys
+//! their meanings, ranges and defaults; [`description`] says the same to programs. Unknown keys
 //! are errors. Other than in a topology every port has its own entry with its `number`, and every cable
 //! its own link:
 //!
@@ -38,6 +38,7 @@
 
 mod bit_errors;
 pub mod config;
+mod description;
 pub mod device;
 mod drops;
 mod event;
@@ -53,6 +54,7 @@ mod upsets;
 pub mod wire;
 
 pub use config::ConfigError;
+pub use description::description;
 pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
 pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, PortCounters};

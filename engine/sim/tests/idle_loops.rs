@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use common::SECOND_PS;
-use p4mesh_pipeline::Program;
+use p4mesh_pipeline::Executable;
 use p4mesh_sim::{Network, Rng};
-use tester_program::{install, learning_frame, program, seed, send, start, StreamPlan};
+use tester_program::{executable, install, learning_frame, seed, send, start, StreamPlan};
 
 /// Everything about one run.
 #[derive(Clone, Debug)]
@@ -93,11 +93,11 @@ impl Scenario {
         )
     }
 
-    fn run(&self, program: &Arc<Program>, skip: bool) -> Run {
+    fn run(&self, executable: &Arc<Executable>, skip: bool) -> Run {
         let began = Instant::now();
         let mut network = Network::from_json(&self.document(skip)).unwrap();
         let ports: Vec<u16> = (1..=self.ports).collect();
-        install(&mut network, program, &ports, &self.streams);
+        install(&mut network, executable, &ports, &self.streams);
         for &port in &ports {
             network.packet_out(send(port, &learning_frame(port)));
         }
@@ -135,7 +135,8 @@ impl Scenario {
 fn observe(network: &mut Network) -> String {
     let mut text = serde_json::to_string(&network.truth()).unwrap();
     let switch = network.switch().unwrap();
-    let program = Arc::clone(switch.program());
+    let executable = Arc::clone(switch.executable());
+    let program = executable.program();
     for register in program.registers() {
         let cells = switch.register_read_u64(&register.name, 0, register.size);
         for (index, value) in cells.unwrap().iter().enumerate().filter(|it| *it.1 != 0) {
@@ -211,10 +212,10 @@ fn on_four_ports(plan: StreamPlan, stops_ps: Vec<u64>) -> Scenario {
 
 #[test]
 fn twenty_frames_a_second_for_a_hundred_seconds_take_under_two_seconds() {
-    let program = program();
+    let executable = executable();
     // 50 ms.
     let scenario = on_four_ports(stream(0, &[1, 2], 64, 50_000_000, 1), vec![100 * SECOND_PS]);
-    let Run { seen, wall_s, .. } = scenario.run(&program, true);
+    let Run { seen, wall_s, .. } = scenario.run(&executable, true);
     assert!(wall_s < 2.0 * debug_factor(), "{wall_s} s");
     println!("100 s of virtual time: {wall_s:.3} s");
     let sent = "TesterEgress.transmission.departures.cells[1] = 2000";
@@ -224,8 +225,8 @@ fn twenty_frames_a_second_for_a_hundred_seconds_take_under_two_seconds() {
         stops_ps: vec![100_000_000_000, 150_000_000_000],
         ..scenario
     };
-    let with = short.run(&program, true);
-    let without = short.run(&program, false);
+    let with = short.run(&executable, true);
+    let without = short.run(&executable, false);
     assert_same(&short, &with, &without);
 }
 
@@ -234,7 +235,12 @@ fn short_calms_are_jumped_over_after_a_long_time_without_idle_passes() {
     let plan = stream(0, &[1, 2], 64, 20_000, 1);
     let scenario = on_four_ports(plan.clone(), Vec::new());
     let mut network = Network::from_json(&scenario.document(true)).unwrap();
-    install(&mut network, &program(), &[1, 2, 3, 4], &scenario.streams);
+    install(
+        &mut network,
+        &executable(),
+        &[1, 2, 3, 4],
+        &scenario.streams,
+    );
     // A pass of a request sets a clock, so no attempt succeeds for thousands of events.
     for _ in 0..3_000 {
         network.packet_out(start(1, scenario.lead_ticks));
@@ -263,13 +269,13 @@ fn debug_factor() -> f64 {
 
 #[test]
 fn streams_of_all_sizes_and_rates_are_the_same_with_and_without_jumps() {
-    let program = program();
+    let executable = executable();
     let mut skipped_cases = 0;
     let cases = if cfg!(debug_assertions) { 6 } else { 60 };
     for case in 0..cases {
         let scenario = random(case);
-        let with = scenario.run(&program, true);
-        let without = scenario.run(&program, false);
+        let with = scenario.run(&executable, true);
+        let without = scenario.run(&executable, false);
         assert_same(&scenario, &with, &without);
         println!(
             "case {case}: {} events, {} passes skipped, {:.3} s, {:.3} s without",

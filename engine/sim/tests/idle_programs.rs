@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use p4mesh_pipeline::{ActionCall, EntryAction, KeyMatch, MeterConfig, Program, TableEntry};
+use p4mesh_pipeline::{
+    ActionCall, EntryAction, Executable, KeyMatch, MeterConfig, Program, TableEntry,
+};
 use p4mesh_sim::{Network, Rng};
 
 const WAYS: u8 = 8;
@@ -24,7 +26,7 @@ struct Case {
 
 impl Case {
     /// What can be seen at each stop, and the passes that were skipped.
-    fn run(&self, program: &Arc<Program>, skip: bool) -> (Vec<String>, u64) {
+    fn run(&self, executable: &Arc<Executable>, skip: bool) -> (Vec<String>, u64) {
         let document = format!(
             r#"{{"skip_idle_loops": {skip}, "tester": {{
                 "ports": [{{"number": 1, "rate_bps": 1000000000}}],
@@ -35,7 +37,7 @@ impl Case {
             self.loop_rate_bps
         );
         let mut network = Network::from_json(&document).unwrap();
-        network.set_program(Arc::clone(program));
+        network.set_program(Arc::clone(executable));
         let switch = network.switch().unwrap();
         for way in 0..WAYS {
             let entry = TableEntry {
@@ -130,15 +132,20 @@ fn random(seed: u64) -> Case {
     }
 }
 
+fn waiting() -> Arc<Executable> {
+    let program = Program::from_json(include_str!("programs/waiting.json")).unwrap();
+    Arc::new(Executable::new(program))
+}
+
 #[test]
 fn frames_that_wait_are_the_same_with_and_without_jumps() {
-    let program = Arc::new(Program::from_json(include_str!("programs/waiting.json")).unwrap());
+    let executable = waiting();
     let cases = if cfg!(debug_assertions) { 30 } else { 300 };
     let mut skipping = 0;
     for seed in 0..cases {
         let case = random(seed);
-        let (with, skipped) = case.run(&program, true);
-        let (without, none) = case.run(&program, false);
+        let (with, skipped) = case.run(&executable, true);
+        let (without, none) = case.run(&executable, false);
         assert_eq!(none, 0);
         for (stop, (with, without)) in with.iter().zip(&without).enumerate() {
             for (a, b) in with.lines().zip(without.lines()) {
@@ -154,7 +161,7 @@ fn frames_that_wait_are_the_same_with_and_without_jumps() {
 /// Each way of waiting is understood: nearly all passes of a lone frame are skipped.
 #[test]
 fn every_way_of_waiting_but_chance_is_understood() {
-    let program = Arc::new(Program::from_json(include_str!("programs/waiting.json")).unwrap());
+    let executable = waiting();
     for way in 0..BY_CHANCE {
         let case = Case {
             tick_ps: 1_000,
@@ -163,7 +170,7 @@ fn every_way_of_waiting_but_chance_is_understood() {
             metered: false,
             frames: vec![(way, 3, 1_000, 400_000, 60)],
         };
-        let (_, skipped) = case.run(&program, true);
+        let (_, skipped) = case.run(&executable, true);
         assert!(skipped > 2_000, "way {way}: {skipped} passes skipped");
     }
     let case = Case {
@@ -173,6 +180,6 @@ fn every_way_of_waiting_but_chance_is_understood() {
         metered: true,
         frames: vec![(1, 2, 1_000, 400_000, 60)],
     };
-    let (_, skipped) = case.run(&program, true);
+    let (_, skipped) = case.run(&executable, true);
     assert_eq!(skipped, 0, "a configured meter has a state of its own");
 }

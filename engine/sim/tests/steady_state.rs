@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{frame, mac, port, station_and};
-use p4mesh_pipeline::Program;
+use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::config::Latency;
 use p4mesh_sim::device::{EthernetSwitch, EthernetSwitchConfig, Station, Stream};
 use p4mesh_sim::Network;
@@ -81,7 +81,7 @@ fn seeds_in_the_loop_allocate_nothing() {
     }}"#;
     let mut network = Network::from_json(document).unwrap();
     let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();
-    network.set_program(Arc::new(program));
+    network.set_program(Arc::new(Executable::new(program)));
     for _ in 0..16 {
         let mut seed = frame(mac(2), mac(1), 64);
         // Kind 3: round the loop for ever.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use p4mesh_pipeline::Program;
+use p4mesh_pipeline::{Executable, Program};
 use p4mesh_sim::{Network, Settling};
 
 const GIGABIT_BYTE_PS: u64 = 8_000;
@@ -41,7 +41,7 @@ const DOCUMENT: &str = r#"{
 fn network() -> Network {
     let mut network = Network::from_json(DOCUMENT).unwrap();
     let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();
-    network.set_program(Arc::new(program));
+    network.set_program(Arc::new(Executable::new(program)));
     network
 }
 
@@ -229,12 +229,13 @@ fn without_a_program_frames_are_counted_and_a_new_program_starts_afresh() {
     let mut network = Network::from_json(DOCUMENT).unwrap();
     network.packet_out(order(SEND, 0, 1, 0, 64));
     assert_eq!(network.truth().nodes["tester"].drops["no_program"], 1);
-    let program = Arc::new(Program::from_json(include_str!("programs/stamps.json")).unwrap());
-    network.set_program(program.clone());
+    let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();
+    let executable = Arc::new(Executable::new(program));
+    network.set_program(executable.clone());
     network.packet_out(order(CIRCLE, 0, 0, 0, 64));
     network.packet_out(order(SEND, 0, 1, 0, 64));
     network.packet_out(order(SEND, 0, 1, 0, 64));
-    network.set_program(program);
+    network.set_program(executable);
     let truth = network.truth();
     assert_eq!(
         (truth.circulating_frames, truth.in_flight_frames),
@@ -243,6 +244,32 @@ fn without_a_program_frames_are_counted_and_a_new_program_starts_afresh() {
     );
     settle(&mut network);
     assert_eq!(network.packet_ins_total(), 1);
+}
+
+#[test]
+fn a_run_to_the_next_packet_in_ends_when_the_frame_is_there() {
+    let mut network = network();
+    network.packet_out(order(SEND, 0, 1, 0, 64));
+    network.packet_out(order(SEND, 0, 1, 0, 64));
+    let arrival_ps = 8 * GIGABIT_BYTE_PS + DELAY_PS + 64 * GIGABIT_BYTE_PS;
+    let limit_ps = 1_000_000_000;
+    // The limit of events does not hide a packet-in that the last of them brings.
+    while !network.run_some_to_packet_in(limit_ps, 1).unwrap() {}
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (arrival_ps, 1)
+    );
+    assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (arrival_ps + 84 * GIGABIT_BYTE_PS, 2)
+    );
+    assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (limit_ps, 2),
+        "without a frame it is the limit of time"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
 """What every RFC 2544 test can be run under: a router as the device, the modifiers of section 11 and 12, and what
-RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc2544.protocols`).
+RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -7,28 +7,31 @@ and hands back the counts of the test streams alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import IPv4Network, IPv6Network
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult, Wrapping
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Outcome, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice
-from p4mesh.methods.rfc2544 import advertised_networks, protocols
+from p4mesh.methods.base import Method, Session, TrialNote, Unit
+from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
+from p4mesh.methods.options.shared import template_of
+from p4mesh.methods.results.outcome import Column, Outcome, Table
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2544.background import renamed, without
 from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.shared_parameters import template_of
+from p4mesh.methods.rfc5180 import advertised_networks, protocols
+from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.control_frames import management_query, routing_update
+from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import ControllerFrame, FlowName, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 NONE, BROADCAST, MANAGEMENT, ROUTING = "none", "broadcast", "management", "routing_update"
 NETWORKS = "networks"
@@ -52,8 +55,6 @@ _REACHABLE, _UNREACHABLE = 1, 16
 _RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))
 """From 198.18.N.2 to 10.0.N.2; the second octet is random then."""
 _RANDOM_MAC_MASK = 0xFFFFFF
-_FINDINGS = "findings"
-_QUERIES = "management_queries"
 
 QUERY_COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -62,52 +63,64 @@ QUERY_COLUMNS = (
 )
 
 
-def under_conditions(test: TestMethod) -> TestMethod:
-    """Return ``test`` with the parameters of this module."""
+@dataclass(frozen=True, kw_only=True)
+class Queries(Record):
+    """Management queries over all trials of a frame size."""
 
-    class Conditioned(Wrapping):
-        inner: ClassVar[TestMethod] = test
-        parameters: ClassVar[tuple[Parameter, ...]] = (*test.parameters, *_not_of(test))
-
-        def check(self, bed: TestBed, parameters: ParameterSet) -> None:
-            protocols.check(test.name, bed, parameters)
-            _check(test.name, parameters)
-            test.check(bed, parameters)
-
-        def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
-            offered = Conditions(session, parameters, bed.port_numbers)
-            result = test.run_unit(unit, bed, parameters, offered)
-            return result | {
-                _FINDINGS: offered.findings(unit.frame_size_bytes),
-                _QUERIES: offered.queries(unit.frame_size_bytes),
-            }
-
-        def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-            outcome = test.assemble(bed, parameters, results)
-            found = [text for result in results.values() for text in result.get(_FINDINGS, ())]
-            queries = tuple(row for result in results.values() for row in result.get(_QUERIES, ()))
-            tables = (
-                *protocols.with_columns(outcome.tables, parameters),
-                *_query_tables(queries),
-                *filter_tables(bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
-                *advertised_networks.route_tables(bed, parameters),
-            )
-            headers = protocols.deviations(template_of(parameters))
-            noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
-            return replace(
-                outcome,
-                tables=tables,
-                findings=(*outcome.findings, *found),
-                deviations=(*outcome.deviations, *noted),
-            )
-
-    return Conditioned()
+    frame_size_bytes: int
+    asked: int
+    answered: int
 
 
-def _not_of(test: TestMethod) -> tuple[Parameter, ...]:
-    """Return the parameters of this module that the test does not declare for itself."""
-    own = {parameter.name for parameter in test.parameters}
-    return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
+@dataclass(frozen=True, kw_only=True)
+class Conditioned(Record):
+    """The result of a unit, and what the background has shown."""
+
+    result: Record = field(metadata=INLINE)
+    findings: tuple[str, ...]
+    management_queries: tuple[Queries, ...]
+
+
+class UnderConditions(Extension):
+    """A test may run on a router, beside other traffic, and with what IPv6 adds."""
+
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        """Return the parameters of this module that the method does not declare for itself."""
+        own = {parameter.name for parameter in method.parameters}
+        return tuple(parameter for parameter in PARAMETERS if parameter.name not in own)
+
+    def check(self, case: Case) -> None:
+        """Refuse conditions that contradict each other, or that the target or the bed do not allow."""
+        protocols.check(case.method.name, case.bed, case.parameters)
+        _check(case.method.name, case.parameters)
+
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
+        """Measure the unit under the conditions, and keep what the background says beside its result."""
+        offered = Conditions(session, case.parameters, case.bed.port_numbers)
+        result, size = run(offered), unit.frame_size_bytes
+        return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
+
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """Return the outcome with the conditions in its tables, findings and deviations."""
+        conditioned = {unit: _conditioned(result) for unit, result in results.items()}
+        outcome = assemble({unit: each.result for unit, each in conditioned.items()})
+        found = [text for each in conditioned.values() for text in each.findings]
+        queries = [row for each in conditioned.values() for row in each.management_queries]
+        parameters = case.parameters
+        tables = (
+            *protocols.with_columns(outcome.tables, parameters),
+            *_query_tables(queries),
+            *filter_tables(case.bed, parameters.text("modifier"), protocols.frame_formats(parameters)),
+            *advertised_networks.route_tables(case.bed, parameters),
+        )
+        headers = protocols.deviations(template_of(parameters))
+        noted = (*_deviations(parameters), *headers, *advertised_networks.deviations(parameters))
+        return replace(
+            outcome,
+            tables=tables,
+            findings=(*outcome.findings, *found),
+            deviations=(*outcome.deviations, *noted),
+        )
 
 
 class Conditions:
@@ -119,7 +132,7 @@ class Conditions:
         self._ports = tuple(ports)
         self._kind = parameters.text("modifier")
         self._trials = 0
-        self._counts = {"asked": 0, "answered": 0, "denied": 0, "passed": 0}
+        self._asked = self._answered = self._denied = self._passed = 0
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial under the conditions."""
@@ -130,11 +143,11 @@ class Conditions:
         if background and judge:
             note = replace(note, judge=lambda found: judge(without(found, background)))
         result = self._session.measure(offered, note)
-        self._counts["asked"] += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
-        self._counts["answered"] += result.answered_frames
+        self._asked += len(offered.controller_frames) if self._kind == MANAGEMENT else 0
+        self._answered += result.answered_frames
         denied = [flow for flow in result.flows if flow.stream in background]
-        self._counts["denied"] += sum(flow.tx_frames for flow in denied)
-        self._counts["passed"] += sum(flow.rx_frames for flow in denied)
+        self._denied += sum(flow.tx_frames for flow in denied)
+        self._passed += sum(flow.rx_frames for flow in denied)
         result = without(result, background) if background else result
         return renamed(result, {part: name for name, parts in self._parts(spec).items() for part in parts})
 
@@ -189,19 +202,18 @@ class Conditions:
 
     def findings(self, size: int) -> tuple[str, ...]:
         """Return what the reader must know of the background."""
-        counts = self._counts
-        if self._kind == MANAGEMENT and counts["answered"] < counts["asked"]:
-            return (f"{size} B: the device answered {counts['answered']} of {counts['asked']} management queries",)
-        if self._kind in (FILTER_1, FILTER_25) and counts["passed"]:
-            passed = f"{counts['passed']} of {counts['denied']}"
+        if self._kind == MANAGEMENT and self._answered < self._asked:
+            return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
+        if self._kind in (FILTER_1, FILTER_25) and self._passed:
+            passed = f"{self._passed} of {self._denied}"
             return (f"{size} B: the device forwarded {passed} frames that its filters should drop",)
         return ()
 
-    def queries(self, size: int) -> tuple[dict[str, Cell], ...]:
+    def queries(self, size: int) -> tuple[Queries, ...]:
         """Return how many management queries were asked and answered, if that was the condition."""
         if self._kind != MANAGEMENT:
             return ()
-        return ({"frame_size_bytes": size, "asked": self._counts["asked"], "answered": self._counts["answered"]},)
+        return (Queries(frame_size_bytes=size, asked=self._asked, answered=self._answered),)
 
     def _with_background(self, stream: Stream) -> tuple[Stream, ...]:
         """Return the stream with every hundredth frame replaced: to all, or from an address that is filtered."""
@@ -220,7 +232,7 @@ class Conditions:
             may_be_filtered=True,
         )
         if self._kind == BROADCAST:
-            to_all = replace(other, pattern=PatternKind.BROADCAST, rx_ports=self._ports)
+            to_all = replace(other, pattern=Broadcast(), rx_ports=self._ports)
             return rest, replace(to_all, routed=False, advertised_prefix_bits=0)
         field = {
             None: ModifiedField.ETHERNET_SRC,
@@ -253,6 +265,11 @@ class Conditions:
         return (ControllerFrame(sender.port, -_BEFORE_NS, update),)
 
 
+def _conditioned(result: Record) -> Conditioned:
+    assert isinstance(result, Conditioned), type(result)
+    return result
+
+
 def _suffix(kind: str) -> str:
     return f"-{kind}"
 
@@ -273,7 +290,7 @@ def _to_random_networks(stream: Stream) -> tuple[Stream, ...]:
         replace(
             stream,
             name=f"{stream.name}-{tx}",
-            pattern=PatternKind.PAIRS,
+            pattern=Pairs(),
             tx_ports=(tx,),
             rx_ports=(rx,),
             start_offset_ns=(offset,) if offset else (),
@@ -323,6 +340,7 @@ def _deviations(parameters: ParameterSet) -> tuple[str, ...]:
     )
 
 
-def _query_tables(rows: tuple[dict[str, Cell], ...]) -> tuple[Table, ...]:
+def _query_tables(queries: Sequence[Queries]) -> tuple[Table, ...]:
     note = "Over all trials of a frame size: one SNMP query as the first frame of each second (RFC 2544 11.2)."
-    return (Table(_QUERIES, "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()
+    rows = tuple(row.cells(QUERY_COLUMNS) for row in queries)
+    return (Table("management_queries", "Management queries", QUERY_COLUMNS, rows, note),) if rows else ()

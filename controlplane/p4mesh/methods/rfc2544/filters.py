@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Table
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.tester.stations import station
 
 FILTER_1, FILTER_25 = "filter_1", "filter_25"
@@ -28,7 +28,7 @@ def denied(kind: str) -> range:
     return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
 
 
-def filter_tables(bed: TestBed, kind: str, frame_formats: Sequence[str]) -> tuple[Table, ...]:
+def filter_tables(bed: Bed, kind: str, frame_formats: Sequence[str]) -> tuple[Table, ...]:
     """Return the filters that the device must have, per input port and format of the test frames."""
     if kind not in (FILTER_1, FILTER_25):
         return ()

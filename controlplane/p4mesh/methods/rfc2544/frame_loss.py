@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
-from p4mesh.methods.outcome import Cell, Column, Figure, Outcome, Series, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
-from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
-from p4mesh.trial.result import Status
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.search.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"
@@ -34,13 +34,13 @@ COLUMNS = (
 KEYS = ("frame_size_bytes", "load_pct")
 
 
-class FrameLoss(TestMethod):
+class FrameLoss(MethodOf[LossSweep]):
     """Loads from 100 % downwards until two in a row lose nothing."""
 
-    name: ClassVar[str] = "rfc2544.frame_loss"
-    title: ClassVar[str] = "Frame loss rate"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.frame_loss"
+    title = "Frame loss rate"
+    section = SECTION
+    parameters = (
         decimal("step_pct", "10", "% of line rate", SECTION, "step of the load; at most 10 %", ("0.1", "10")),
         boolean("full_sweep", False, SECTION, "go on to the lowest load"),
         loss_limit(SECTION),
@@ -48,7 +48,7 @@ class FrameLoss(TestMethod):
         *shared.trial_parameters(SECTION, RFC_DURATION_S),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs of one rate."""
         mesh_of(self.name, bed, parameters)
 
@@ -61,14 +61,14 @@ class FrameLoss(TestMethod):
         whole = int(100 / parameters.number("step_pct"))
         return whole if parameters.flag("full_sweep") else min(whole, _TYPICAL_TRIALS)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
         """Measure the sweep of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         expected = self.trials_expected(unit, parameters)
-        rows: list[UnitResult] = []
+        rows: list[MeshTrial] = []
 
         def lossless(_: Fraction) -> bool:
-            return _trusted(rows[-1]) and rows[-1]["lost_frames"] == 0
+            return rows[-1].trusted and rows[-1].lost_frames == 0
 
         step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
         possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
@@ -82,18 +82,16 @@ class FrameLoss(TestMethod):
             judge,
         )
         for _, (load, spec, result) in zip(needed, trials, strict=False):
-            row = forwarding_row(spec, result, mesh, load)
-            rows.append({"frame_size_bytes": size, **row, "verdict": judge(result).value})
-        flooded = sum(row["flooded_frames"] for row in rows)
-        return {"frame_size_bytes": size, "rows": rows, "flooded_frames": flooded}
+            rows.append(replace(forwarding_row(spec, result, mesh, load), verdict=judge(result)))
+        return loss_sweep(size, rows)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
         units = list(results.values())
         series = tuple(
             Series(
-                f"{unit['frame_size_bytes']} B",
-                tuple((row["load_pct"], row["loss_pct"]) for row in unit["rows"] if _trusted(row)),
+                f"{unit.frame_size_bytes} B",
+                tuple((row.load_pct, row.loss_pct) for row in unit.rows if row.trusted),
             )
             for unit in units
         )
@@ -106,7 +104,7 @@ class FrameLoss(TestMethod):
             FRAME_LOSS,
             "Frame loss rate",
             COLUMNS,
-            tuple(cells_of(row) for unit in units for row in unit["rows"]),
+            tuple(cells_of(row) for unit in units for row in unit.rows),
             tables.criterion_note(loss_limit_pct(parameters)),
             keys=KEYS,
         )
@@ -120,14 +118,11 @@ class FrameLoss(TestMethod):
         )
 
 
-def _trusted(row: UnitResult) -> bool:
-    return bool(row["status"] == Status.VALID.value)
-
-
-def cells_of(row: UnitResult) -> dict[str, Cell]:
+def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load: of an untrusted trial nothing but the status."""
-    cells = {column.key: row.get(column.key) for column in COLUMNS if _trusted(row) or column.key in KEYS}
-    return cells | {"state": row["verdict"]}
+    assert row.verdict is not None
+    known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
+    return row.cells(known) | {"state": row.verdict.value}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

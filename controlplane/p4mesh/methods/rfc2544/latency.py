@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import latency_tables as latency
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.results import latency_tables as latency
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
     definition_text,
 )
-from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.outcome import Column, Figure, Outcome, Series, State, Table
-from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
-from p4mesh.methods.rfc2544.latency_rows import latency_rows
+from p4mesh.methods.results.latency_cells import RAW, calibration_cells
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import throughput_table
+from p4mesh.methods.rfc2544.latency_rows import (
+    NOT_APPLICABLE,
+    AllDefinitions,
+    LatencyRow,
+    LinkLatency,
+    NotReached,
+    Place,
+    latency_rows,
+)
 from p4mesh.methods.rfc2544.latency_trial import ALL_FRAMES, NEW, RFC, SAME, latency_mesh, latency_trial
 from p4mesh.methods.rfc2544.throughput import SEARCHED, confirmed_throughput, deviations
-from p4mesh.methods.rfc2544.throughput_tables import throughput_table
-from p4mesh.methods.search_tables import search_tables
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.trial.result import Status
 
@@ -38,7 +48,6 @@ RFC_TRIAL_S, RFC_WARM_UP_S = 120, 60
 AUTO, BOTH = "auto", "both"
 THROUGHPUT_ONLY, ALL_LOADS = "throughput", "all"
 _LOWER_LOADS_PCT = (Fraction(10), Fraction(50), Fraction(90))
-_NOT_APPLICABLE = "NA"
 
 WHERE = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -61,13 +70,22 @@ _RUN_COLUMNS = (
 _KEYS = ("frame_size_bytes", "at")
 
 
-class Latency(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class LatencyUnit(Record):
+    """Throughput of one frame size, and latency at it and at lower loads."""
+
+    frame_size_bytes: int
+    throughput: MeshThroughput
+    latency: tuple[LatencyRow, ...]
+
+
+class Latency(MethodOf[LatencyUnit]):
     """The throughput of each size first, then the latency of frames sent at that rate and below it."""
 
-    name: ClassVar[str] = "rfc2544.latency"
-    title: ClassVar[str] = "Latency"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.latency"
+    title = "Latency"
+    section = SECTION
+    parameters = (
         LATENCY_DEFINITION,
         choice(
             "mode", ALL_FRAMES, SECTION, "samples: all frames, or one tagged frame per port and run", (ALL_FRAMES, RFC)
@@ -92,7 +110,7 @@ class Latency(TestMethod):
         *SEARCHED,
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, and contradicting parameters."""
         latency_mesh(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -114,7 +132,7 @@ class Latency(TestMethod):
                     hint="use frame_format=ipv4 or ipv6",
                 )
 
-    def latency_pairs(self, bed: TestBed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs in the directions of the traffic."""
         return latency_mesh(self.name, bed, parameters).pairs
 
@@ -128,21 +146,15 @@ class Latency(TestMethod):
         trials = loads * _runs(parameters) * len(_networks(parameters))
         return shared.search_of(parameters).trials_expected + 1 + trials
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LatencyUnit:
         """Find the throughput, then measure latency at it and at the lower loads below it."""
         mesh, size = latency_mesh(self.name, bed, parameters), unit.frame_size_bytes
         found = confirmed_throughput(mesh, size, parameters, session)
-        limit = None if found["result_pct"] is None else Fraction(found["result_pct"])
+        limit = None if found.search.result_pct is None else Fraction(found.search.result_pct)
         loads = {f"{load} %": load for load in _LOWER_LOADS_PCT if parameters.text("loads") == ALL_LOADS}
         possible = {at: load for at, load in loads.items() if limit is not None and load <= limit}
-        not_applicable = [
-            {
-                "frame_size_bytes": size,
-                "at": at,
-                "load_pct": float(load),
-                "state": _NOT_APPLICABLE,
-                **latency.latency_cells(None, _NOT_APPLICABLE),
-            }
+        not_reached = [
+            NotReached(frame_size_bytes=size, at=at, load_pct=float(load))
             for at, load in loads.items()
             if at not in possible
         ]
@@ -150,7 +162,7 @@ class Latency(TestMethod):
             possible[THROUGHPUT_ONLY] = limit
         networks, runs = _networks(parameters), _runs(parameters)
         left = len(possible) * len(networks) * runs
-        rows: list[UnitResult] = []
+        rows: list[LatencyRow] = []
         trials = {
             (at, network): latency_trial(mesh, size, load, parameters, network, bed.histograms)
             for at, load in possible.items()
@@ -159,31 +171,31 @@ class Latency(TestMethod):
         session.announce([trial.spec for trial in trials.values() for _ in range(runs)])
         for at, load in possible.items():
             if at == THROUGHPUT_ONLY:
-                rows += not_applicable
+                rows += not_reached
             for network in networks:
                 trial, results = trials[at, network], []
                 for _ in range(runs):
                     left -= 1
                     results.append(session.measure(trial.spec, TrialNote(load, left)))
-                where = {
-                    "frame_size_bytes": size,
-                    "at": at,
-                    "load_pct": float(load),
-                    "rate_fps": float(rate_at_pct(load, size, mesh.line_rate_bps)),
-                    "network": f"{network} network",
-                    "lost_frames": sum(result.lost_frames for result in results if result.status is Status.VALID),
-                }
-                rows += latency_rows(where, bed, results, trial.samples, parameters)
+                place = Place(
+                    frame_size_bytes=size,
+                    at=at,
+                    load_pct=float(load),
+                    rate_fps=float(rate_at_pct(load, size, mesh.line_rate_bps)),
+                    network=f"{network} network",
+                    lost_frames=sum(result.lost_frames for result in results if result.status is Status.VALID),
+                )
+                rows += latency_rows(place, bed, results, trial.samples, parameters)
         if limit is None:
-            rows += not_applicable
-        return {"frame_size_bytes": size, "throughput": found, "latency": rows}
+            rows += not_reached
+        return LatencyUnit(frame_size_bytes=size, throughput=found, latency=tuple(rows))
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LatencyUnit]) -> Outcome:
         """Return the latency tables beside the throughput that they were measured at."""
-        found = [unit["throughput"] for unit in results.values()]
-        rows = [row for unit in results.values() for row in unit["latency"]]
-        states = {row["state"] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID") if name in states), tables.overall_state(found, ()))
+        found = [unit.throughput for unit in results.values()]
+        rows = [row for unit in results.values() for row in unit.latency]
+        searched = tables.overall_state(found, ())
+        state = State.worst((searched, *(row.state for row in rows)), searched)
         mesh = latency_mesh(self.name, bed, parameters)
         sizes = [unit.frame_size_bytes for unit in results]
         noted = deviations(parameters, sizes, mesh.line_rate_bps)
@@ -195,7 +207,7 @@ class Latency(TestMethod):
             (
                 *tables.findings({"throughput": found}),
                 *_losses(rows),
-                *latency.overflows(rows),
+                *latency.overflows((_size(row), row.latency) for row in rows),
                 *_lost_tags(mesh, parameters, rows),
             ),
             (*noted, *_deviations(bed, parameters, sizes)),
@@ -213,44 +225,46 @@ def _networks(parameters: ParameterSet) -> tuple[str, ...]:
     return (SAME, NEW) if wanted == BOTH else (wanted,)
 
 
-def _wire_rows(bed: TestBed, rows: Sequence[UnitResult]) -> list[UnitResult]:
+def _size(row: LatencyRow) -> int:
+    return row.frame_size_bytes if isinstance(row, NotReached) else row.place.frame_size_bytes
+
+
+def _wire_rows(bed: Bed, where: Sequence[Column], rows: Sequence[LinkLatency]) -> list[dict[str, Cell]]:
     """Return the wire of every pair of ports beside its average latency over the runs."""
     if bed.calibration is None:
         return []
-    return [
-        {
-            **row,
-            **latency.calibration_cells(bed, row["frame_size_bytes"], pair["tx_port"], pair["rx_port"], pair["avg_us"]),
-        }
-        for row in rows
-        if row["calibrated"] == latency.RAW
-        for pair in row.get("pairs", ())
-    ]
+    found = []
+    for row in rows:
+        for pair in row.pairs if row.latency.calibrated == RAW else ():
+            assert pair.latency.avg_us is not None
+            wire = calibration_cells(bed, _size(row), pair.tx_port, pair.rx_port, pair.latency.avg_us)
+            found.append(row.cells(where) | wire.data())
+    return found
 
 
-def _tables(bed: TestBed, parameters: ParameterSet, rows: Sequence[UnitResult]) -> list[Table]:
+def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> list[Table]:
     extra = [_LINK] if bed.mixed_rates else []
     extra += [_NETWORK] if len(_networks(parameters)) > 1 else []
     where, keys = (*WHERE, *extra), (*_KEYS, *(column.key for column in extra))
     measured = _latency_columns(parameters)
     columns = (*where, _RATE, _RESULT, *measured, *_PORT_COLUMNS, *_RUN_COLUMNS)
-    shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
+    shown = tuple(row.cells(columns) for row in rows)
     every = "" if parameters.text("mode") == RFC else "Percentiles are those of the slowest port pair and run. "
-    note = f"{latency.latency_note(bed)} {every}{_NOT_APPLICABLE}: load above the throughput."
+    note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
+    links = [row for row in rows if isinstance(row, LinkLatency)]
     found = [
         Table("latency", "Latency", columns, shown, note, keys=(*keys, "calibrated")),
-        _pair_table(where, keys, measured, rows, note),
+        _pair_table(where, keys, measured, links, note),
     ]
-    raw = [row for row in rows if row.get("variation")]
     if parameters.text("mode") == ALL_FRAMES:
-        varied = [{**row, **row["variation"]} for row in raw]
+        varied = [row.cells(where) | row.variation.data() for row in links if row.variation]
         found.append(latency.variation_table(bed, "latency_variation", where, keys, varied))
     if bed.stamps.first_bit:
-        defined = [{**row, **row["definitions"]} for row in raw]
+        defined = [row.cells(where) | row.definitions.data() for row in links if row.definitions]
         table = latency.definition_table("latency_definitions", where, keys, defined)
         found.append(replace(table, note=" ".join((table.note, _architecture(bed, rows))).rstrip()))
     if bed.calibration is not None:
-        found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, rows)))
+        found.append(latency.calibration_table("latency_calibration", bed, where, keys, _wire_rows(bed, where, links)))
     return found
 
 
@@ -265,36 +279,36 @@ def _pair_table(
     where: Sequence[Column],
     keys: tuple[str, ...],
     measured: Sequence[Column],
-    rows: Sequence[UnitResult],
+    rows: Sequence[LinkLatency],
     note: str,
 ) -> Table:
-    columns = (*where, Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *measured)
-    every = [{**row, **pair} for row in rows for pair in row.get("pairs", ())]
-    shown = tuple({column.key: row.get(column.key) for column in columns} for row in every)
-    keys = (*keys, "tx_port", "rx_port", "calibrated")
+    of_pair = (Column("tx_port", "Tx port"), Column("rx_port", "Rx port"), *measured)
+    shown = tuple(row.cells(where) | pair.cells(of_pair) for row in rows for pair in row.pairs)
+    columns, keys = (*where, *of_pair), (*keys, "tx_port", "rx_port", "calibrated")
     return Table("latency_pairs", "Latency per pair of ports", columns, shown, note, detail=True, keys=keys)
 
 
-def _losses(rows: Sequence[UnitResult]) -> tuple[str, ...]:
+def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
     """Return where frames were lost while latency was measured: the load is above what the device carries for long."""
-    raw = (row for row in rows if row["calibrated"] == latency.RAW and row.get("lost_frames"))
-    lost = {(row["frame_size_bytes"], row["at"], row["network"]): row["lost_frames"] for row in raw}
+    places = [row.place for row in rows if not isinstance(row, NotReached) and row.latency.calibrated == RAW]
+    lost = {(place.frame_size_bytes, place.at, place.network): place.lost_frames for place in places}
     return tuple(
         f"{size} B at {at}, {network}: {count} frames were lost while latency was measured"
         for (size, at, network), count in lost.items()
+        if count
     )
 
 
-def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[UnitResult]) -> tuple[str, ...]:
+def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> tuple[str, ...]:
     """Return what must be said where a tagged frame did not arrive: the average is that of the others."""
     if parameters.text("mode") != RFC:
         return ()
     wanted = len(mesh.tx_ports) * _runs(parameters)
     counts: dict[tuple[int, str, str], int] = {}
     for row in rows:
-        if row["calibrated"] == latency.RAW and row["definition"] != _NOT_APPLICABLE:
-            key = (row["frame_size_bytes"], row["at"], row["network"])
-            counts[key] = counts.get(key, 0) + (row["samples"] or 0)
+        if not isinstance(row, NotReached) and row.latency.calibrated == RAW:
+            key = (row.place.frame_size_bytes, row.place.at, row.place.network)
+            counts[key] = counts.get(key, 0) + (row.latency.samples or 0)
     return tuple(
         f"{size} B at {at}, {network}: {wanted - count} of {wanted} tagged frames did not arrive"
         for (size, at, network), count in counts.items()
@@ -302,17 +316,17 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[UnitResult])
     )
 
 
-def _architecture(bed: TestBed, rows: Sequence[UnitResult]) -> str:
+def _architecture(bed: Bed, rows: Sequence[LatencyRow]) -> str:
     """Return what the lowest load of every size says about the device, where all ports have one rate."""
     smallest: dict[int, Fraction] = {}
     for row in rows:
-        value = (row.get("definitions") or {}).get("fifo_min_us")
-        if value is not None:
-            smallest.setdefault(row["frame_size_bytes"], Fraction(value) * 1000)
+        defined = row.definitions if isinstance(row, LinkLatency) else None
+        if isinstance(defined, AllDefinitions) and defined.fifo_min_us is not None:
+            smallest.setdefault(_size(row), Fraction(defined.fifo_min_us) * 1000)
     return "" if bed.mixed_rates else latency.architecture(smallest, bed.slowest_rate_bps)
 
 
-def _deviations(bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
     runs, mode = _runs(parameters), parameters.text("mode")
     factor, warm_up = parameters.integer("latency_factor"), parameters.number("warm_up_pct")
     rate_bps = bed.slowest_rate_bps
@@ -330,14 +344,17 @@ def _deviations(bed: TestBed, parameters: ParameterSet, sizes: Sequence[int]) ->
     return tuple(texts)
 
 
-def _figure(rows: Sequence[UnitResult], definition: str) -> Figure:
-    raw = [row for row in rows if row["calibrated"] == latency.RAW and row["min_us"] is not None]
-    shown = [row for row in raw if row["at"] == THROUGHPUT_ONLY]
-    names = [key for key in ("link", "network") if len({row[key] for row in shown}) > 1]
+def _figure(rows: Sequence[LatencyRow], definition: str) -> Figure:
+    links = [row for row in rows if isinstance(row, LinkLatency) and row.latency.calibrated == RAW]
+    shown = [row for row in links if row.place.at == THROUGHPUT_ONLY]
+    several_links = len({row.link for row in shown}) > 1
+    several_networks = len({row.place.network for row in shown}) > 1
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in shown:
-        suffix = "".join(f", {row[key]}" for key in names)
-        for name, key in (("minimum", "min_us"), ("average", "avg_us"), ("maximum", "max_us")):
-            lines.setdefault(name + suffix, []).append((float(row["frame_size_bytes"]), row[key]))
+        suffix = (f", {row.link}" if several_links else "") + (f", {row.place.network}" if several_networks else "")
+        cells = row.latency
+        for name, value in (("minimum", cells.min_us), ("average", cells.avg_us), ("maximum", cells.max_us)):
+            if value is not None:
+                lines.setdefault(name + suffix, []).append((float(row.place.frame_size_bytes), value))
     series = tuple(Series(name, tuple(sorted(points))) for name, points in lines.items())
     return Figure("latency", f"{definition} latency at the throughput rate", "frame size (B)", "us", series)

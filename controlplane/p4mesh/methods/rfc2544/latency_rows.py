@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from p4mesh.methods import latency_tables as latency
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
     Group,
@@ -17,24 +17,117 @@ from p4mesh.methods.latency import (
     merged,
     summary_of,
 )
-from p4mesh.methods.outcome import State
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.repetition import spread_of
+from p4mesh.methods.results.latency_cells import (
+    CALIBRATED,
+    NS_PER_US,
+    RAW,
+    DefinitionCells,
+    LatencyCells,
+    VariationCells,
+    definition_cells,
+    latency_cells,
+    us,
+    variation_cells,
+)
+from p4mesh.methods.results.outcome import State
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.repetition import spread_of
 from p4mesh.trial.result import Status, TrialResult
+
+NOT_APPLICABLE = "NA"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Record):
+    """Which frames a latency is of."""
+
+    frame_size_bytes: int
+    at: str
+    load_pct: float
+    rate_fps: float
+    network: str
+    lost_frames: int
+    """In all runs that can be trusted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotReached(Record):
+    """A load above the throughput."""
+
+    frame_size_bytes: int
+    at: str
+    load_pct: float
+    state: str = NOT_APPLICABLE
+    latency: LatencyCells = field(default=LatencyCells(definition=NOT_APPLICABLE), metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoSamples(Record):
+    """A load at which no sample arrived, or no run can be trusted."""
+
+    place: Place = field(metadata=INLINE)
+    link: None = None
+    latency: LatencyCells = field(metadata=INLINE)
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpread(Record):
+    """How the average varies over the runs."""
+
+    runs: int
+    stddev_us: float | None
+    rsd_pct: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairLatency(Record):
+    """Latency of one pair of ports over all runs."""
+
+    tx_port: int
+    rx_port: int
+    latency: LatencyCells = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllDefinitions(DefinitionCells):
+    """The average in every definition, and the smallest FIFO latency."""
+
+    fifo_min_us: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkLatency(Record):
+    """Latency between ports of one pair of line rates, as measured or with what the wires took subtracted."""
+
+    place: Place = field(metadata=INLINE)
+    link: str
+    over_runs: RunSpread | None = field(metadata=INLINE)
+    state: str
+    avg_low_us: float
+    avg_high_us: float
+    pairs: tuple[PairLatency, ...]
+    latency: LatencyCells = field(metadata=INLINE)
+    variation: VariationCells | None = field(default=None, metadata=OMITTED)
+    definitions: Record | None = field(default=None, metadata=OMITTED)
+    """AllDefinitions; empty where the time stamps do not give them."""
+
+
+LatencyRow = NotReached | NoSamples | LinkLatency
 
 
 def latency_rows(
-    where: UnitResult, bed: TestBed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
-) -> list[UnitResult]:
+    place: Place, bed: Bed, results: Sequence[TrialResult], samples: Sequence[str], parameters: ParameterSet
+) -> list[LatencyRow]:
     """Return one row per pair of line rates, and one more of each where wires are subtracted."""
     untrusted = [result.status.value for result in results if result.status is not Status.VALID]
     state = untrusted[0] if untrusted else State.PASS.value
     measured = [groups_of(result, samples) for result in results if result.status is Status.VALID]
     links = dict.fromkeys(_link(bed, group) for groups in measured for group in groups)
-    name, size = definition_text(bed, parameters), where["frame_size_bytes"]
+    name, size = definition_text(bed, parameters), place.frame_size_bytes
     if not links:
-        return [{**where, "link": None, **latency.latency_cells(None, name), "state": state}]
-    rows = []
+        return [NoSamples(place=place, latency=latency_cells(None, name), state=state)]
+    rows: list[LatencyRow] = []
     for link in links:
         runs = [[group for group in groups if _link(bed, group) == link] for groups in measured]
         for calibrated in (False, True) if bed.calibration else (False,):
@@ -42,16 +135,23 @@ def latency_rows(
             whole = merged(summaries)
             pairs = _by_pair(runs, bed, size, _definition(parameters), calibrated=calibrated)
             averages = [summary.latency.avg_ns for summary in pairs.values()]
-            row = {**where, "link": link, **_over_runs(summaries), "state": state}
-            row |= {"avg_low_us": latency.us(min(averages)), "avg_high_us": latency.us(max(averages))}
-            row["pairs"] = [
-                {"tx_port": tx, "rx_port": rx, **_named(summary, name, calibrated)}
-                for (tx, rx), summary in pairs.items()
-            ]
-            row |= _named(whole, name, calibrated)
-            if not calibrated:
-                row |= {"variation": latency.variation_cells(whole), "definitions": _definitions(runs, bed, size)}
-            rows.append(row)
+            rows.append(
+                LinkLatency(
+                    place=place,
+                    link=link,
+                    over_runs=_over_runs(summaries),
+                    state=state,
+                    avg_low_us=us(min(averages)),
+                    avg_high_us=us(max(averages)),
+                    pairs=tuple(
+                        PairLatency(tx_port=tx, rx_port=rx, latency=_named(summary, name, calibrated))
+                        for (tx, rx), summary in pairs.items()
+                    ),
+                    latency=_named(whole, name, calibrated),
+                    variation=None if calibrated else variation_cells(whole),
+                    definitions=None if calibrated else _definitions(runs, bed, size),
+                )
+            )
     return rows
 
 
@@ -59,12 +159,12 @@ def _definition(parameters: ParameterSet) -> Definition:
     return Definition(parameters.text(LATENCY_DEFINITION.name))
 
 
-def _named(summary: LatencySummary | None, name: str, calibrated: bool) -> UnitResult:
-    return latency.latency_cells(summary, name, latency.CALIBRATED if calibrated else latency.RAW)
+def _named(summary: LatencySummary | None, name: str, calibrated: bool) -> LatencyCells:
+    return latency_cells(summary, name, CALIBRATED if calibrated else RAW)
 
 
 def _by_pair(
-    runs: Sequence[Sequence[Group]], bed: TestBed, size: int, definition: Definition, *, calibrated: bool
+    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool
 ) -> dict[tuple[int, int], LatencySummary]:
     """Return the latency of every pair of ports over all runs."""
     groups: dict[tuple[int, int], list[Group]] = {}
@@ -75,34 +175,33 @@ def _by_pair(
 
 
 def _summaries(
-    runs: Sequence[Sequence[Group]], bed: TestBed, size: int, definition: Definition, *, calibrated: bool = False
+    runs: Sequence[Sequence[Group]], bed: Bed, size: int, definition: Definition, *, calibrated: bool = False
 ) -> list[LatencySummary]:
     found = [summary_of(groups, bed, size, definition, calibrated=calibrated) for groups in runs]
     return [summary for summary in found if summary is not None]
 
 
-def _over_runs(summaries: Sequence[LatencySummary]) -> UnitResult:
+def _over_runs(summaries: Sequence[LatencySummary]) -> RunSpread | None:
     if not summaries:
-        return {}
+        return None
     average = spread_of([summary.latency.avg_ns for summary in summaries])
     repeated = len(summaries) > 1
-    return {
-        "runs": len(summaries),
-        "stddev_us": average.stddev / 1000 if repeated else None,
-        "rsd_pct": average.rsd_pct if repeated else None,
-    }
+    return RunSpread(
+        runs=len(summaries),
+        stddev_us=average.stddev / NS_PER_US if repeated else None,
+        rsd_pct=average.rsd_pct if repeated else None,
+    )
 
 
-def _definitions(runs: Sequence[Sequence[Group]], bed: TestBed, size: int) -> UnitResult:
-    """Return the average in every definition, and the smallest FIFO latency."""
+def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int) -> Record:
     if not bed.stamps.first_bit:
-        return {}
+        return Record()
     found = {kind: merged(_summaries(runs, bed, size, kind)) for kind in Definition}
     first_bits = found[Definition.FIFO]
-    smallest = latency.us(first_bits.latency.min_ns) if first_bits else None
-    return {**latency.definition_cells(found), "fifo_min_us": smallest}
+    smallest = us(first_bits.latency.min_ns) if first_bits else None
+    return AllDefinitions(**definition_cells(found).data(), fifo_min_us=smallest)
 
 
-def _link(bed: TestBed, group: Group) -> str:
+def _link(bed: Bed, group: Group) -> str:
     rates = (bed.rate_bps(port) / 1e9 for port in (group.tx_port, group.rx_port))
     return " -> ".join(f"{rate:g}" for rate in rates)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, trial_spec
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.rfc2544.ports import mesh_of
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.port_pairs import mesh_of
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import consecutive
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Stream, ValueList
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Stream, ValueList
+from p4mesh.trial.spec import TrialSpec
 
 ALL_FRAMES, RFC = "all_frames", "rfc"
 SAME, NEW = "same", "new"
@@ -35,14 +37,14 @@ class LatencyTrial:
     samples: tuple[str, ...]
 
 
-def latency_mesh(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return the traffic of the test; all port pairs are one stream, also where rates differ."""
     mesh = mesh_of(test, bed, parameters, mixed_rates=True)
-    if any(leg.pattern is not PatternKind.PAIRS for leg in mesh.legs):
+    if any(leg.pattern != Pairs() for leg in mesh.legs):
         return mesh
     tx_ports = tuple(port for leg in mesh.legs for port in leg.tx_ports)
     rx_ports = tuple(port for leg in mesh.legs for port in leg.rx_ports)
-    return replace(mesh, legs=(Leg(PatternKind.PAIRS, tx_ports, rx_ports),))
+    return replace(mesh, legs=(Leg(Pairs(), tx_ports, rx_ports),))
 
 
 def latency_trial(

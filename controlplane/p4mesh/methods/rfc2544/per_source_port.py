@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.outcome import Column, State, Table
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.search import SearchGoal, SearchOutcome, Verdict, bisect_each
+from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.outcome import Column, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.search.bisection import bisect_each
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -41,20 +43,60 @@ _TRIAL_COLUMNS = (
 )
 
 
-def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+@dataclass(frozen=True, kw_only=True)
+class PortThroughput(Record):
+    """What the search of one source port has found."""
+
+    frame_size_bytes: int
+    port: int
+    state: str
+    tx_pct: float | None
+    tx_fps: float | None
+    tx_l1_mbps: float | None
+    upper_pct: float | None
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortTrial(Record):
+    """What a trial says of one source port."""
+
+    frame_size_bytes: int
+    trial: int
+    duration_ms: float
+    port: int
+    load_pct: float
+    tx_frames: int
+    lost_frames: int
+    verdict: Verdict
+    status: Status
+    reason: str
+    flooded_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortThroughputs(Record):
+    """The searches of all source ports with one frame size."""
+
+    frame_size_bytes: int
+    ports: tuple[PortThroughput, ...]
+    rows: tuple[PortTrial, ...]
+
+
+def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> PortThroughputs:
     """Search and confirm the throughput of every source port; ports that fail the longer trial search below.
 
     A port's loss is that of the frames that it sent, wherever they were lost.
     """
     goal, factor = shared.search_of(parameters).goal, parameters.integer("confirm_factor")
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
-    rows: list[UnitResult] = []
+    rows: list[PortTrial] = []
 
     def trial(loads: Mapping[int, Fraction], length_ns: int) -> dict[int, Verdict]:
         spec = port_spec(mesh, size, loads, length_ns, parameters)
         result = session.measure(spec, TrialNote(max(loads.values()), max(0, goal.trials_expected - len(rows))))
         verdicts = {port: _verdict(result, port, parameters.number("acceptable_loss_pct")) for port in loads}
-        number = 1 + max((row["trial"] for row in rows), default=0)
+        number = 1 + max((row.trial for row in rows), default=0)
         rows.extend(_trial_row(size, number, length_ns, port, loads[port], result, verdicts[port]) for port in loads)
         return verdicts
 
@@ -75,11 +117,8 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
                 initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
                 again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
-    return {
-        "frame_size_bytes": size,
-        "ports": [_port_row(size, mesh, port, one, failed_at[port], rows) for port, one in sorted(found.items())],
-        "rows": rows,
-    }
+    ports = tuple(_port_row(size, mesh, port, one, failed_at[port], rows) for port, one in sorted(found.items()))
+    return PortThroughputs(frame_size_bytes=size, ports=ports, rows=tuple(rows))
 
 
 def port_spec(
@@ -98,7 +137,7 @@ def port_spec(
                     frame_count=max(1, tx_frames(duration_ns, rate_fps)),
                     pattern=leg.pattern,
                     tx_ports=(port,),
-                    rx_ports=_receivers(leg, index),
+                    rx_ports=leg.pattern.receivers(leg, index),
                     template=shared.template_of(parameters),
                 )
             )
@@ -107,29 +146,24 @@ def port_spec(
     return shared.trial_of(parameters, label, tuple(streams), duration_ns, per_flow=True)
 
 
-def per_port_tables(results: Sequence[UnitResult]) -> tuple[Table, ...]:
+def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
     """Return a row per frame size and source port, and every trial of every port."""
     note = (
         "Every source port searches by itself while the others send at their own loads; a port fails when a frame that "
         "it sent is lost anywhere."
     )
     keys = ("frame_size_bytes", "port")
-    rows = tuple(row for result in results for row in result["ports"])
-    trials = tuple(row for result in results for row in result["rows"])
+    rows = tuple(row.data() for result in results for row in result.ports)
+    trials = tuple(row.data() for result in results for row in result.rows)
     return (
         Table("throughput_per_port", "Throughput of each source port", COLUMNS, rows, note, keys=keys),
         Table("search_trials", "Searches: all trials", _TRIAL_COLUMNS, trials, detail=True, keys=()),
     )
 
 
-def per_port_state(results: Sequence[UnitResult]) -> State:
+def per_port_state(results: Sequence[PortThroughputs]) -> State:
     """Return the verdict: PASS iff a throughput was found for every port."""
-    states = {row["state"].partition(" ")[0] for result in results for row in result["ports"]}
-    return next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
-
-
-def _receivers(leg: Leg, index: int) -> tuple[int, ...]:
-    return (leg.rx_ports[index],) if leg.pattern is PatternKind.PAIRS else leg.rx_ports
+    return State.worst((row.state for result in results for row in result.ports), State.PASS)
 
 
 def _lost(result: TrialResult, port: int) -> tuple[int, int]:
@@ -146,35 +180,35 @@ def _verdict(result: TrialResult, port: int, acceptable_pct: Fraction) -> Verdic
 
 def _trial_row(
     size: int, number: int, length_ns: int, port: int, load: Fraction, result: TrialResult, verdict: Verdict
-) -> UnitResult:
+) -> PortTrial:
     sent, lost = _lost(result, port)
-    return {
-        "frame_size_bytes": size,
-        "trial": number,
-        "duration_ms": length_ns / shared.NS_PER_MS,
-        "port": port,
-        "load_pct": float(load),
-        "tx_frames": sent,
-        "lost_frames": lost,
-        "verdict": verdict.value,
-        "status": result.status.value,
-        "reason": result.reason,
-        "flooded_frames": result.flooded_frames,
-    }
+    return PortTrial(
+        frame_size_bytes=size,
+        trial=number,
+        duration_ms=length_ns / shared.NS_PER_MS,
+        port=port,
+        load_pct=float(load),
+        tx_frames=sent,
+        lost_frames=lost,
+        verdict=verdict,
+        status=result.status,
+        reason=result.reason,
+        flooded_frames=result.flooded_frames,
+    )
 
 
 def _port_row(
-    size: int, mesh: Mesh, port: int, found: SearchOutcome, failed_at: Fraction | None, rows: Sequence[UnitResult]
-) -> UnitResult:
+    size: int, mesh: Mesh, port: int, found: SearchOutcome, failed_at: Fraction | None, rows: Sequence[PortTrial]
+) -> PortThroughput:
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
     fps = None if found.result is None else rate_at_pct(found.result, size, mesh.line_rate_bps)
-    return {
-        "frame_size_bytes": size,
-        "port": port,
-        "state": found.state.value + (" (at least)" if found.at_least and lowest is None else ""),
-        "tx_pct": None if found.result is None else float(found.result),
-        "tx_fps": None if fps is None else float(fps),
-        "tx_l1_mbps": None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
-        "upper_pct": None if lowest is None else float(lowest),
-        "trials": sum(row["port"] == port for row in rows),
-    }
+    return PortThroughput(
+        frame_size_bytes=size,
+        port=port,
+        state=found.state.value + (" (at least)" if found.at_least and lowest is None else ""),
+        tx_pct=None if found.result is None else float(found.result),
+        tx_fps=None if fps is None else float(fps),
+        tx_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
+        upper_pct=None if lowest is None else float(lowest),
+        trials=sum(row.port == port for row in rows),
+    )

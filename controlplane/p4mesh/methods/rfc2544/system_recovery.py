@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer, with_defaults
-from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.ports import RFC_DURATION_S
-from p4mesh.methods.rfc2544.throughput_tables import throughput_table
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import result_load_pct
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, with_defaults
+from p4mesh.methods.port_pairs import RFC_DURATION_S
+from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -50,13 +52,35 @@ COLUMNS = (
 )
 
 
-class SystemRecovery(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class Recovery(Record):
+    """Throughput and recovery of one frame size; None where there was no overload, or no recovery."""
+
+    frame_size_bytes: int
+    state: str
+    throughput_pct: float | None
+    throughput_fps: float | None
+    overload_fps: float | None = None
+    reduced_fps: float | None = None
+    recovery_us_avg: float | None = None
+    recovery_us_min: float | None = None
+    recovery_us_max: float | None = None
+    recovery_us_stddev: float | None = None
+    overload_lost_frames: int | None = None
+    reduced_lost_frames: int | None = None
+    runs: int | None = None
+    throughput: MeshThroughput
+    each_us: tuple[float | None, ...] = ()
+    reason: str
+
+
+class SystemRecovery(MethodOf[Recovery]):
     """An overload changes to half its rate from one frame to the next; the last loss tells the recovery."""
 
-    name: ClassVar[str] = "rfc2544.system_recovery"
-    title: ClassVar[str] = "System recovery"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.system_recovery"
+    title = "System recovery"
+    section = SECTION
+    parameters = (
         choice(
             "overload_from",
             ONE_PORT,
@@ -78,7 +102,7 @@ class SystemRecovery(TestMethod):
         *shared.search_parameters("RFC 2544 26.1"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -91,31 +115,29 @@ class SystemRecovery(TestMethod):
         """Return the typical length of the throughput search, and the runs."""
         return shared.search_of(parameters).trials_expected + parameters.integer("runs")
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Recovery:
         """Find the throughput; where it can be exceeded, measure the recovery in each run."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         found = measure_throughput(mesh, size, parameters, session)
-        if found["result_pct"] is None:
-            return _row(size, mesh, found, found["state"])
-        throughput_pct = result_load_pct(found)
+        throughput_pct = found.search.result_load_pct
+        if throughput_pct is None:
+            return _row(size, found, found.search.state.value)
         overload_pct = min(
             throughput_pct * parameters.number("overload_pct") / 100, shared.maximum_load_pct(parameters)
         )
         if overload_pct <= throughput_pct:
-            return _row(size, mesh, found, NOT_APPLICABLE)
+            return _row(size, found, NOT_APPLICABLE)
         spec = recovery_spec(mesh, size, overload_pct, parameters)
         runs = parameters.integer("runs")
         session.announce([spec] * runs)
         results = [session.measure(spec, TrialNote(overload_pct, runs - run - 1)) for run in range(runs)]
-        return _row(size, mesh, found, _state(results), spec, results)
+        return _measured(_row(size, found, _state(results), results), spec, results)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Recovery]) -> Outcome:
         """Return the table of methodology 2.5; a device that never recovers fails."""
         rows = tuple(results.values())
-        kinds = {row["state"].partition(":")[0] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID") if name in kinds), State.DONE)
-        if state is State.DONE and kinds & {NOT_RECOVERED, State.FAIL.value}:
-            state = State.FAIL
+        failed = any(row.state == NOT_RECOVERED for row in rows)
+        state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
         note = (
             "Recovery is the departure of the last lost frame less that of the first frame at the reduced rate; 0 "
             f"where nothing was lost after the change. '{NOT_APPLICABLE}': the throughput is the highest load that the "
@@ -128,10 +150,10 @@ class SystemRecovery(TestMethod):
         shortest = min(seconds.values())
         duration = shared.duration_deviation(parameters, list(seconds), rate_bps, RFC_DURATION_S, "RFC 2544 24")
         short = f"Overload of {shortest * 1000:.4g} ms or more instead of {RFC_OVERLOAD_S} s."
-        runs = tuple(
-            {"frame_size_bytes": row["frame_size_bytes"], "run": number, "recovery_us": value}
+        runs: tuple[dict[str, Cell], ...] = tuple(
+            {"frame_size_bytes": row.frame_size_bytes, "run": number, "recovery_us": value}
             for row in rows
-            for number, value in enumerate(row["each_us"], start=1)
+            for number, value in enumerate(row.each_us, start=1)
         )
         columns = (COLUMNS[0], Column("run", "Run"), Column("recovery_us", "Recovery", "us", 3))
         keys = ("frame_size_bytes", "run")
@@ -144,25 +166,25 @@ class SystemRecovery(TestMethod):
                     "system_recovery",
                     "System recovery",
                     COLUMNS,
-                    tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    tuple(row.cells(COLUMNS) for row in rows),
                     note,
                 ),
                 *((each,) if runs else ()),
-                throughput_table([row["throughput"] for row in rows]),
-                *search_tables([row["throughput"] for row in rows]),
+                throughput_table([row.throughput for row in rows]),
+                *search_tables([row.throughput for row in rows]),
             ),
             (),
-            tuple(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+            tuple(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
             (*((duration,) if duration else ()), *((short,) if shortest < RFC_OVERLOAD_S else ())),
         )
 
 
-def mesh_of(test: str, bed: TestBed, parameters: ParameterSet) -> Mesh:
+def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return who overloads whom: port 1 port 2, or ports 1 and 2 port 3."""
     senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
     bed.require_ports(test, senders + 1)
     ports = bed.port_numbers
-    leg = Leg(PatternKind.ROTATE, ports[:senders], (ports[senders],))
+    leg = Leg(Rotate(), ports[:senders], (ports[senders],))
     return Mesh((leg,), bed.common_rate_bps(test), Fraction(100, senders))
 
 
@@ -231,46 +253,42 @@ def _state(results: Sequence[TrialResult]) -> str:
     return str(State.DONE.value)
 
 
-def _row(
-    size: int,
-    mesh: Mesh,
-    found: UnitResult,
-    state: str,
-    spec: TrialSpec | None = None,
-    results: Sequence[TrialResult] = (),
-) -> UnitResult:
-    row: UnitResult = {column.key: None for column in COLUMNS}
-    row |= {
-        "frame_size_bytes": size,
-        "state": state,
-        "throughput_pct": found["result_pct"],
-        "throughput_fps": found["shown"]["offered_fps"] if found["result_pct"] is not None else None,
-        "throughput": found,
-        "each_us": [],
-        "reason": next((result.reason for result in results if result.reason), ""),
-    }
-    if spec is None:
-        return row
+def _row(size: int, found: MeshThroughput, state: str, results: Sequence[TrialResult] = ()) -> Recovery:
+    search = found.search
+    return Recovery(
+        frame_size_bytes=size,
+        state=state,
+        throughput_pct=search.result_pct,
+        throughput_fps=search.shown.offered_fps if search.result_pct is not None else None,
+        throughput=found,
+        reason=next((result.reason for result in results if result.reason), ""),
+    )
+
+
+def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) -> Recovery:
+    """Return the row with what the runs have shown."""
     overload, reduced = spec.streams
     ports = len(overload.tx_ports)
-    row |= {
-        "overload_fps": float(ports * overload.rate_fps),
-        "reduced_fps": float(ports * reduced.rate_fps),
-        "overload_lost_frames": sum(_lost(result, OVERLOAD) for result in results),
-        "reduced_lost_frames": sum(_lost(result, REDUCED) for result in results),
-        "runs": len(results),
-    }
-    if state != State.DONE.value:
+    row = replace(
+        row,
+        overload_fps=float(ports * overload.rate_fps),
+        reduced_fps=float(ports * reduced.rate_fps),
+        overload_lost_frames=sum(_lost(result, OVERLOAD) for result in results),
+        reduced_lost_frames=sum(_lost(result, REDUCED) for result in results),
+        runs=len(results),
+    )
+    if row.state != State.DONE.value:
         return row
     times_ns = [recovery_ns(result, reduced) for result in results]
     known = [value for value in times_ns if value is not None]
-    row["each_us"] = [None if value is None else float(value / _NS_PER_US) for value in times_ns]
+    row = replace(row, each_us=tuple(None if value is None else float(value / _NS_PER_US) for value in times_ns))
     if len(known) < len(times_ns):
-        return row | {"state": NOT_RECOVERED, "reason": "frames were lost until the end of the trial"}
+        return replace(row, state=NOT_RECOVERED, reason="frames were lost until the end of the trial")
     spread = spread_of(known)
-    return row | {
-        "recovery_us_avg": float(spread.mean / _NS_PER_US),
-        "recovery_us_min": float(spread.minimum / _NS_PER_US),
-        "recovery_us_max": float(spread.maximum / _NS_PER_US),
-        "recovery_us_stddev": spread.stddev / _NS_PER_US,
-    }
+    return replace(
+        row,
+        recovery_us_avg=float(spread.mean / _NS_PER_US),
+        recovery_us_min=float(spread.minimum / _NS_PER_US),
+        recovery_us_max=float(spread.maximum / _NS_PER_US),
+        recovery_us_stddev=spread.stddev / _NS_PER_US,
+    )

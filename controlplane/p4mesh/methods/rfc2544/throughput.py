@@ -5,30 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import rate_tables as tables
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.limit_search import SearchMethod
-from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, theory, trial_spec
-from p4mesh.methods.metrics import judge_loss
-from p4mesh.methods.outcome import Outcome
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.rfc2544.per_source_port import PER_SOURCE_PORT, per_port_state, per_port_tables, throughput_per_port
-from p4mesh.methods.rfc2544.ports import PARAMETERS, RFC_DURATION_S, mesh_of
-from p4mesh.methods.rfc2544.protocols import NO_MIX, protocol_text
-from p4mesh.methods.rfc2544.throughput_tables import advertised_value, direction_table, directions, throughput_table
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
+from p4mesh.methods.rfc2544.per_source_port import (
+    PER_SOURCE_PORT,
+    PortThroughputs,
+    per_port_state,
+    per_port_tables,
+    throughput_per_port,
+)
+from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.limit import SearchMethod
+from p4mesh.methods.search.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.1"
 CONFIRMATION = "confirmation"
 AGGREGATE = "aggregate"
+ThroughputUnit = MeshThroughput | PortThroughputs
+"""Of all ports together, or of each source port."""
 
 _SEARCH_S = 30
 """Trials of a search whose result is confirmed for RFC_DURATION_S (methodology 0.5)."""
@@ -49,13 +57,13 @@ SEARCHED = _searched(RFC_DURATION_S)
 """Parameters of every test that needs the throughput first."""
 
 
-class Throughput(TestMethod):
+class Throughput(MethodOf[ThroughputUnit]):
     """The fastest rate at which as many frames come out as went in."""
 
-    name: ClassVar[str] = "rfc2544.throughput"
-    title: ClassVar[str] = "Throughput"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2544.throughput"
+    title = "Throughput"
+    section = SECTION
+    parameters = (
         choice(
             "decision",
             AGGREGATE,
@@ -66,7 +74,7 @@ class Throughput(TestMethod):
         *_searched(_SEARCH_S),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         method = shared.search_of(parameters).method
@@ -83,17 +91,18 @@ class Throughput(TestMethod):
         """Return the typical length of the search, and the confirmation."""
         return shared.search_of(parameters).trials_expected + int(parameters.integer("confirm_factor") > 1)
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ThroughputUnit:
         """Search and confirm at one frame size."""
         if parameters.text("decision") == PER_SOURCE_PORT:
             return throughput_per_port(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
         return confirmed_throughput(mesh_of(self.name, bed, parameters), unit.frame_size_bytes, parameters, session)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ThroughputUnit]) -> Outcome:
         """Return the table and the graph that RFC 2544 26.1 asks for."""
-        found = list(results.values())
-        if parameters.text("decision") == PER_SOURCE_PORT:
-            return self._per_port(bed, parameters, results)
+        of_ports = [result for result in results.values() if isinstance(result, PortThroughputs)]
+        if of_ports:
+            return self._per_port(bed, parameters, of_ports)
+        found = [result for result in results.values() if isinstance(result, MeshThroughput)]
         state = tables.overall_state(found, ())
         mix = parameters.values.get("ip_mix", NO_MIX)
         advertised = advertised_value(found, protocol_text(shared.template_of(parameters), str(mix)))
@@ -106,11 +115,10 @@ class Throughput(TestMethod):
             deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
         )
 
-    def _per_port(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
-        found = list(results.values())
+    def _per_port(self, bed: Bed, parameters: ParameterSet, found: Sequence[PortThroughputs]) -> Outcome:
         state = per_port_state(found)
-        sizes = [unit.frame_size_bytes for unit in results]
-        untrusted = {row["reason"]: f"{row['frame_size_bytes']} B" for item in found for row in item["rows"]}
+        sizes = [item.frame_size_bytes for item in found]
+        untrusted = {row.reason: f"{row.frame_size_bytes} B" for item in found for row in item.rows}
         return Outcome(
             state,
             f"{self.title}: each of {len(bed.ports)} ports, {state.value}",
@@ -121,7 +129,7 @@ class Throughput(TestMethod):
         )
 
 
-def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> UnitResult:
+def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> MeshThroughput:
     """Search the throughput and confirm it by a longer trial; if that fails, search below with trials of its length.
 
     A short trial does not see what the longer one saw, so searching on with short trials would lead back.
@@ -131,39 +139,50 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     acceptable = parameters.number("acceptable_loss_pct")
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
 
-    def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+    def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
         result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
-        row = {**forwarding_row(spec, result, mesh, load), "directions": directions(mesh, result)}
-        return JudgedTrial(judge_loss(result, acceptable), result, row)
+        verdict = judge_loss(result, acceptable)
+        row = replace(
+            forwarding_row(spec, result, mesh, load),
+            directions=directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result),
+            verdict=verdict,
+            duration_ms=length_ns / shared.NS_PER_MS,
+        )
+        return JudgedTrial(verdict, result, row)
 
-    def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+    def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)
 
-    def searched_below(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial:
+    def searched_below(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(CONFIRMATION, load, remaining, length_ns)
 
     found = search_throughput(search, duration_ns, searched)
-    rows: list[UnitResult] = found["rows"]
-    if found["result_pct"] is not None and factor > 1:
-        load, long_ns = Fraction(found["result_pct"]), factor * duration_ns
+    rows = found.rows
+    if found.result_pct is not None and factor > 1:
+        load, long_ns = Fraction(found.result_pct), factor * duration_ns
         judged = measured(CONFIRMATION, load, 0, long_ns)
-        shown = {**judged.row, "verdict": judged.verdict.value, "duration_ms": long_ns / shared.NS_PER_MS}
-        rows = [*rows, shown]
+        rows = (*rows, judged.row)
         goal = search.goal
         if judged.verdict is Verdict.FAIL and load > goal.minimum + goal.resolution:
             initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
             below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
             found = search_throughput(below, long_ns, searched_below)
-            rows += found["rows"]
+            rows = (*rows, *found.rows)
         else:
-            found["shown"] = shown
+            found = replace(found, shown=judged.row)
             if judged.verdict is not Verdict.PASS:
-                found |= {"state": judged.verdict.value, "result_pct": None, "at_least": False}
-    failed = [row["load_pct"] for row in rows if row["verdict"] == Verdict.FAIL.value]
-    found |= {"upper_pct": min(failed, default=None), "at_least": found["at_least"] and not failed}
-    found["lower_pct"] = found["result_pct"]
-    return {"frame_size_bytes": size, **found, "rows": rows, "trials": len(rows), **theory(mesh, size)}
+                found = replace(found, state=judged.verdict, result_pct=None, at_least=False)
+    failed = [row.load_pct for row in rows if row.verdict is Verdict.FAIL]
+    found = replace(
+        found,
+        lower_pct=found.result_pct,
+        upper_pct=min(failed, default=None),
+        at_least=found.at_least and not failed,
+        trials=len(rows),
+        rows=rows,
+    )
+    return mesh_throughput(mesh, size, found)
 
 
 def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
 
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, decimal
-from p4mesh.methods.rfc2889.address_test import (
-    CAPACITY,
+from p4mesh.methods.options.parameters import ParameterSet, decimal
+from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressUnit
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
+    Addressed,
     AddressSearches,
-    AddressTest,
     capacity_goal,
     capacity_parameters,
     floors,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, address_parameters
-from p4mesh.methods.search import SearchGoal
+from p4mesh.methods.search.goal import SearchGoal
 
 SECTION = "RFC 2889 5.7"
 
 
-class AddressCaching(AddressTest):
+class AddressCaching(Addressed[AddressUnit]):
     """How many addresses the device holds without flooding or dropping a frame."""
 
-    name: ClassVar[str] = "rfc2889.address_caching"
-    title: ClassVar[str] = "Address caching capacity"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.address_caching"
+    title = "Address caching capacity"
+    section = SECTION
+    parameters = (
         *capacity_parameters("addresses", SECTION),
         decimal("learning_rate_fps", "50", "frames/s", SECTION, "rate of learning; RFC at most 50", FASTEST_FPS),
         *address_parameters(SECTION),
     )
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns = (
         Column("frame_size_bytes", "Frame size", "B"),
         Column("state", "Result"),
         Column("capacity_min", "Capacity, lowest", "addresses"),
@@ -43,7 +41,7 @@ class AddressCaching(AddressTest):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
-    note: ClassVar[str] = "Lowest and highest over searches with different address bases."
+    note = "Lowest and highest over searches with different address bases."
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:
         """Return the search of the number of addresses."""
@@ -57,18 +55,31 @@ class AddressCaching(AddressTest):
         """Return the length of the one search."""
         return capacity_goal(parameters, "addresses").trials_expected
 
-    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> AddressUnit:
         """Search the number at a fixed rate."""
         rate_fps = parameters.number("learning_rate_fps")
         goal = capacity_goal(parameters, "addresses")
-        return {"searches": [searches.run(CAPACITY, goal, lambda value: (int(value), rate_fps))]}
+        found = searches.run(CAPACITY, goal, lambda value: (int(value), rate_fps))
+        return AddressUnit(
+            frame_size_bytes=searches.frame_size_bytes, repetition=searches.repetition, searches=(found,)
+        )
 
-    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+    def table_rows(self, size: int, units: Sequence[AddressUnit]) -> list[dict[str, Cell]]:
         """Return the row of one frame size: capacity and its spread."""
-        searches = [search for unit in units for search in unit["searches"]]
-        return [{"frame_size_bytes": size, **spread(searches, "capacity_min", "capacity_max", "fails_at")}]
+        found = spread([search for unit in units for search in unit.searches])
+        return [
+            {
+                "frame_size_bytes": size,
+                "state": found.state,
+                "capacity_min": found.lowest,
+                "capacity_max": found.highest,
+                "fails_at": found.fails_at,
+                "repetitions": found.repetitions,
+                "iterations": found.iterations,
+            }
+        ]
 
-    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[AddressUnit]) -> Iterator[str]:
         """Yield capacities above which nothing was tried."""
-        searches = {unit["repetition"]: search for unit in units for search in unit["searches"]}
+        searches = {unit.repetition: search for unit in units for search in unit.searches}
         yield from floors(f"{size} B", searches, "addresses")

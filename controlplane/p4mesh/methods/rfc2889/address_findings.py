@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.parameters import ParameterSet
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.rfc2889.address_results import AddressUnit, Iteration
+from p4mesh.methods.search.goal import Verdict
 
 
 def all_findings(
-    units: Sequence[UnitResult], iterations: Sequence[UnitResult], parameters: ParameterSet
+    units: Sequence[AddressUnit], iterations: Sequence[Iteration], parameters: ParameterSet
 ) -> Iterator[str]:
     """Yield devices that do not forget or that lose at random, untrusted iterations and too slow ones."""
     yield from _contradictions(units)
@@ -21,58 +21,58 @@ def all_findings(
     yield from _slow(iterations, parameters)
 
 
-def _contradictions(units: Sequence[UnitResult]) -> Iterator[str]:
+def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
     """Yield what passed once and failed in the same search: a device that does not forget, or that loses at random."""
     for unit in units:
-        for search in unit["searches"]:
-            verdicts: dict[tuple[int, float], set[str]] = {}
-            for row in search["rows"]:
-                verdicts.setdefault((row["addresses"], row["learning_rate_fps"]), set()).add(row["verdict"])
+        for search in unit.searches:
+            verdicts: dict[tuple[int, float], set[Verdict]] = {}
+            for row in search.rows:
+                verdicts.setdefault((row.addresses, row.learning_rate_fps), set()).add(row.verdict)
             for (addresses, rate_fps), found in verdicts.items():
-                if {Verdict.PASS.value, Verdict.FAIL.value} <= found:
+                if {Verdict.PASS, Verdict.FAIL} <= found:
                     yield (
-                        f"{unit['frame_size_bytes']} B, base {unit['repetition']}: {addresses} addresses at "
+                        f"{unit.frame_size_bytes} B, base {unit.repetition}: {addresses} addresses at "
                         f"{rate_fps:g} frames/s passed and failed: the device keeps entries that it should have "
                         "forgotten (aging_s, reset_between), or learning loses some at random"
                     )
 
 
-def _old_entries(units: Sequence[UnitResult]) -> Iterator[str]:
+def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
     """Yield iterations that held no address after one of the same search held some: old entries keep the room."""
     for unit in units:
-        for search in unit["searches"]:
+        for search in unit.searches:
             held: dict[float, int] = {}
-            for row in search["rows"]:
-                before = held.setdefault(row["learning_rate_fps"], 0)
-                if before and row["verdict"] == Verdict.FAIL.value and not row["held_addresses"]:
+            for row in search.rows:
+                before = held.setdefault(row.learning_rate_fps, 0)
+                if before and row.verdict is Verdict.FAIL and not row.held_addresses:
                     yield (
-                        f"{unit['frame_size_bytes']} B, base {unit['repetition']}: none of {row['addresses']} "
+                        f"{unit.frame_size_bytes} B, base {unit.repetition}: none of {row.addresses} "
                         f"addresses was held, after {before} were in an iteration before: the device keeps entries "
                         "that it should have forgotten (aging_s, reset_between), and what follows is no capacity"
                     )
                     break
-                held[row["learning_rate_fps"]] = max(before, row["held_addresses"])
+                held[row.learning_rate_fps] = max(before, row.held_addresses)
 
 
-def _nowhere(iterations: Sequence[UnitResult]) -> Iterator[str]:
+def _nowhere(iterations: Sequence[Iteration]) -> Iterator[str]:
     """Yield the first iteration whose frames came neither to L nor to anybody else."""
     for row in iterations:
-        floods = ("test_flood_frames", "learning_flood_frames", "monitor_flood_frames")
-        if row["test_tx_frames"] and not row["learning_rx_frames"] and not any(row[name] for name in floods):
+        flooded = row.test_flood_frames or row.learning_flood_frames or row.monitor_flood_frames
+        if row.test_tx_frames and not row.learning_rx_frames and not flooded:
             yield (
-                f"{row['frame_size_bytes']} B, base {row['repetition']}: frames to {row['addresses']} addresses came "
+                f"{row.frame_size_bytes} B, base {row.repetition}: frames to {row.addresses} addresses came "
                 "to no port: the device looks for them where they were before (reset_between), or drops all"
             )
             return
 
 
-def _size_dependence(units: Sequence[UnitResult]) -> Iterator[str]:
+def _size_dependence(units: Sequence[AddressUnit]) -> Iterator[str]:
     """Yield address bases whose searches end differently at different frame sizes: tables do not know the size."""
     found: dict[tuple[int, str, int | None], dict[int, float | None]] = {}
     for unit in units:
-        for search in unit["searches"]:
-            key = (unit["repetition"], search["search"], search.get("addresses"))
-            found.setdefault(key, {})[unit["frame_size_bytes"]] = search["result"]
+        for search in unit.searches:
+            key = (unit.repetition, search.search, search.addresses)
+            found.setdefault(key, {})[unit.frame_size_bytes] = search.result
     for (base, subject, addresses), results in found.items():
         if len(set(results.values())) > 1:
             where = f"{addresses} addresses of base {base}" if addresses else f"base {base}"
@@ -83,20 +83,20 @@ def _size_dependence(units: Sequence[UnitResult]) -> Iterator[str]:
             )
 
 
-def _untrusted(iterations: Sequence[UnitResult]) -> Iterator[str]:
+def _untrusted(iterations: Sequence[Iteration]) -> Iterator[str]:
     for row in iterations:
-        if row["reason"]:
-            rate = f"{row['addresses']} addresses at {row['learning_rate_fps']:g} frames/s"
-            yield f"{row['frame_size_bytes']} B, {rate}: {row['reason']}"
+        if row.reason:
+            rate = f"{row.addresses} addresses at {row.learning_rate_fps:g} frames/s"
+            yield f"{row.frame_size_bytes} B, {rate}: {row.reason}"
 
 
-def _slow(iterations: Sequence[UnitResult], parameters: ParameterSet) -> Iterator[str]:
+def _slow(iterations: Sequence[Iteration], parameters: ParameterSet) -> Iterator[str]:
     """Yield what was learned so slowly that the first addresses were old before the last one was sent."""
     if "aging_s" not in parameters.values:
         return
     aging_s = parameters.number("aging_s")
     for size, addresses, rate_fps in dict.fromkeys(
-        (row["frame_size_bytes"], row["addresses"], row["learning_rate_fps"]) for row in iterations
+        (row.frame_size_bytes, row.addresses, row.learning_rate_fps) for row in iterations
     ):
         if addresses / rate_fps >= aging_s:
             yield (

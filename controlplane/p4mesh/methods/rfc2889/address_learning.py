@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.rfc2889.address_test import (
-    CAPACITY,
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.rfc2889.address_results import CAPACITY, AddressSearch, LearningUnit
+from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
+from p4mesh.methods.rfc2889.addressed import (
     MAX_ADDRESSES,
+    Addressed,
     AddressSearches,
-    AddressTest,
     Question,
     capacity_goal,
     capacity_parameters,
@@ -23,9 +22,8 @@ from p4mesh.methods.rfc2889.address_test import (
     search_goal,
     spread,
 )
-from p4mesh.methods.rfc2889.address_trial import FASTEST_FPS, ROW_COLUMNS, address_parameters
-from p4mesh.methods.search import SearchGoal, Verdict
-from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.methods.search.goal import SearchGoal
+from p4mesh.methods.search.sweeps import sweep_loads
 
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"
@@ -33,7 +31,6 @@ SWEEP, SWEEP_TO_CAPACITY = "sweep", "sweep_to_capacity"
 FPS, PCT = "fps", "pct"
 BASE_RATE = "rate_base_fps"
 _NUMBERS = (1, MAX_ADDRESSES)
-_RATE_KEYS = ("rate_fps_min", "rate_fps_max", "fails_at_fps")
 
 
 def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Parameter, ...]:
@@ -47,13 +44,13 @@ def _rate_parameters(unit: str, shown: str, bounds: tuple[str, str]) -> tuple[Pa
     )
 
 
-class AddressLearning(AddressTest):
+class AddressLearning(Addressed[LearningUnit]):
     """The highest rate of new source addresses that are all learned, with as many addresses as the device holds."""
 
-    name: ClassVar[str] = "rfc2889.address_learning"
-    title: ClassVar[str] = "Address learning rate"
-    section: ClassVar[str] = SECTION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.address_learning"
+    title = "Address learning rate"
+    section = SECTION
+    parameters = (
         choice(
             "addresses",
             CAPACITY,
@@ -74,7 +71,7 @@ class AddressLearning(AddressTest):
         boolean("rate_try_max_first", True, SECTION, "try the highest rate before the bisection"),
         *address_parameters(SECTION),
     )
-    columns: ClassVar[tuple[Column, ...]] = (
+    columns = (
         Column("frame_size_bytes", "Frame size", "B"),
         Column("addresses", "Addresses", "n"),
         Column("number", "n is"),
@@ -88,8 +85,8 @@ class AddressLearning(AddressTest):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
-    row_columns: ClassVar[tuple[Column, ...]] = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
-    note: ClassVar[str] = (
+    row_columns = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
+    note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
         "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "
         "that was tried."
@@ -121,46 +118,70 @@ class AddressLearning(AddressTest):
         capacity = goals[CAPACITY].trials_expected if CAPACITY in goals else 0
         return capacity + numbers * goals[LEARNING_RATE].trials_expected
 
-    def search(self, searches: AddressSearches, parameters: ParameterSet) -> UnitResult:
+    def search(self, searches: AddressSearches, parameters: ParameterSet) -> LearningUnit:
         """Find the numbers of addresses, and search the rate with each of them."""
         goals = self.goals(parameters)
-        found: list[UnitResult] = []
+        found: list[AddressSearch] = []
         capacity: int | None = None
-        base_fps = float(parameters.number(BASE_RATE))
+
+        def unit() -> LearningUnit:
+            return LearningUnit(
+                frame_size_bytes=searches.frame_size_bytes,
+                repetition=searches.repetition,
+                searches=tuple(found),
+                capacity=capacity,
+                base_fps=float(parameters.number(BASE_RATE)),
+            )
+
         if CAPACITY in goals:
             rate_fps = parameters.number("capacity_rate_fps")
             found.append(searches.run(CAPACITY, goals[CAPACITY], lambda value: (int(value), rate_fps)))
-            capacity = found[0]["result"]
-            if capacity is None:
-                return {"searches": found, "capacity": None, "base_fps": base_fps}
+            if found[0].result is None:
+                return unit()
+            capacity = int(found[0].result)
         for addresses in _numbers(parameters, capacity):
             rates = searches.run(LEARNING_RATE, goals[LEARNING_RATE], _at_rate(addresses))
             number = CAPACITY if addresses == capacity else "step"
-            found.append({"addresses": addresses, "number": number, **rates})
-            if rates["state"] in (Verdict.INVALID.value, Verdict.ABORT.value):
+            found.append(replace(rates, addresses=addresses, number=number))
+            if not rates.state.decides:
                 break
-        return {"searches": found, "capacity": capacity, "base_fps": base_fps}
+        return unit()
 
-    def table_rows(self, size: int, units: Sequence[UnitResult]) -> list[UnitResult]:
+    def table_rows(self, size: int, units: Sequence[LearningUnit]) -> list[dict[str, Cell]]:
         """Return a row per number of addresses: the rate and its spread."""
-        rows = []
+
+        def share_pct(rate_fps: float | None) -> float | None:
+            return None if rate_fps is None else 100 * rate_fps / units[0].base_fps
+
+        rows: list[dict[str, Cell]] = []
         for (addresses, number), searches in _by_number(units).items():
-            found = spread(list(searches.values()), *_RATE_KEYS)
-            shares = {
-                key.replace(FPS, PCT): None if found[key] is None else 100 * found[key] / units[0]["base_fps"]
-                for key in _RATE_KEYS
-            }
-            rows.append({"frame_size_bytes": size, "addresses": addresses, "number": number, **found, **shares})
+            found = spread(list(searches.values()))
+            rows.append(
+                {
+                    "frame_size_bytes": size,
+                    "addresses": addresses,
+                    "number": number,
+                    "state": found.state,
+                    "rate_fps_min": found.lowest,
+                    "rate_fps_max": found.highest,
+                    "fails_at_fps": found.fails_at,
+                    "repetitions": found.repetitions,
+                    "iterations": found.iterations,
+                    "rate_pct_min": share_pct(found.lowest),
+                    "rate_pct_max": share_pct(found.highest),
+                    "fails_at_pct": share_pct(found.fails_at),
+                }
+            )
         return rows
 
-    def findings(self, size: int, units: Sequence[UnitResult]) -> Iterator[str]:
+    def findings(self, size: int, units: Sequence[LearningUnit]) -> Iterator[str]:
         """Yield bases without a capacity, capacities and rates above which nothing was tried."""
         capacities = {
-            unit["repetition"]: search for unit in units for search in unit["searches"] if search["search"] == CAPACITY
+            unit.repetition: search for unit in units for search in unit.searches if search.search == CAPACITY
         }
         for base, search in capacities.items():
-            if search["result"] is None:
-                why = f"no capacity was found ({search['state']}), so no learning rate was searched"
+            if search.result is None:
+                why = f"no capacity was found ({search.state.value}), so no learning rate was searched"
                 yield f"{size} B, base {base}: {why}"
         yield from floors(f"{size} B, capacity", capacities, "addresses")
         for (addresses, _), searches in _by_number(units).items():
@@ -183,13 +204,13 @@ def _rate_goal(parameters: ParameterSet) -> SearchGoal:
     )
 
 
-def _by_number(units: Sequence[UnitResult]) -> dict[tuple[int, str], dict[int, UnitResult]]:
+def _by_number(units: Sequence[LearningUnit]) -> dict[tuple[int, str], dict[int, AddressSearch]]:
     """Return the searches of the rate by number of addresses and address base."""
-    found: dict[tuple[int, str], dict[int, UnitResult]] = {}
+    found: dict[tuple[int, str], dict[int, AddressSearch]] = {}
     for unit in units:
-        for search in unit["searches"]:
-            if search["search"] == LEARNING_RATE:
-                found.setdefault((search["addresses"], search["number"]), {})[unit["repetition"]] = search
+        for search in unit.searches:
+            if search.addresses is not None and search.number is not None:
+                found.setdefault((search.addresses, search.number), {})[unit.repetition] = search
     return {number: found[number] for number in sorted(found)}
 
 

@@ -9,15 +9,17 @@ from functools import partial
 from math import ceil
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Column
-from p4mesh.methods.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
-from p4mesh.methods.search import Verdict
+from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.rfc2889.address_results import Iteration
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.addresses import random_offsets
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.stream import FieldModifier, ModifiedField, PatternKind, Progression, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -88,7 +90,7 @@ class AddressPorts:
     test: int
 
 
-def ports_of(test: str, bed: TestBed, parameters: ParameterSet) -> AddressPorts:
+def ports_of(test: str, bed: Bed, parameters: ParameterSet) -> AddressPorts:
     """Return the roles; raises ParameterError when they are the same or not in the topology."""
     bed.require_ports(test, MIN_PORTS)
     roles = AddressPorts(parameters.integer("learning_port"), parameters.integer("test_port"))
@@ -124,26 +126,29 @@ class AddressTrial:
     ports: AddressPorts
     parameters: ParameterSet
 
-    def judge(self, addresses: int, rate_fps: Fraction, session: Session, remaining: int) -> tuple[Verdict, UnitResult]:
+    def judge(
+        self, subject: str, addresses: int, rate_fps: Fraction, session: Session, remaining: int
+    ) -> tuple[Verdict, Iteration]:
         """Learn ``addresses`` at ``rate_fps`` and send to each once; FAIL on any flood or loss."""
         learned = session.measure(self._learn(addresses, rate_fps), TrialNote(_HUNDRED, remaining + 1))
         tested = self._send_to_all(addresses, rate_fps, learned, session, remaining)
         verdict = _verdict(learned, tested, addresses)
-        return verdict, {
-            "frame_size_bytes": self.frame_size_bytes,
-            "repetition": self.repetition,
-            "addresses": addresses,
-            "learning_rate_fps": float(rate_fps),
-            "learning_tx_frames": learned.tx_frames,
-            "test_tx_frames": sum(part.tx_frames for part in tested),
-            "learning_rx_frames": sum(part.rx_frames - part.duplicate_frames for part in tested),
-            "learning_flood_frames": _flooded(tested, {self.ports.learning}),
-            "test_flood_frames": _flooded(tested, {self.ports.test}),
-            "monitor_flood_frames": _flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
-            "held_addresses": _held(tested, self.ports),
-            "verdict": verdict.value,
-            "reason": next((part.reason for part in (learned, *tested) if part.reason), ""),
-        }
+        return verdict, Iteration(
+            search=subject,
+            frame_size_bytes=self.frame_size_bytes,
+            repetition=self.repetition,
+            addresses=addresses,
+            learning_rate_fps=float(rate_fps),
+            learning_tx_frames=learned.tx_frames,
+            test_tx_frames=sum(part.tx_frames for part in tested),
+            learning_rx_frames=sum(part.rx_frames - part.duplicate_frames for part in tested),
+            learning_flood_frames=_flooded(tested, {self.ports.learning}),
+            test_flood_frames=_flooded(tested, {self.ports.test}),
+            monitor_flood_frames=_flooded(tested) - _flooded(tested, {self.ports.learning, self.ports.test}),
+            held_addresses=_held(tested, self.ports),
+            verdict=verdict,
+            reason=next((part.reason for part in (learned, *tested) if part.reason), ""),
+        )
 
     def _send_to_all(
         self, addresses: int, rate_fps: Fraction, learned: TrialResult, session: Session, remaining: int
@@ -154,7 +159,7 @@ class AddressTrial:
         for first in range(0, addresses, size):
             count = min(size, addresses - first)
             note = TrialNote(_HUNDRED, remaining, partial(_verdict_with, learned, tuple(tested), first + count))
-            tested.append(session.measure(self._test(first, count, rate_fps), note))
+            tested.append(session.measure(self._send(first, count, rate_fps), note))
             if _verdict(learned, tested, first + count) is not Verdict.PASS:
                 break
         return tested
@@ -185,7 +190,7 @@ class AddressTrial:
             self.frame_size_bytes,
             rate_fps,
             addresses,
-            PatternKind.PAIRS if to_test_port else PatternKind.BROADCAST,
+            Pairs() if to_test_port else Broadcast(),
             (self.ports.learning,),
             (self.ports.test,),
             shared.template_of(self.parameters),
@@ -203,7 +208,7 @@ class AddressTrial:
             shared.nanoseconds(self.parameters, "learning_wait_ms"),
         )
 
-    def _test(self, first: int, count: int, learning_fps: Fraction) -> TrialSpec:
+    def _send(self, first: int, count: int, learning_fps: Fraction) -> TrialSpec:
         own_rate = not self.parameters.is_word("test_rate_fps")
         rate_fps = self.parameters.number("test_rate_fps") if own_rate else learning_fps
         base, modifier = self._modifier(ModifiedField.ETHERNET_DST, first, count)
@@ -212,7 +217,7 @@ class AddressTrial:
             self.frame_size_bytes,
             rate_fps,
             count,
-            PatternKind.PAIRS,
+            Pairs(),
             (self.ports.test,),
             (self.ports.learning,),
             shared.template_of(self.parameters),

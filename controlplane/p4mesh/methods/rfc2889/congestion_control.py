@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer, text
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, integer, text
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -21,7 +23,7 @@ PORTS_PER_BLOCK = 4
 _ALONE, _CONGESTED = "alone", "congested"
 _YES, _NO, _INCONCLUSIVE = "yes", "no", "inconclusive"
 _HUNDRED = Fraction(100)
-_ROTATE = PatternKind.ROTATE
+_ROTATE = Rotate()
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -45,13 +47,42 @@ COLUMNS = (
 )
 
 
-class CongestionControl(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class Congestion(Record):
+    """What the two trials of one frame size say; U is the uncongested port, C the congested one."""
+
+    frame_size_bytes: int
+    tx_pct: float | None
+    tx_frames: int
+    split_pct: float | None
+    steady_pct: float | None
+    pressure: str
+    """What must be known of the back pressure; empty where nothing."""
+    skew: str
+    """What a start of the sources at different times did; empty where nothing."""
+    uncongested_fps: float
+    congested_fps: float
+    alone_loss_pct: float | None
+    pause_frames: int
+    uncongested_tx_frames: int
+    uncongested_rx_frames: int
+    uncongested_loss_pct: float | None
+    congested_tx_frames: int
+    congested_rx_frames: int
+    congested_loss_pct: float | None
+    head_of_line_blocking: str
+    back_pressure: str
+    state: State
+    reason: str
+
+
+class CongestionControl(MethodOf[Congestion]):
     """Blocks of four ports: source 1 alternates U and C, source 2 sends to C only, all at line rate."""
 
-    name: ClassVar[str] = "rfc2889.congestion_control"
-    title: ClassVar[str] = "Congestion control"
-    section: ClassVar[str] = "RFC 2889 5.5"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.congestion_control"
+    title = "Congestion control"
+    section = "RFC 2889 5.5"
+    parameters = (
         integer("blocks", 1, "blocks", "RFC 2889 5.5.2", "blocks of four ports that run at once", (1, 128)),
         text(
             "block_ports",
@@ -62,7 +93,7 @@ class CongestionControl(TestMethod):
         *shared.trial_parameters("RFC 2889 5.5.2"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate for the blocks, and ports that do not form blocks."""
         bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
         bed.common_rate_bps(self.name)
@@ -76,7 +107,7 @@ class CongestionControl(TestMethod):
         """Source 1 alone, then both."""
         return 2
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Congestion:
         """Measure the blocks without and with congestion; every block starts at once."""
         size, rate = unit.frame_size_bytes, bed.common_rate_bps(self.name)
         blocks = _blocks(bed, parameters)
@@ -84,21 +115,20 @@ class CongestionControl(TestMethod):
         both = session.measure(_spec(_CONGESTED, size, blocks, rate, parameters), TrialNote(_HUNDRED, 0))
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         row = _row(size, blocks, alone, both, shared.maximum_load_pct(parameters), duration_ns)
-        if row["head_of_line_blocking"] == _YES and (between := _crossed(bed, blocks)):
-            row["head_of_line_blocking"] = _INCONCLUSIVE
-            row["reason"] = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
+        if row.head_of_line_blocking == _YES and (between := _crossed(bed, blocks)):
+            reason = f"both flows share the way {between}: loss there is congestion of a link, not HOL blocking"
+            return replace(row, head_of_line_blocking=_INCONCLUSIVE, reason=reason)
         return row
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Congestion]) -> Outcome:
         """Return the table of methodology 3.5; PASS iff no uncongested frame was lost at any size."""
         rows = tuple(results.values())
-        states = {row["state"] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
+        state = State.worst((row.state for row in rows), State.PASS)
         table = Table(
             "congestion",
             "Congestion control",
             COLUMNS,
-            tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+            tuple(row.cells(COLUMNS) for row in rows),
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
         )
@@ -113,9 +143,9 @@ class CongestionControl(TestMethod):
             (table,),
             (),
             tuple(
-                f"{row['frame_size_bytes']} B: {text}"
+                f"{row.frame_size_bytes} B: {text}"
                 for row in rows
-                for text in (row["reason"], row["pressure"], row["skew"])
+                for text in (row.reason, row.pressure, row.skew)
                 if text
             ),
             tuple(text for text in noted if text),
@@ -126,7 +156,7 @@ Block = tuple[int, int, int, int]
 """Source 1 (split), source 2, uncongested receiver, congested receiver."""
 
 
-def _blocks(bed: TestBed, parameters: ParameterSet) -> tuple[Block, ...]:
+def _blocks(bed: Bed, parameters: ParameterSet) -> tuple[Block, ...]:
     """Return the blocks that the user names, else the first ports in their order."""
     given, count = parameters.text("block_ports"), parameters.integer("blocks")
     if not given:
@@ -152,7 +182,7 @@ def _block(numbers: Sequence[int]) -> Block:
     return split, steady, uncongested, congested
 
 
-def _crossed(bed: TestBed, blocks: Sequence[Block]) -> str:
+def _crossed(bed: Bed, blocks: Sequence[Block]) -> str:
     """Return between which devices frames to an uncongested port travel; empty where they stay in one."""
     device = {port.number: port.attached_to for port in bed.ports}
     ways = ((device[split], device[uncongested]) for split, _, uncongested, _ in blocks)
@@ -188,7 +218,7 @@ def _row(
     both: TrialResult,
     maximum_pct: Fraction,
     duration_ns: int,
-) -> UnitResult:
+) -> Congestion:
     uncongested = [flow for flow in both.flows if any(flow.rx_port == block[2] for block in blocks)]
     congested = [flow for flow in both.flows if any(flow.rx_port == block[3] for block in blocks)]
     untrusted = next((result for result in (alone, both) if result.status is not Status.VALID), None)
@@ -212,29 +242,29 @@ def _row(
         back_pressure = _INCONCLUSIVE
     seconds = Fraction(duration_ns, NS_PER_S)
     intended = Fraction(both.intended_frames, 2 * len(blocks))
-    return {
-        "frame_size_bytes": size,
-        "tx_pct": float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
-        "tx_frames": both.tx_frames,
-        "split_pct": _offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
-        "steady_pct": _offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
-        "pressure": _pressure(lost_c, _sent(congested), pause_frames) if untrusted is None else "",
-        "skew": _skew(both, blocks, intended / seconds),
-        "uncongested_fps": float((_sent(uncongested) - lost_u) / seconds),
-        "congested_fps": float((_sent(congested) - lost_c) / seconds),
-        "alone_loss_pct": _percent(alone.lost_frames, alone.expected_rx_frames),
-        "pause_frames": pause_frames,
-        "uncongested_tx_frames": _sent(uncongested),
-        "uncongested_rx_frames": _sent(uncongested) - lost_u,
-        "uncongested_loss_pct": _percent(lost_u, _sent(uncongested)),
-        "congested_tx_frames": _sent(congested),
-        "congested_rx_frames": _sent(congested) - lost_c,
-        "congested_loss_pct": _percent(lost_c, _sent(congested)),
-        "head_of_line_blocking": blocking,
-        "back_pressure": back_pressure,
-        "state": state.value,
-        "reason": reason,
-    }
+    return Congestion(
+        frame_size_bytes=size,
+        tx_pct=float(maximum_pct * both.tx_frames / both.intended_frames) if both.intended_frames else None,
+        tx_frames=both.tx_frames,
+        split_pct=_offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
+        steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
+        pressure=_pressure(lost_c, _sent(congested), pause_frames) if untrusted is None else "",
+        skew=_skew(both, blocks, intended / seconds),
+        uncongested_fps=float((_sent(uncongested) - lost_u) / seconds),
+        congested_fps=float((_sent(congested) - lost_c) / seconds),
+        alone_loss_pct=_percent(alone.lost_frames, alone.expected_rx_frames),
+        pause_frames=pause_frames,
+        uncongested_tx_frames=_sent(uncongested),
+        uncongested_rx_frames=_sent(uncongested) - lost_u,
+        uncongested_loss_pct=_percent(lost_u, _sent(uncongested)),
+        congested_tx_frames=_sent(congested),
+        congested_rx_frames=_sent(congested) - lost_c,
+        congested_loss_pct=_percent(lost_c, _sent(congested)),
+        head_of_line_blocking=blocking,
+        back_pressure=back_pressure,
+        state=state,
+        reason=reason,
+    )
 
 
 def _offered_pct(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.errored_streams import (
     BAD_FCS,
+    CLASSES,
     ONE_SIZE,
     OVERSIZE,
     UNDERSIZE,
@@ -26,8 +28,8 @@ from p4mesh.methods.rfc2889.errored_streams import (
     stream_parameters,
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.sweeps import executed
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.sweeps import executed
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -66,21 +68,54 @@ COLUMNS = (
 )
 
 
-class ErroredFrames(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class ErroredLoad(Record):
+    """Counts and verdicts of each class of frames at one load; None where a class was not sent or not counted."""
+
+    frame_size_bytes: int | str
+    load_pct: float
+    bad_fcs_verdict: str
+    status: Status
+    reason: str
+    valid_tx_frames: int | None
+    valid_rx_frames: int | None
+    oversize_tx_frames: int | None
+    oversize_rx_frames: int | None
+    oversize_verdict: str
+    undersize_tx_frames: int | None
+    undersize_rx_frames: int | None
+    undersize_verdict: str
+    bad_fcs_tx_frames: int | None
+    bad_fcs_rx_frames: int | None
+    valid_loss_pct: float | None
+    total_tx_frames: int
+    total_rx_frames: int
+    dribble_verdict: str
+    alignment_verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErroredUnit(Record):
+    """The sweep of one size of valid frames, or of all of them in turn."""
+
+    rows: tuple[ErroredLoad, ...]
+
+
+class ErroredFrames(MethodOf[ErroredUnit]):
     """Valid frames, and beside them undersize and oversize frames and frames with a bad FCS, at several loads."""
 
-    name: ClassVar[str] = "rfc2889.errored_frames"
-    title: ClassVar[str] = "Errored frames filtering"
-    section: ClassVar[str] = SECTION
-    frame_sizes_bytes: ClassVar[tuple[int, ...]] = (64, 1518)
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.errored_frames"
+    title = "Errored frames filtering"
+    section = SECTION
+    frame_sizes_bytes = (64, 1518)
+    parameters = (
         *pair_parameters("RFC 2889 5.9.2"),
         *stream_parameters(),
         *shared.sweep_parameters("RFC 2889 5.9.2"),
         *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that pad short frames."""
         sender, _ = pair_of(self.name, bed, parameters)
         shared.sweep_of(parameters)
@@ -101,7 +136,7 @@ class ErroredFrames(TestMethod):
         """Return the length of the sweep, twice where bad FCS can be sent in a trial of its own."""
         return (2 if unit.part == _ERRORED else 1) * len(shared.sweep_of(parameters))
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ErroredUnit:
         """Sweep the load from one port to the other."""
         traffic = self._traffic(unit, bed, parameters)
         trials = {load: traffic.trials(load) for load in shared.sweep_of(parameters)}
@@ -113,24 +148,22 @@ class ErroredFrames(TestMethod):
             for spec in specs:
                 remaining -= 1
                 measured.append((spec, session.measure(spec, TrialNote(load, remaining, _judge))))
-            row = _row(traffic.shown_sizes, load, measured, f"not supported on {bed.target}")
-            rows.append(row | _of_nibbles(bed, traffic.sender.rate_bps))
-        return {"rows": rows}
+            nibbles = _of_nibbles(bed, traffic.sender.rate_bps)
+            rows.append(_row(traffic.shown_sizes, load, measured, f"not supported on {bed.target}", nibbles))
+        return ErroredUnit(rows=tuple(rows))
 
-    def _traffic(self, unit: Unit, bed: TestBed, parameters: ParameterSet) -> ErroredTraffic:
+    def _traffic(self, unit: Unit, bed: Bed, parameters: ParameterSet) -> ErroredTraffic:
         sizes: tuple[int, ...] = (unit.frame_size_bytes,)
         if unit.part != _ERRORED:
             largest = int(unit.part.removeprefix(_IN_TURN))
             sizes = sizes_between(unit.frame_size_bytes, largest, parameters.integer("valid_sizes"))
         return ErroredTraffic(*pair_of(self.name, bed, parameters), parameters, sizes, bed.sends_bad_fcs)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ErroredUnit]) -> Outcome:
         """Return verdicts per class: undersize and bad FCS must be filtered, oversize may be (RFC 2889 5.9.4)."""
-        rows = [row for unit in results.values() for row in unit["rows"]]
-        statuses = {row["status"] for row in rows}
-        forwarded = any("FAIL" in (row["undersize_verdict"], row["bad_fcs_verdict"]) for row in rows)
-        state = next((State(name) for name in ("ABORT", "INVALID") if name in statuses), None)
-        state = state or (State.FAIL if forwarded else State.PASS)
+        rows = [row for unit in results.values() for row in unit.rows]
+        forwarded = any("FAIL" in (row.undersize_verdict, row.bad_fcs_verdict) for row in rows)
+        state = State.worst((row.status for row in rows), State.FAIL if forwarded else State.PASS)
         traffic = [self._traffic(unit, bed, parameters) for unit in results]
         sender = traffic[0].sender
         sizes = [round(it.mean_bytes) for it in traffic]
@@ -148,7 +181,7 @@ class ErroredFrames(TestMethod):
                     "errored_frames",
                     "Errored frames",
                     COLUMNS,
-                    tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+                    tuple(row.cells(COLUMNS) for row in rows),
                     f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
                     "oversize frames may be: 'forwarded' is no failure, nor is a loss of valid frames. Frames with a "
                     "bad FCS are no valid frames; those that arrive are counted by the receiving ports, or known by "
@@ -157,19 +190,19 @@ class ErroredFrames(TestMethod):
                 ),
             ),
             (),
-            tuple(
-                f"{row['frame_size_bytes']} B at {row['load_pct']:g} %: {row['reason']}"
-                for row in rows
-                if row["reason"]
-            ),
+            tuple(f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.reason}" for row in rows if row.reason),
             tuple(text for text in noted if text),
         )
 
 
 def _row(
-    sizes: int | str, load_pct: Fraction, measured: Sequence[tuple[TrialSpec, TrialResult]], unsupported: str
-) -> UnitResult:
-    """Return the counts of all trials at one load, and a verdict per class."""
+    sizes: int | str,
+    load_pct: Fraction,
+    measured: Sequence[tuple[TrialSpec, TrialResult]],
+    unsupported: str,
+    nibbles: str,
+) -> ErroredLoad:
+    """Return the counts of all trials at one load, and a verdict per class; ``nibbles`` is that of classes of these."""
     results = [result for _, result in measured]
     by_class = {
         class_of(stream.name): [result for spec, result in measured if _sends(spec, class_of(stream.name))]
@@ -177,39 +210,47 @@ def _row(
         for stream in spec.streams
     }
     sent, arrived = _frames_of(results)
-    row: dict[str, Cell] = {
-        "frame_size_bytes": sizes,
-        "load_pct": float(load_pct),
-        "bad_fcs_verdict": unsupported,
-        "status": next((it.status for it in results if it.status is not Status.VALID), Status.VALID).value,
-        "reason": "; ".join(it.reason for it in results if it.reason),
-    }
+    bad_fcs_verdict = unsupported
     if BAD_FCS in by_class:
         arrived[BAD_FCS] = sum(_bad_fcs_received(result) for result in by_class[BAD_FCS])
-    for name, forwarded in ((VALID, ""), (OVERSIZE, "forwarded"), (UNDERSIZE, "FAIL"), (BAD_FCS, "FAIL")):
-        row[f"{name}_tx_frames"], row[f"{name}_rx_frames"] = (
-            counted[name] if name in sent else None for counted in (sent, arrived)
-        )
-        if forwarded and name in by_class:
-            row[f"{name}_verdict"] = _verdict(arrived[name], forwarded, by_class[name])
+        bad_fcs_verdict = _verdict(arrived[BAD_FCS], "FAIL", by_class[BAD_FCS])
+    tx, rx = ({name: counted[name] if name in sent else None for name in CLASSES} for counted in (sent, arrived))
     uncounted = any(port.bad_fcs_frames is None for result in by_class.get(BAD_FCS, ()) for port in result.ports)
     if uncounted and not arrived[BAD_FCS]:
         # The tester's MACs drop what was forwarded as it came, and do not tell: no frame seen is no proof.
-        row["bad_fcs_rx_frames"], row["bad_fcs_verdict"] = None, f"sent; receiving: {unsupported}"
+        rx[BAD_FCS], bad_fcs_verdict = None, f"sent; receiving: {unsupported}"
     lost = sent[VALID] - arrived[VALID]
-    row["valid_loss_pct"] = float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None
-    row["total_tx_frames"], row["total_rx_frames"] = sum(sent.values()), sum(arrived.values())
-    return row
+    return ErroredLoad(
+        frame_size_bytes=sizes,
+        load_pct=float(load_pct),
+        bad_fcs_verdict=bad_fcs_verdict,
+        status=next((it.status for it in results if it.status is not Status.VALID), Status.VALID),
+        reason="; ".join(it.reason for it in results if it.reason),
+        valid_tx_frames=tx[VALID],
+        valid_rx_frames=rx[VALID],
+        oversize_tx_frames=tx[OVERSIZE],
+        oversize_rx_frames=rx[OVERSIZE],
+        oversize_verdict=_verdict(arrived[OVERSIZE], "forwarded", by_class[OVERSIZE]),
+        undersize_tx_frames=tx[UNDERSIZE],
+        undersize_rx_frames=rx[UNDERSIZE],
+        undersize_verdict=_verdict(arrived[UNDERSIZE], "FAIL", by_class[UNDERSIZE]),
+        bad_fcs_tx_frames=tx[BAD_FCS],
+        bad_fcs_rx_frames=rx[BAD_FCS],
+        valid_loss_pct=float(Fraction(100 * lost, sent[VALID])) if sent[VALID] else None,
+        total_tx_frames=sum(sent.values()),
+        total_rx_frames=sum(arrived.values()),
+        dribble_verdict=nibbles,
+        alignment_verdict=nibbles,
+    )
 
 
 def _sends(spec: TrialSpec, name: str) -> bool:
     return any(class_of(stream.name) == name for stream in spec.streams)
 
 
-def _of_nibbles(bed: TestBed, rate_bps: int) -> UnitResult:
-    """Return the verdicts of the classes that only exist where bytes cross an interface in two halves."""
-    verdict = f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
-    return {"dribble_verdict": verdict, "alignment_verdict": verdict}
+def _of_nibbles(bed: Bed, rate_bps: int) -> str:
+    """Return the verdict of the classes that only exist where bytes cross an interface in two halves."""
+    return f"not supported on {bed.target}" if rate_bps <= NIBBLE_INTERFACES_BPS else "not applicable"
 
 
 def _frames_of(results: Sequence[TrialResult]) -> tuple[Counter[str], Counter[str]]:

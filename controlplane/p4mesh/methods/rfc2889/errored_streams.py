@@ -13,14 +13,16 @@ from fractions import Fraction
 from itertools import pairwise
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.bed import TestPort
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.bed import Port
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.traffic.line_rate import NS_PER_S, STANDARD_OVERHEAD_BYTES, rate_at_pct, tx_frames
-from p4mesh.traffic.stream import FrameTemplate, PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import FrameTemplate, Stream
 from p4mesh.trial.spec import TrialSpec
 
 VALID, UNDERSIZE, OVERSIZE, BAD_FCS = "valid", "undersize", "oversize", "bad_fcs"
+CLASSES = (VALID, OVERSIZE, UNDERSIZE, BAD_FCS)
 UNDERSIZE_BYTES = 63
 OVERSIZE_BYTES = 1519
 ONE_SIZE, XENA = "sizes", "xena"
@@ -93,8 +95,8 @@ def sizes_between(smallest: int, largest: int, count: int) -> tuple[int, ...]:
 class ErroredTraffic:
     """The trials between one pair of ports, for any load."""
 
-    sender: TestPort
-    receiver: TestPort
+    sender: Port
+    receiver: Port
     parameters: ParameterSet
     sizes: tuple[int, ...]
     """Of the valid frames."""
@@ -181,7 +183,7 @@ class ErroredTraffic:
     def _stream(self, name: str, length: int, fps: Fraction) -> Stream:
         count = max(1, tx_frames(self.duration_ns, fps))
         ports = (self.sender.number,), (self.receiver.number,)
-        stream = Stream(name, length, fps, count, PatternKind.PAIRS, *ports, _PLAIN)
+        stream = Stream(name, length, fps, count, Pairs(), *ports, _PLAIN)
         return replace(stream, bad_fcs=name == BAD_FCS, may_be_filtered=name != VALID)
 
     def _trial(self, label: str, load_pct: Fraction, streams: Sequence[Stream]) -> TrialSpec:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.metrics import transmission_s
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean, decimal
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
+from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.rfc2889.device_clock import (
     PPM,
     SMALL_IP_SIZE_BYTES,
@@ -33,7 +34,8 @@ from p4mesh.traffic.line_rate import (
     tx_frames,
     utilisation_pct,
 )
-from p4mesh.traffic.stream import PatternKind, Stream
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -68,13 +70,47 @@ COLUMNS = (
 )
 
 
-class ForwardPressure(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class Pressure(Record):
+    """What one trial says, but for the verdict, which needs the clock."""
+
+    frame_size_bytes: int
+    tx_frames: int
+    tx_fps: float
+    tx_pct: float
+    rx_frames: int
+    rx_fps: float
+    rx_pct: float
+    min_spacing_ns: float | None
+    min_rx_gap_ns: float | None
+    loss_pct: float
+    slot_bytes: str | None
+    """Mean distance of two frames in bytes; an exact fraction, as the clock takes differences of these times."""
+    status: Status
+    by_arrival: bool
+    """Whether the target tells when frames arrive."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedPressure(Record):
+    """A trial with limit, clock and verdict."""
+
+    pressure: Pressure = field(metadata=INLINE)
+    limit_pct: float
+    clock_ppm: float | None
+    short_gap: str | None
+    finding: str
+    state: State
+
+
+class ForwardPressure(MethodOf[Pressure]):
     """One port sends with a gap of 88 bits; the receive utilisation shows the device's own gap."""
 
-    name: ClassVar[str] = "rfc2889.forward_pressure"
-    title: ClassVar[str] = "Forward pressure"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.forward_pressure"
+    title = "Forward pressure"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         decimal("detect_above_pct", "0.01", "% of line rate", _CLAUSE, "excess over 100 % that counts", ("0", "10")),
         boolean(
@@ -95,7 +131,7 @@ class ForwardPressure(TestMethod):
         *shared.trial_parameters("RFC 2889 5.6.2"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that cannot send the short gap."""
         sender, _ = pair_of(self.name, bed, parameters)
         if sender.ifg_bits > 8 * IFG_BYTES:
@@ -116,7 +152,7 @@ class ForwardPressure(TestMethod):
         """Return the one trial."""
         return 1
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Pressure:
         """Offer one byte per frame more than the line rate of the standard gap."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
@@ -125,7 +161,7 @@ class ForwardPressure(TestMethod):
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         count = tx_frames(duration_ns, fps)
         template = shared.template_of(parameters)
-        stream = Stream("overload", size, fps, count, PatternKind.PAIRS, (sender.number,), (receiver.number,), template)
+        stream = Stream("overload", size, fps, count, Pairs(), (sender.number,), (receiver.number,), template)
         spec = shared.trial_of(
             parameters,
             f"forward pressure {size} B",
@@ -135,20 +171,20 @@ class ForwardPressure(TestMethod):
         )
         return _row(spec, session.measure(spec, TrialNote(_HUNDRED, 0)), rate)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Pressure]) -> Outcome:
         """Return the table of methodology 3.6.1; the device fails when forward pressure was detected."""
         rate = pair_of(self.name, bed, parameters)[0].own_rate_bps
         off = DeviceClock(None, why="clock_calibration is off")
         clock = _clock(results.values(), parameters) if parameters.flag("clock_calibration") else off
-        rows = [_judged(row, clock, bed, parameters, rate) for unit, row in results.items() if unit.part == PRESSURE]
-        states = {row["state"] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID", "FAIL") if name in states), State.PASS)
+        measured = [row for unit, row in results.items() if unit.part == PRESSURE]
+        rows = [_judged(row, clock, bed, parameters, rate) for row in measured]
+        state = State.worst((row.state for row in rows), State.PASS)
         table = Table(
             "forward_pressure",
             "Forward pressure",
             COLUMNS,
-            tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
-            _NOTE + ("" if all(row["by_arrival"] for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
+            tuple(row.cells(COLUMNS) for row in rows),
+            _NOTE + ("" if all(row.pressure.by_arrival for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
         )
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, rate)
@@ -158,19 +194,19 @@ class ForwardPressure(TestMethod):
             (table,),
             (),
             (
-                *(f"{row['frame_size_bytes']} B: {row['reason']}" for row in rows if row["reason"]),
+                *(f"{row.frame_size_bytes} B: {row.reason}" for row in measured if row.reason),
                 *(
-                    f"{row['frame_size_bytes']} B: two frames arrived with a gap of {row['min_rx_gap_ns']:g} ns, below "
-                    "96 bits, though the mean rate is not above the limit"
+                    f"{row.pressure.frame_size_bytes} B: two frames arrived with a gap of "
+                    f"{row.pressure.min_rx_gap_ns:g} ns, below 96 bits, though the mean rate is not above the limit"
                     for row in rows
-                    if row["short_gap"] == _YES and row["state"] == State.PASS.value
+                    if row.short_gap == _YES and row.state is State.PASS
                 ),
             ),
             (duration,) if duration else (),
         )
 
 
-def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> UnitResult:
+def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
     """Return what one trial says, but for the verdict, which needs the clock."""
     (stream,) = spec.streams
     size = stream.frame_size_bytes
@@ -182,23 +218,23 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> UnitResult
     fps = Fraction(received * NS_PER_S) / busy_ns
     spacing_ns = next((port.min_spacing_ns for port in result.ports if port.port in stream.rx_ports), None)
     on_wire_ns = float(frame_time_ns(size, line_rate_bps, PREAMBLE_BYTES))
-    return {
-        "frame_size_bytes": size,
-        "tx_frames": result.tx_frames,
-        "tx_fps": float(stream.rate_fps),
-        "tx_pct": float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
-        "rx_frames": result.rx_frames,
-        "rx_fps": float(fps),
-        "rx_pct": float(utilisation_pct(fps, size, line_rate_bps)),
-        "min_spacing_ns": spacing_ns,
-        "min_rx_gap_ns": None if spacing_ns is None else spacing_ns - on_wire_ns,
-        "loss_pct": float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
-        # Exact, as the clock takes differences of these times.
-        "slot_bytes": str(span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1)) if span_ns else None,
-        "status": result.status.value,
-        "by_arrival": span_ns > 0 or received < 2,
-        "reason": result.reason,
-    }
+    slot_bytes = span_ns / slot_ns * (size + STANDARD_OVERHEAD_BYTES) / (received - 1) if span_ns else None
+    return Pressure(
+        frame_size_bytes=size,
+        tx_frames=result.tx_frames,
+        tx_fps=float(stream.rate_fps),
+        tx_pct=float(utilisation_pct(stream.rate_fps, size, line_rate_bps)),
+        rx_frames=result.rx_frames,
+        rx_fps=float(fps),
+        rx_pct=float(utilisation_pct(fps, size, line_rate_bps)),
+        min_spacing_ns=spacing_ns,
+        min_rx_gap_ns=None if spacing_ns is None else spacing_ns - on_wire_ns,
+        loss_pct=float(Fraction(100 * result.lost_frames, result.expected_rx_frames or 1)),
+        slot_bytes=None if slot_bytes is None else str(slot_bytes),
+        status=result.status,
+        by_arrival=span_ns > 0 or received < 2,
+        reason=result.reason,
+    )
 
 
 def _allowed_ppm(parameters: ParameterSet) -> Fraction:
@@ -206,51 +242,52 @@ def _allowed_ppm(parameters: ParameterSet) -> Fraction:
     return parameters.number("detect_above_pct") * _PPM_PER_PCT / 2
 
 
-def _clock(rows: Iterable[UnitResult], parameters: ParameterSet) -> DeviceClock:
+def _clock(rows: Iterable[Pressure], parameters: ParameterSet) -> DeviceClock:
     paces = [
         Pace(
-            row["frame_size_bytes"],
-            Fraction(row["slot_bytes"]),
-            Fraction(row["frame_size_bytes"] + PREAMBLE_BYTES + IFG_BYTES),
+            row.frame_size_bytes,
+            Fraction(row.slot_bytes),
+            Fraction(row.frame_size_bytes + PREAMBLE_BYTES + IFG_BYTES),
         )
         for row in rows
-        if row["slot_bytes"] is not None and row["status"] == Status.VALID.value
+        if row.slot_bytes is not None and row.status is Status.VALID
     ]
     return measured_clock(paces, _allowed_ppm(parameters))
 
 
 def _judged(
-    row: UnitResult, clock: DeviceClock, bed: TestBed, parameters: ParameterSet, line_rate_bps: int
-) -> UnitResult:
+    row: Pressure, clock: DeviceClock, bed: Bed, parameters: ParameterSet, line_rate_bps: int
+) -> JudgedPressure:
     """Return the row with limit, clock and verdict."""
     measured = clock.offset_ppm is not None
     offset_ppm = clock.offset_ppm if clock.offset_ppm is not None else parameters.number("clock_tolerance_ppm")
     limit_pct = _HUNDRED + offset_ppm / _PPM_PER_PCT + parameters.number("detect_above_pct")
-    trusted = row["status"] == Status.VALID.value
-    detected = trusted and row["rx_pct"] > limit_pct
+    trusted = row.status is Status.VALID
+    detected = trusted and row.rx_pct > limit_pct
     # A fast clock sends the whole frame faster, gap included.
-    earliest_ns = frame_time_ns(row["frame_size_bytes"], line_rate_bps) / (1 + offset_ppm / PPM)
+    earliest_ns = frame_time_ns(row.frame_size_bytes, line_rate_bps) / (1 + offset_ppm / PPM)
     if measured:
         earliest_ns *= 1 - _allowed_ppm(parameters) / PPM
-    return row | {
-        "limit_pct": float(limit_pct),
-        "clock_ppm": None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
-        "short_gap": _short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
-        "finding": DETECTED if detected else "not detected" if trusted else row["status"],
-        "state": (State.FAIL if detected else State.PASS).value if trusted else row["status"],
-    }
+    return JudgedPressure(
+        pressure=row,
+        limit_pct=float(limit_pct),
+        clock_ppm=None if clock.offset_ppm is None or clock.of_sender else float(clock.offset_ppm),
+        short_gap=_short_gap(row, earliest_ns, bed, line_rate_bps) if trusted else None,
+        finding=DETECTED if detected else "not detected" if trusted else row.status.value,
+        state=(State.FAIL if detected else State.PASS) if trusted else State(row.status.value),
+    )
 
 
-def _short_gap(row: UnitResult, earliest_ns: Fraction, bed: TestBed, line_rate_bps: int) -> str | None:
+def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: int) -> str | None:
     """Return whether two frames arrived closer than 96 bits allow, beyond what clock and time stamps explain.
 
     None where it cannot be told: without two frames, or with stamps that are taken around whole frames or coarser
     than the gap.
     """
     coarse = bed.stamps.resolution_ns > frame_time_ns(STANDARD_IFG_BYTES, line_rate_bps, 0)
-    if row["min_spacing_ns"] is None or coarse or not bed.stamps.first_bit:
+    if row.min_spacing_ns is None or coarse or not bed.stamps.first_bit:
         return None
-    return _YES if row["min_spacing_ns"] < earliest_ns - bed.stamps.resolution_ns else _NO
+    return _YES if row.min_spacing_ns < earliest_ns - bed.stamps.resolution_ns else _NO
 
 
 def _about(clock: DeviceClock, parameters: ParameterSet) -> str:

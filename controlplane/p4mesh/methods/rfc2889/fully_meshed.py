@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice
-from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.methods.options.parameters import ParameterSet, choice
+from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
+from p4mesh.traffic.patterns import FullMesh, MeshStreams, Pattern
 
 MIN_PORTS = 2
 
 
-class FullyMeshed(MeshTest):
+class FullyMeshed(Meshed):
     """Every port sends to every other port in the order of RFC 2889 5.1.3."""
 
-    name: ClassVar[str] = "rfc2889.fully_meshed"
-    title: ClassVar[str] = "Fully meshed throughput, frame loss and forwarding rates"
-    section: ClassVar[str] = "RFC 2889 5.1"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.fully_meshed"
+    title = "Fully meshed throughput, frame loss and forwarding rates"
+    section = "RFC 2889 5.1"
+    parameters = (
         *mesh_parameters("5.1"),
         choice(
             "pattern",
-            PatternKind.FULL_MESH.value,
+            FullMesh.kind,
             "RFC 2889 5.1.3",
             "order of the standard with all ports in step, or mesh_streams: ports without a common phase",
-            (PatternKind.FULL_MESH.value, PatternKind.MESH_STREAMS.value),
+            (FullMesh.kind, MeshStreams.kind),
         ),
     )
 
-    def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """Return one leg with all ports on both sides; needs two ports of one line rate."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
-        pattern = PatternKind(parameters.text("pattern"))
+        pattern = Pattern.of_kind(parameters.text("pattern"))()
         return Mesh((Leg(pattern, ports, ports),), bed.common_rate_bps(self.name))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
-from p4mesh.methods import shared_parameters as shared
-from p4mesh.methods.base import Session, TestMethod, Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh, forwarding_row, measure_throughput, trial_spec
-from p4mesh.methods.outcome import Column, Outcome, State, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, percent
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, percent
+from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
-from p4mesh.methods.search import Verdict
-from p4mesh.methods.search_tables import search_tables
-from p4mesh.methods.sweeps import swept
-from p4mesh.methods.throughput import result_load_pct
-from p4mesh.traffic.stream import PatternKind
-from p4mesh.trial.result import Status
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.sweeps import swept
+from p4mesh.traffic.patterns import Pairs
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -35,20 +35,40 @@ COLUMNS = (
 )
 
 
-class MaximumForwardingRate(TestMethod):
+@dataclass(frozen=True, kw_only=True)
+class MaximumRate(Record):
+    """Throughput, MFR and FRMOL of one frame size; None without a trial that can be trusted."""
+
+    frame_size_bytes: int
+    throughput_fps: float | None
+    mfr_load_pct: float | None
+    mfr_load_fps: float | None
+    mfr_tx_frames: int | None
+    mfr_rx_frames: int | None
+    mfr_loss_pct: float | None
+    mfr_fps: float | None
+    mol_pct: float | None
+    frmol_fps: float | None
+    rows: tuple[MeshTrial, ...]
+    """The trial at the throughput, and the steps from there."""
+    throughput: MeshThroughput
+    state: State
+
+
+class MaximumForwardingRate(MethodOf[MaximumRate]):
     """Throughput of one port pair, then loads from there to the maximum in steps."""
 
-    name: ClassVar[str] = "rfc2889.maximum_forwarding_rate"
-    title: ClassVar[str] = "Maximum forwarding rate"
-    section: ClassVar[str] = "RFC 2889 5.6"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.maximum_forwarding_rate"
+    title = "Maximum forwarding rate"
+    section = "RFC 2889 5.6"
+    parameters = (
         *pair_parameters("RFC 2889 5.6.2"),
         percent("step_pct", "10", "RFC 2889 5.6.4", "step from the throughput to the maximum offered load"),
         *shared.trial_parameters("RFC 2889 5.6.2"),
         *shared.search_parameters("RFC 2889 5.6.3"),
     )
 
-    def check(self, bed: TestBed, parameters: ParameterSet) -> None:
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and contradicting parameters."""
         pair_of(self.name, bed, parameters)
         shared.search_of(parameters)
@@ -61,35 +81,34 @@ class MaximumForwardingRate(TestMethod):
         """Return the typical length of the search and a few steps."""
         return shared.search_of(parameters).trials_expected + 1
 
-    def run_unit(self, unit: Unit, bed: TestBed, parameters: ParameterSet, session: Session) -> UnitResult:
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MaximumRate:
         """Search the throughput; if it is below the maximum, step up to it."""
         size = unit.frame_size_bytes
         sender, receiver = pair_of(self.name, bed, parameters)
-        mesh = Mesh((Leg(PatternKind.PAIRS, (sender.number,), (receiver.number,)),), sender.own_rate_bps)
+        mesh = Mesh((Leg(Pairs(), (sender.number,), (receiver.number,)),), sender.own_rate_bps)
         found = measure_throughput(mesh, size, parameters, session)
-        start = result_load_pct(found) if found["result_pct"] is not None else Fraction(0)
-        rows = [found["shown"]] if found["result_pct"] is not None else []
+        at = found.search.result_load_pct
+        start, rows = (Fraction(0), []) if at is None else (at, [found.search.shown])
         maximum = shared.maximum_load_pct(parameters)
         loads = steps_to_maximum(start, parameters.number("step_pct"), maximum)
         trials = swept(loads, lambda load: trial_spec(mesh, "maximum_rate", size, load, parameters), session)
         rows += [forwarding_row(spec, result, mesh, load) for load, spec, result in trials]
         return _result(size, found, rows, maximum)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MaximumRate]) -> Outcome:
         """Return the table of methodology 3.6.2; there is no criterion beyond trusted trials."""
         rows = tuple(results.values())
-        states = {row["state"] for row in rows}
-        state = next((State(name) for name in ("ABORT", "INVALID") if name in states), State.PASS)
+        state = State.worst((row.state for row in rows), State.PASS)
         table = Table(
             "maximum_forwarding_rate",
             "Maximum forwarding rate",
             COLUMNS,
-            tuple({column.key: row[column.key] for column in COLUMNS} for row in rows),
+            tuple(row.cells(COLUMNS) for row in rows),
             "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
             "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
             "offered load is the MFR.",
         )
-        searches = search_tables([row["throughput"] for row in rows])
+        searches = search_tables([row.throughput for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, pair_of(self.name, bed, parameters)[0].own_rate_bps)
         return Outcome(
@@ -109,23 +128,23 @@ def steps_to_maximum(
     return tuple(loads)
 
 
-def _result(size: int, found: UnitResult, rows: Sequence[UnitResult], maximum: Fraction) -> UnitResult:
-    untrusted = [row for row in (*rows, *found["rows"]) if row["status"] != Status.VALID.value]
-    trusted = [row for row in rows if row["status"] == Status.VALID.value]
-    best = max(trusted, key=lambda row: row["forwarding_fps"], default=None)
-    at_maximum = [row for row in trusted if row["load_pct"] == float(maximum)]
-    return {
-        "frame_size_bytes": size,
-        "throughput_fps": found["shown"]["forwarding_fps"] if found["state"] == Verdict.PASS.value else None,
-        "mfr_load_pct": best["load_pct"] if best else None,
-        "mfr_load_fps": best["offered_fps"] if best else None,
-        "mfr_tx_frames": best["tx_frames"] if best else None,
-        "mfr_rx_frames": best["rx_frames"] if best else None,
-        "mfr_loss_pct": best["loss_pct"] if best else None,
-        "mfr_fps": best["forwarding_fps"] if best else None,
-        "mol_pct": at_maximum[-1]["offered_pct"] if at_maximum else None,
-        "frmol_fps": at_maximum[-1]["forwarding_fps"] if at_maximum else None,
-        "rows": list(rows),
-        "throughput": found,
-        "state": untrusted[0]["status"] if untrusted else State.PASS.value,
-    }
+def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum: Fraction) -> MaximumRate:
+    untrusted = [row for row in (*rows, *found.rows) if not row.trusted]
+    trusted = [row for row in rows if row.trusted]
+    best = max(trusted, key=lambda row: row.forwarding_fps, default=None)
+    at_maximum = [row for row in trusted if row.load_pct == float(maximum)]
+    return MaximumRate(
+        frame_size_bytes=size,
+        throughput_fps=found.search.shown.forwarding_fps if found.search.state is Verdict.PASS else None,
+        mfr_load_pct=best.load_pct if best else None,
+        mfr_load_fps=best.offered_fps if best else None,
+        mfr_tx_frames=best.tx_frames if best else None,
+        mfr_rx_frames=best.rx_frames if best else None,
+        mfr_loss_pct=best.loss_pct if best else None,
+        mfr_fps=best.forwarding_fps if best else None,
+        mol_pct=at_maximum[-1].offered_pct if at_maximum else None,
+        frmol_fps=at_maximum[-1].forwarding_fps if at_maximum else None,
+        rows=tuple(rows),
+        throughput=found,
+        state=State(untrusted[0].status.value) if untrusted else State.PASS,
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4mesh.methods import latency_tables as tables
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed
-from p4mesh.methods.latency import (
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.options.parameters import ParameterSet, boolean
+from p4mesh.methods.results import latency_tables as tables
+from p4mesh.methods.results.forwarding import MeshLatencyRow, MeshSweep, MeshThroughput, MeshTrial
+from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     Definition,
     Group,
@@ -19,11 +21,20 @@ from p4mesh.methods.latency import (
     summarise,
     summary_of,
 )
-from p4mesh.methods.mesh import Mesh
-from p4mesh.methods.outcome import Column, Table
-from p4mesh.methods.parameters import ParameterSet, boolean
+from p4mesh.methods.results.latency_cells import (
+    CALIBRATED,
+    RAW,
+    DefinitionCells,
+    calibration_cells,
+    definition_cells,
+    latency_cells,
+    us,
+    variation_cells,
+)
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
 _RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
@@ -33,7 +44,7 @@ PERCENTILES = boolean(
 )
 
 
-def counts_flows(bed: TestBed, parameters: ParameterSet, mesh: Mesh) -> bool:
+def counts_flows(bed: Bed, parameters: ParameterSet, mesh: Mesh) -> bool:
     """Return whether every flow has a histogram of its own, and so PDV."""
     return parameters.flag(PERCENTILES.name) and len(mesh.pairs) <= bed.histograms
 
@@ -41,7 +52,7 @@ def counts_flows(bed: TestBed, parameters: ParameterSet, mesh: Mesh) -> bool:
 class MeshLatency:
     """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted."""
 
-    def __init__(self, bed: TestBed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
+    def __init__(self, bed: Bed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
         self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
@@ -58,32 +69,36 @@ class MeshLatency:
         per_flow = self._bed.calibration is not None or self._bed.mixed_rates
         return replace(spec, per_flow=per_flow, histograms=self._histograms)
 
-    def __call__(self, result: TrialResult) -> UnitResult:
-        """Return the cells of the latency tables; none for a trial that cannot be trusted."""
+    def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
+        """Return the row with the cells of the latency tables; none for a trial that cannot be trusted."""
         if result.status is not Status.VALID:
-            return {"latency": [], "wires": []}
+            return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
         whole = self._summary(result, self._definition)
         rows = [
-            {**tables.latency_cells(whole, self._name), **tables.variation_cells(whole), **self._definitions(result)}
+            MeshLatencyRow(
+                latency=latency_cells(whole, self._name),
+                variation=variation_cells(whole),
+                definitions=self._definitions(result),
+            )
         ]
         wires = []
         if bed.calibration is not None:
             groups = _groups(result)
             calibrated = summary_of(groups, bed, size, self._definition, calibrated=True)
-            rows.append(tables.latency_cells(calibrated, self._name, tables.CALIBRATED))
+            rows.append(MeshLatencyRow(latency=latency_cells(calibrated, self._name, CALIBRATED)))
             for group in groups:
                 found = summary_of([group], bed, size, self._definition)
-                average_us = tables.us(found.latency.avg_ns) if found else None
-                if average_us is not None:
-                    wires.append(tables.calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
-        return {"latency": rows, "wires": wires}
+                if found is not None:
+                    average_us = us(found.latency.avg_ns)
+                    wires.append(calibration_cells(bed, size, group.tx_port, group.rx_port, average_us))
+        return replace(row, latency=tuple(rows), wires=tuple(wires))
 
-    def _definitions(self, result: TrialResult) -> UnitResult:
+    def _definitions(self, result: TrialResult) -> DefinitionCells | None:
         """Return the average in every definition, where the time stamps give them."""
         if not self._bed.stamps.first_bit:
-            return {}
-        return tables.definition_cells({kind: self._summary(result, kind) for kind in Definition})
+            return None
+        return definition_cells({kind: self._summary(result, kind) for kind in Definition})
 
     def _summary(self, result: TrialResult, definition: Definition) -> LatencySummary | None:
         """Return the latency of all frames; PDV, a property of a flow, is that of the flow with the largest one."""
@@ -111,53 +126,51 @@ def _groups(result: TrialResult) -> list[Group]:
 
 
 def mesh_latency_tables(
-    bed: TestBed,
+    bed: Bed,
     parameters: ParameterSet,
-    throughput: Sequence[UnitResult],
-    forwarding: Sequence[UnitResult],
+    throughput: Sequence[MeshThroughput],
+    forwarding: Sequence[MeshSweep],
     mesh: Mesh,
 ) -> list[Table]:
     """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
     of_flows = counts_flows(bed, parameters, mesh)
     found = []
-    at_throughput = [(unit, unit["shown"]) for unit in throughput if unit["result_pct"] is not None]
-    sweep = [(unit, row) for unit in forwarding for row in unit["rows"]]
+    at_throughput = [
+        (unit.frame_size_bytes, unit.search.shown) for unit in throughput if unit.search.result_pct is not None
+    ]
+    sweep = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
     for name, title, trials, keys in (
         ("latency_throughput", "Latency at the throughput", at_throughput, ("frame_size_bytes",)),
         ("latency_sweep", "Latency at every load", sweep, ("frame_size_bytes", "load_pct")),
     ):
         if not trials:
             continue
-        rows = _placed(trials, "latency")
+        rows = [_place(size, row) | cells.data() for size, row in trials for cells in row.latency or ()]
         detail = name == "latency_sweep"
         counted = parameters.flag(PERCENTILES.name)
         kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
         columns = (*_WHERE, _RATE, *kept)
         shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
         found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
-        raw = [row for row in rows if row["calibrated"] == tables.RAW]
+        raw = [row for row in rows if row["calibrated"] == RAW]
         varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
         found.append(replace(varied, detail=detail or not of_flows))
         if bed.stamps.first_bit:
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))
         if bed.calibration is not None:
-            found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, _placed(trials, "wires")))
+            wires = [_place(size, row) | wire.data() for size, row in trials for wire in row.wires or ()]
+            found.append(tables.calibration_table(f"{name}_wires", bed, _WHERE, keys, wires))
     return found
 
 
-def mesh_overflows(throughput: Sequence[UnitResult], forwarding: Sequence[UnitResult]) -> tuple[str, ...]:
+def mesh_overflows(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> tuple[str, ...]:
     """Return where latency was longer than the time stamps reach, at the throughput or in a sweep."""
-    shown = [(unit, unit["shown"]) for unit in throughput]
-    swept = [(unit, row) for unit in forwarding for row in unit["rows"]]
-    return tables.overflows(_placed([*shown, *swept], "latency"))
+    shown = [(unit.frame_size_bytes, unit.search.shown) for unit in throughput]
+    swept = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
+    return tables.overflows((size, cells.latency) for size, row in (*shown, *swept) for cells in row.latency or ())
 
 
-def _placed(trials: Sequence[tuple[UnitResult, UnitResult]], name: str) -> list[UnitResult]:
-    """Return the rows called ``name`` of all trials, each with its frame size and load."""
-    keys = ("load_pct", "offered_fps")
-    return [
-        {"frame_size_bytes": unit["frame_size_bytes"], **{key: row[key] for key in keys}, **cells}
-        for unit, row in trials
-        for cells in row[name]
-    ]
+def _place(frame_size_bytes: int, row: MeshTrial) -> dict[str, Cell]:
+    """Return the cells that say which trial a latency is of."""
+    return {"frame_size_bytes": frame_size_bytes, "load_pct": row.load_pct, "offered_fps": row.offered_fps}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import cast
 
 from p4mesh.errors import TopologyError
-from p4mesh.methods.base import Unit, UnitResult
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.base import Unit
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.outcome import Cell, Column, Outcome, Table
-from p4mesh.methods.parameters import Parameter, ParameterSet, boolean
-from p4mesh.methods.rate_tables import LIMIT_COLUMN
-from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.methods.options.parameters import ParameterSet, boolean
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.methods.results.rate_tables import LIMIT_COLUMN
+from p4mesh.methods.rfc2889.meshed import Meshed, MeshUnit, mesh_parameters
+from p4mesh.traffic.patterns import FullMesh, Rotate
 
 _RESULT_TABLES = ("throughput", "forwarding_rate")
 UPLINK_COLUMNS = (
@@ -26,18 +26,18 @@ UPLINK_COLUMNS = (
 )
 
 
-class MultipleDevices(MeshTest):
+class MultipleDevices(Meshed):
     """Ports on one device talk to the ports on the other, with or without local traffic."""
 
-    name: ClassVar[str] = "rfc2889.multiple_devices"
-    title: ClassVar[str] = "Partially meshed multiple devices"
-    section: ClassVar[str] = "RFC 2889 5.3"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.multiple_devices"
+    title = "Partially meshed multiple devices"
+    section = "RFC 2889 5.3"
+    parameters = (
         boolean("local_traffic", False, "RFC 2889 5.3.2", "also send between the ports of one device"),
         *mesh_parameters("5.3"),
     )
 
-    def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """Return a full mesh with local traffic, else two legs across; needs two equal groups of ports."""
         rate = bed.common_rate_bps(self.name)
         first, second = _groups(self.name, bed)
@@ -54,14 +54,14 @@ class MultipleDevices(MeshTest):
             limit = min(Fraction(100), 100 * uplink / (ports * share))
             everyone = bed.port_numbers
             lines = 2 * (ports * (1 - share) + across)
-            return Mesh((Leg(PatternKind.FULL_MESH, everyone, everyone),), rate, limit, limit_lines=lines)
-        legs = (Leg(PatternKind.ROTATE, first, second), Leg(PatternKind.ROTATE, second, first))
+            return Mesh((Leg(FullMesh(), everyone, everyone),), rate, limit, limit_lines=lines)
+        legs = (Leg(Rotate(), first, second), Leg(Rotate(), second, first))
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
-    def assemble(self, bed: TestBed, parameters: ParameterSet, results: Mapping[Unit, UnitResult]) -> Outcome:
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
         """Return the tables of the mesh tests with the uplink, and what it lets through at most."""
         outcome = super().assemble(bed, parameters, results)
-        limits = {unit.frame_size_bytes: result["theoretical_fps"] for unit, result in results.items()}
+        limits = {unit.frame_size_bytes: result.theoretical_fps for unit, result in results.items()}
         fixed = {
             "uplink_mbps": bed.uplink_rate_bps / 1_000_000,
             "local_traffic": "on" if parameters.flag("local_traffic") else "off",
@@ -82,7 +82,7 @@ def _with_uplink(table: Table, fixed: Mapping[str, Cell], limits: Mapping[int, f
     return replace(table, columns=(*kept, *added), rows=rows)
 
 
-def _groups(test: str, bed: TestBed) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _groups(test: str, bed: Bed) -> tuple[tuple[int, ...], tuple[int, ...]]:
     groups: dict[str, list[int]] = {}
     for port in bed.ports:
         groups.setdefault(port.attached_to, []).append(port.number)

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.bed import TestBed
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.rfc2889.mesh_test import MeshTest, mesh_parameters
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.methods.options.parameters import ParameterSet, choice, integer
+from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
+from p4mesh.traffic.patterns import Rotate
 
 MIN_PORTS = 3
 FROM_ONE, TO_ONE, BOTH = "from_one", "to_one", "both"
 
 
-class PartiallyMeshed(MeshTest):
+class PartiallyMeshed(Meshed):
     """One port exchanges traffic with all the others (RFC 2889 5.2.3)."""
 
-    name: ClassVar[str] = "rfc2889.partially_meshed"
-    title: ClassVar[str] = "Partially meshed one-to-many and many-to-one"
-    section: ClassVar[str] = "RFC 2889 5.2"
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "rfc2889.partially_meshed"
+    title = "Partially meshed one-to-many and many-to-one"
+    section = "RFC 2889 5.2"
+    parameters = (
         choice("direction", BOTH, "RFC 2889 5.2.2", "who transmits", (FROM_ONE, TO_ONE, BOTH)),
         integer("one_port", 1, "port number", "RFC 2889 5.2.2", "the one port", (1, 512)),
         *mesh_parameters("5.2"),
     )
 
-    def mesh(self, bed: TestBed, parameters: ParameterSet) -> Mesh:
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
         """Return a leg per direction; loads are percent of each port's own rate (RFC 2889 5.2.2).
 
         K equal ports over-subscribe the one port above 100/K %.
@@ -47,17 +46,17 @@ class PartiallyMeshed(MeshTest):
         legs = []
         limits = [Fraction(1)]
         if direction in (FROM_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, (one,), many, fast))
+            legs.append(Leg(Rotate(), (one,), many, fast))
             limits.append(Fraction(inside, fast))
         if direction in (TO_ONE, BOTH):
-            legs.append(Leg(PatternKind.ROTATE, many, (one,), slow))
+            legs.append(Leg(Rotate(), many, (one,), slow))
             limits.append(Fraction(fast, inside))
         line_rate = min(fast, slow)
         lines = len(legs) * Fraction(min(fast, inside), line_rate)
         return Mesh(tuple(legs), line_rate, 100 * min(limits), limit_lines=lines)
 
 
-def _common_rate_bps(test: str, bed: TestBed, ports: tuple[int, ...]) -> int:
+def _common_rate_bps(test: str, bed: Bed, ports: tuple[int, ...]) -> int:
     """Return the line rate of the many ports, by their slowest clock; the one port may have another."""
     alike = [port for port in bed.ports if port.number in ports]
     rates = sorted({port.rate_bps for port in alike})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.parameters import Parameter, ParameterSet, integer
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, integer
 
 MIN_PORTS = 2
 _NUMBERS = (1, 512)
@@ -18,7 +18,7 @@ def pair_parameters(section: str) -> tuple[Parameter, ...]:
     )
 
 
-def pair_of(test: str, bed: TestBed, parameters: ParameterSet) -> tuple[TestPort, TestPort]:
+def pair_of(test: str, bed: Bed, parameters: ParameterSet) -> tuple[Port, Port]:
     """Return sender and receiver; raises TopologyError or ParameterError when they are not two ports of one rate."""
     bed.require_ports(test, MIN_PORTS)
     numbers = parameters.integer("tx_port"), parameters.integer("rx_port")

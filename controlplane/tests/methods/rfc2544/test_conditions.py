@@ -14,23 +14,25 @@ from support import published
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import TestMethod, TrialNote
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import ParameterSet, resolve
-from p4mesh.methods.rfc2544.conditions import PARAMETERS, Conditions, under_conditions
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.composition import Composed
+from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2544.conditions import PARAMETERS, Conditions, UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.control_frames import management_query, routing_update
-from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PatternKind, PseudoRandom, Stream, ValueList
+from p4mesh.traffic.patterns import Broadcast, Pairs
+from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PseudoRandom, Stream, ValueList
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 SECOND = 10**9
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
 QUICK = ("scaled_frames=2000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 SWITCH = """
 name: pair
@@ -41,15 +43,15 @@ links: [{from: "tester:1-2", to: "dut:1-2"}]
 
 
 def parameters(*settings: str) -> ParameterSet:
-    test = under_conditions(Throughput())
+    test = Composed(Throughput(), (UnderConditions(),))
     return resolve(test.name, test.parameters, settings)
 
 
 def trial(frames: int = 1000, ip_version: int | None = 4, duration_ns: int = SECOND) -> TrialSpec:
     template = FrameTemplate(ip_version=ip_version)
     streams = (
-        Stream("out", 128, Fraction(frames), frames, PatternKind.PAIRS, (1, 3), (2, 4), template),
-        Stream("back", 128, Fraction(frames), frames, PatternKind.PAIRS, (2, 4), (1, 3), template),
+        Stream("out", 128, Fraction(frames), frames, Pairs(), (1, 3), (2, 4), template),
+        Stream("back", 128, Fraction(frames), frames, Pairs(), (2, 4), (1, 3), template),
     )
     return TrialSpec("t", streams, duration_ns)
 
@@ -58,8 +60,8 @@ def offered(spec: TrialSpec, *settings: str) -> TrialSpec:
     return Conditions(FakeMeasurer(), parameters(*settings), BED.port_numbers).offered(spec)
 
 
-def run(test: TestMethod, topology: Topology, *settings: str, size: int = 128) -> Outcome:
-    return published.run(under_conditions(test), topology, (size,), *QUICK, *settings)[1]
+def run(test: Method, topology: Topology, *settings: str, size: int = 128) -> Outcome:
+    return published.run(Composed(test, (UnderConditions(),)), topology, (size,), *QUICK, *settings)[1]
 
 
 def test_without_conditions_a_trial_is_not_changed() -> None:
@@ -70,7 +72,7 @@ def test_one_frame_in_a_hundred_is_a_broadcast_to_all_other_ports() -> None:
     unicast, to_all = offered(trial(), "modifier=broadcast").streams[:2]
     assert (unicast.frame_count, to_all.frame_count) == (990, 10)
     assert unicast.rate_fps == 99 * to_all.rate_fps
-    assert (to_all.pattern, to_all.tx_ports, to_all.rx_ports) == (PatternKind.BROADCAST, (1, 3), (1, 2, 3, 4))
+    assert (to_all.pattern, to_all.tx_ports, to_all.rx_ports) == (Broadcast(), (1, 3), (1, 2, 3, 4))
 
 
 def test_the_counts_are_those_of_the_test_frames() -> None:
@@ -132,7 +134,7 @@ def test_frames_that_filters_drop_come_from_other_addresses(modifier: str, lines
 
 
 def test_the_permitted_address_is_the_thirteenth_of_twenty_five() -> None:
-    test = under_conditions(FrameLoss())
+    test = Composed(FrameLoss(), (UnderConditions(),))
     settings = resolve(test.name, test.parameters, ("modifier=filter_25",))
     measurer = FlowMeasurer(lossless)
     (unit,) = test.units(settings, (128,))
@@ -144,7 +146,7 @@ def test_the_permitted_address_is_the_thirteenth_of_twenty_five() -> None:
 
 
 def test_a_mix_has_filters_of_both_families() -> None:
-    test = under_conditions(FrameLoss())
+    test = Composed(FrameLoss(), (UnderConditions(),))
     settings = resolve(test.name, test.parameters, ("modifier=filter_25", "frame_format=ipv6", "ip_mix=50:50"))
     (unit,) = test.units(settings, (128,))
     measurer = FlowMeasurer(lossless)
@@ -187,7 +189,7 @@ def test_random_destinations_of_a_bridge_are_mac_addresses_of_the_receiver() -> 
 )
 def test_conditions_that_contradict_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        under_conditions(Throughput()).check(BED, parameters(*settings))
+        Composed(Throughput(), (UnderConditions(),)).check(BED, parameters(*settings))
 
 
 @pytest.mark.parametrize("version", [4, 6])

@@ -13,8 +13,8 @@ import pytest
 from support import published
 
 from p4mesh.cli import run_command
-from p4mesh.cli.calibrate_command import calibrate
-from p4mesh.run.preparation import RunOptions
+from p4mesh.cli.calibrate_command import measure_wires
+from p4mesh.run.options import RunOptions
 
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0", "search_resolution_pct=10", "confirm_factor=1")
 
@@ -59,10 +59,10 @@ def run(
         sizes,
         (*common, *settings),
         str(place / "run"),
-        workers=1,
+        jobs=1,
         calibration=calibration,
     )
-    assert run_command.run(options) == 0
+    assert run_command.run_test(options) == 0
     return place / "run"
 
 
@@ -238,7 +238,7 @@ def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
     (tmp_path / "cable.yaml").write_text(wire(10**9, 10, offsets))
     wires = str(tmp_path / "wires.json")
     asked = Namespace(topology=str(tmp_path / "cable.yaml"), sizes="64,512", target="sim", out=wires, load_pct="1")
-    assert calibrate(asked) == 0
+    assert measure_wires(asked) == 0
     directory = run(
         tmp_path,
         switch("    latency_ns: 3000\n", 10**9, 10**9, options=offsets),

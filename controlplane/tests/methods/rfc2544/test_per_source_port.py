@@ -9,20 +9,21 @@ from support import published
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2544.per_source_port import PortThroughputs
 from p4mesh.methods.rfc2544.throughput import Throughput
-from p4mesh.methods.search import SearchGoal, Verdict, bisect, bisect_each
+from p4mesh.methods.search.bisection import bisect, bisect_each
+from p4mesh.methods.search.goal import SearchGoal, Verdict
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import InPhase
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 SIZE = 128
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
 MIXED = """
 name: mixed
 tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
@@ -50,7 +51,7 @@ def limited(limits_pct: dict[int, str]) -> FlowMeasurer:
     return FlowMeasurer(carry)
 
 
-def run(measurer: FakeMeasurer, *settings: str) -> tuple[UnitResult, Outcome]:
+def run(measurer: FakeMeasurer, *settings: str) -> tuple[PortThroughputs, Outcome]:
     test = Throughput()
     parameters = resolve(test.name, test.parameters, ("decision=per_source_port", *settings))
     test.check(BED, parameters)
@@ -63,10 +64,10 @@ def test_every_port_finds_its_own_limit_in_common_trials() -> None:
     limits = {1: "100", 2: "75.3", 3: "20", 4: "60.5"}
     measurer = limited(limits)
     result, outcome = run(measurer)
-    for row in result["ports"]:
-        true_limit = float(limits[row["port"]])
-        assert true_limit - 0.1 <= row["tx_pct"] <= true_limit
-        assert row["upper_pct"] is None or row["upper_pct"] > true_limit
+    for row in result.ports:
+        true_limit = float(limits[row.port])
+        assert true_limit - 0.1 <= row.tx_pct <= true_limit
+        assert row.upper_pct is None or row.upper_pct > true_limit
     assert outcome.state is State.PASS
     assert all(len(spec.streams) == 4 for spec in measurer.specs), "a port that is ready keeps sending"
     assert measurer.specs[-1].duration_ns == 2 * measurer.specs[0].duration_ns
@@ -85,9 +86,9 @@ def test_the_loads_of_a_port_are_those_of_a_search_alone() -> None:
 
 def test_a_port_that_loses_always_fails_and_the_others_do_not() -> None:
     result, outcome = run(limited({1: "100", 2: "0.001", 3: "100", 4: "100"}))
-    states = {row["port"]: row["state"] for row in result["ports"]}
+    states = {row.port: row.state for row in result.ports}
     assert states == {1: "PASS", 2: "FAIL", 3: "PASS", 4: "PASS"}
-    assert next(row["tx_pct"] for row in result["ports"] if row["port"] == 2) is None
+    assert next(row.tx_pct for row in result.ports if row.port == 2) is None
     assert outcome.state is State.FAIL
 
 
@@ -95,8 +96,8 @@ def test_ports_that_send_in_phase_keep_their_pattern() -> None:
     measurer = FlowMeasurer(lossless)
     run(measurer, "ports=multi_port", "bidirectional=false")
     assert [(s.pattern, s.tx_ports, s.rx_ports) for s in measurer.specs[0].streams] == [
-        (PatternKind.IN_PHASE, (1,), (3, 4)),
-        (PatternKind.IN_PHASE, (2,), (3, 4)),
+        (InPhase(), (1,), (3, 4)),
+        (InPhase(), (2,), (3, 4)),
     ]
 
 
@@ -111,7 +112,7 @@ def test_a_slow_output_limits_the_port_that_sends_to_it_alone() -> None:
     topology = parse_topology("mixed.yaml", MIXED)
     results, outcome, _ = published.run(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
     (result,) = results.values()
-    found = {row["port"]: row["tx_pct"] for row in result["ports"]}
+    found = {row.port: row.tx_pct for row in result.ports}
     assert (found[1], found[2], found[4]) == (100, 100, 100)
     assert found[3] == pytest.approx(100 * (SIZE + 20) / (SIZE + 48), abs=0.3)
     (table, *_) = outcome.tables

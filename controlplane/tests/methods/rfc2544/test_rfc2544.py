@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer, capacity, wire
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TestMethod, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.repetition import spread_of
-from p4mesh.methods.rfc2544.back_to_back import BackToBack
-from p4mesh.methods.rfc2544.buffer_times import buffer_times
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2544.latency_rows import NotReached
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc9004.back_to_back import BackToBack
+from p4mesh.methods.rfc9004.buffer_times import buffer_times
+from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.trial.result import Status
-from p4mesh.trial.spec import HistogramPer, TrialSpec
+from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 
 
-def bed(count: int = 4) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
+def bed(count: int = 4) -> Bed:
+    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
 
 
-def run(test: TestMethod, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
+def run(test: Method, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[Any, Outcome]:
     parameters = resolve(test.name, test.parameters, settings)
     test.check(bed(), parameters)
     (unit,) = test.units(parameters, (size,))
@@ -55,7 +58,7 @@ def test_pairs_are_neighbours_in_both_directions() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 64)
     out, back = measurer.specs[0].streams
-    assert (out.pattern, out.tx_ports, out.rx_ports) == (PatternKind.PAIRS, (1, 3), (2, 4))
+    assert (out.pattern, out.tx_ports, out.rx_ports) == (Pairs(), (1, 3), (2, 4))
     assert (back.tx_ports, back.rx_ports) == ((2, 4), (1, 3))
 
 
@@ -63,7 +66,7 @@ def test_multi_port_traffic_is_in_phase_from_half_to_half() -> None:
     measurer = FakeMeasurer()
     run(Throughput(), measurer, 64, "ports=multi_port", "bidirectional=false")
     (stream,) = measurer.specs[0].streams
-    assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (PatternKind.IN_PHASE, (1, 2), (3, 4))
+    assert (stream.pattern, stream.tx_ports, stream.rx_ports) == (InPhase(), (1, 2), (3, 4))
 
 
 def test_throughput_of_a_known_capacity_is_confirmed_by_a_longer_trial() -> None:
@@ -71,7 +74,7 @@ def test_throughput_of_a_known_capacity_is_confirmed_by_a_longer_trial() -> None
     measurer = FakeMeasurer(capacity(limit_fps))
     result, outcome = run(Throughput(), measurer, 64)
     limit_pct = 100 * limit_fps / (4 * max_rate_fps(64, GIGABIT))
-    assert limit_pct - Fraction(1, 10) <= result["result_pct"] <= limit_pct
+    assert limit_pct - Fraction(1, 10) <= result.search.result_pct <= limit_pct
     assert outcome.state is State.PASS
     assert measurer.specs[-1].duration_ns == 2 * measurer.specs[0].duration_ns
     assert measurer.specs[-1].label.startswith("confirmation")
@@ -83,8 +86,8 @@ def test_a_result_that_fails_the_longer_trial_is_searched_again_below() -> None:
     result, _ = run(Throughput(), measurer, 64, "scaled_frames=1000", "confirm_factor=50")
     assert measurer.specs[1].label.startswith("confirmation")
     true_limit = 100 * Fraction(84, 88)
-    assert result["result_pct"] <= true_limit + 100 * Fraction(100, 50_000)
-    assert result["shown"]["verdict"] == "PASS"
+    assert result.search.result_pct <= true_limit + 100 * Fraction(100, 50_000)
+    assert result.search.shown.verdict == "PASS"
 
 
 @pytest.mark.parametrize("method", ["bisect", "linear_down"])
@@ -99,8 +102,8 @@ def test_a_limit_that_short_trials_do_not_see_is_found_with_long_ones(method: st
     measurer = FakeMeasurer(carry)
     settings = ("search_max_pct=45", "search_initial_pct=45", f"search_method={method}", "search_step_pct=5")
     result, _ = run(Throughput(), measurer, 64, *settings)
-    assert result["result_pct"] == pytest.approx(30, abs=0.1)
-    assert result["shown"]["verdict"] == "PASS"
+    assert result.search.result_pct == pytest.approx(30, abs=0.1)
+    assert result.search.shown.verdict == "PASS"
     assert len(measurer.specs) < 20
 
 
@@ -112,8 +115,8 @@ def test_frame_formats_reach_the_streams() -> None:
 
 def test_frame_loss_starts_at_100_and_stops_after_two_lossless_loads() -> None:
     result, outcome = run(FrameLoss(), FakeMeasurer(capacity(Fraction(4_500_000))), 64)
-    assert [row["load_pct"] for row in result["rows"]] == [100, 90, 80, 70, 60]
-    assert result["rows"][0]["loss_pct"] == pytest.approx(100 * (1 - 4.5 / (4 * 1.488095)), abs=0.01)
+    assert [row.load_pct for row in result.rows] == [100, 90, 80, 70, 60]
+    assert result.rows[0].loss_pct == pytest.approx(100 * (1 - 4.5 / (4 * 1.488095)), abs=0.01)
     assert outcome.figures[0].x_max == outcome.figures[0].y_max == 100
 
 
@@ -125,7 +128,7 @@ def test_a_frame_loss_sweep_passes_unless_a_load_misses_the_threshold(limit: str
     """A device that carries 75 % of line rate loses, at 100, 90 and 80 %, 25, 16.7 and 6.25 % of the frames."""
     device = FakeMeasurer(capacity(3 * max_rate_fps(64, GIGABIT)))
     result, outcome = run(FrameLoss(), device, 64, f"sweep_loss_limit_pct={limit}")
-    assert [row["loss_pct"] for row in result["rows"]] == pytest.approx([25, 100 / 6, 6.25, 0, 0], abs=0.01)
+    assert [row.loss_pct for row in result.rows] == pytest.approx([25, 100 / 6, 6.25, 0, 0], abs=0.01)
     assert [row["state"] for row in outcome.tables[0].rows] == verdicts
     assert outcome.state is (State.FAIL if "FAIL" in verdicts else State.PASS)
 
@@ -133,7 +136,7 @@ def test_a_frame_loss_sweep_passes_unless_a_load_misses_the_threshold(limit: str
 def test_an_untrusted_load_is_not_lossless_and_shows_no_counts() -> None:
     measurer = FakeMeasurer(status=lambda spec: Status.INVALID if len(measurer.specs) == 1 else Status.VALID)
     result, outcome = run(FrameLoss(), measurer, 64)
-    assert len(result["rows"]) == 3
+    assert len(result.rows) == 3
     first, *others = outcome.tables[0].rows
     assert first == {"frame_size_bytes": 64, "load_pct": 100, "state": "INVALID"}
     assert [row["state"] for row in others] == ["PASS", "PASS"]
@@ -144,19 +147,16 @@ def test_an_untrusted_load_is_not_lossless_and_shows_no_counts() -> None:
 def test_latency_is_measured_at_the_throughput_and_below_it() -> None:
     measurer = FakeMeasurer(capacity(Fraction(3_000_000)))
     result, _ = run(Latency(), measurer, 64, "loads=all")
-    assert [(row["at"], row["definition"]) for row in result["latency"]] == [
-        ("10 %", "LILO"),
-        ("50 %", "LILO"),
-        ("90 %", "NA"),
-        ("throughput", "LILO"),
-    ]
-    assert result["latency"][3]["load_pct"] == result["throughput"]["result_pct"]
+    assert [row.latency.definition for row in result.latency] == ["LILO", "LILO", "NA", "LILO"]
+    shown = [row if isinstance(row, NotReached) else row.place for row in result.latency]
+    assert [place.at for place in shown] == ["10 %", "50 %", "90 %", "throughput"]
+    assert shown[3].load_pct == result.throughput.search.result_pct
 
 
 def test_a_load_that_equals_the_throughput_is_measured() -> None:
     settings = ("loads=all", "search_max_pct=90", "search_initial_pct=90")
     result, _ = run(Latency(), FakeMeasurer(wire), 64, *settings)
-    assert [row["definition"] for row in result["latency"]] == ["LILO"] * 4
+    assert [row.latency.definition for row in result.latency] == ["LILO"] * 4
 
 
 def test_the_throughput_table_is_that_of_the_rfc() -> None:
@@ -177,7 +177,7 @@ def test_the_throughput_table_is_that_of_the_rfc() -> None:
     (row,) = table.rows
     line_fps = 4 * float(max_rate_fps(64, GIGABIT))
     assert row["theoretical_fps"] == pytest.approx(line_fps)
-    assert row["throughput_fps"] == pytest.approx(line_fps * result["result_pct"] / 100, rel=1e-4)
+    assert row["throughput_fps"] == pytest.approx(line_fps * result.search.result_pct / 100, rel=1e-4)
     assert row["throughput_l1_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 84 / 1e6)
     assert row["throughput_l2_mbps"] == pytest.approx(row["throughput_fps"] * 8 * 64 / 1e6)
     assert row["duration_ms"] == pytest.approx(2 * 30_000 * 672e-6), "the confirming trial"
@@ -197,7 +197,7 @@ def test_the_throughput_shows_what_each_direction_sent_and_received() -> None:
     result, outcome = run(Throughput(), FakeMeasurer(wire), 64)
     table = outcome.tables[1]
     assert [(row["from_ports"], row["to_ports"]) for row in table.rows] == [("1, 3", "2, 4"), ("2, 4", "1, 3")]
-    sent = result["shown"]["tx_frames"] / 2
+    sent = result.search.shown.tx_frames / 2
     # The fake knows counts of the ports of one direction only.
     assert table.rows[0]["tx_frames"] == sent
 
@@ -247,15 +247,15 @@ def test_back_to_back_finds_the_queue_behind_an_egress_overhead_of_24_bytes(
     """``b2b = Q / (1 - rho)`` and ``corrected = Q / max_fps``, as exact as trials of 60 s find the throughput."""
     settings = ("duration_ms=60000", "search_resolution_pct=0.0001", "repetitions=2")
     result, outcome = run(BackToBack(), tail_drop(64, size=size), size, *settings)
-    assert result["burst_frames_avg"] == burst
+    assert result.burst_frames_avg == burst
     # A queue of 64 frames lets throughput read 64 / (frames of 60 s) of line rate too high.
     frames = 60 * max_rate_fps(size, GIGABIT)
     error = float(
         (64 / frames + Fraction(1, 10**6)) / (1 - max_rate_fps(size, GIGABIT, 24) / max_rate_fps(size, GIGABIT))
     )
     assert error < 0.01
-    assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=error + 0.001)
-    assert result["implied_buffer_s"] == pytest.approx(burst / float(max_rate_fps(size, GIGABIT)))
+    assert result.corrected_buffer_s == pytest.approx(corrected_s, rel=error + 0.001)
+    assert result.implied_buffer_s == pytest.approx(burst / float(max_rate_fps(size, GIGABIT)))
     assert outcome.state is State.DONE
 
 
@@ -264,8 +264,8 @@ def test_scaled_trials_find_the_published_buffer_within_one_percent(size: int, b
     """With the default durations: those of 1518 bytes are repeated with 100 times the burst."""
     measurer = tail_drop(64, size=size)
     result, outcome = run(BackToBack(), measurer, size, "repetitions=2")
-    assert result["burst_frames_avg"] == burst
-    assert result["corrected_buffer_s"] == pytest.approx(corrected_s, rel=0.0115)
+    assert result.burst_frames_avg == burst
+    assert result.corrected_buffer_s == pytest.approx(corrected_s, rel=0.0115)
     longest = max(spec.duration_ns for spec in measurer.specs if spec.label.startswith("throughput"))
     assert longest == pytest.approx(max(500_000, 100 * burst) / float(max_rate_fps(size, GIGABIT)) * 1e9, rel=1e-6)
     assert not outcome.findings
@@ -298,9 +298,9 @@ def test_back_to_back_is_the_average_of_fifty_searches() -> None:
 
     measurer = Labelled(carry)
     result, outcome = run(BackToBack(), measurer, 64, "scaled_frames=5000")
-    assert result["repetitions"] == 50
-    assert result["burst_frames_min"] < result["burst_frames_avg"] < result["burst_frames_max"] == 1408
-    assert result["burst_frames_stddev"] > 0
+    assert result.repetitions == 50
+    assert result.burst_frames_min < result.burst_frames_avg < result.burst_frames_max == 1408
+    assert result.burst_frames_stddev > 0
     (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
     assert len(table.rows) == 50
     assert not any("instead of 50" in text for text in outcome.deviations)
@@ -309,32 +309,32 @@ def test_back_to_back_is_the_average_of_fifty_searches() -> None:
 def test_the_actual_buffer_time_is_told_for_the_rate_of_interest() -> None:
     """A queue that empties in T at line rate takes 10 T at 10 % of it; above the throughput that has no meaning."""
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=10")
-    assert result["actual_fps"] == pytest.approx(148_809.5, abs=0.1)
-    assert result["actual_buffer_s"] == pytest.approx(10 * result["corrected_buffer_s"])
+    assert result.actual_fps == pytest.approx(148_809.5, abs=0.1)
+    assert result.actual_buffer_s == pytest.approx(10 * result.corrected_buffer_s)
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1", "actual_pct=99")
-    assert result["actual_buffer_s"] is None
+    assert result.actual_buffer_s is None
     result, _ = run(BackToBack(), tail_drop(64), 64, "repetitions=1")
-    assert result["actual_fps"] == result["throughput_fps"]
+    assert result.actual_fps == result.throughput_fps
 
 
 @pytest.mark.parametrize("ppm_below", [0, 100])
 def test_back_to_back_does_not_apply_at_line_rate(ppm_below: int) -> None:
     result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
-    assert (result["state"], result["burst_frames_avg"]) == ("not applicable", None)
+    assert (result.state, result.burst_frames_avg) == ("not applicable", None)
     assert outcome.state is State.DONE
 
 
 def test_a_throughput_that_was_not_searched_to_its_end_is_no_prerequisite() -> None:
     result, outcome = run(BackToBack(), FakeMeasurer(wire), 64, "search_max_pct=50")
-    assert (result["state"], outcome.state) == ("INVALID: raise search_max_pct", State.INVALID)
+    assert (result.state, outcome.state) == ("INVALID: raise search_max_pct", State.INVALID)
 
 
 def test_a_burst_near_the_upper_limit_is_searched_again_with_a_longer_one() -> None:
     """1408 frames are beyond 1000 and near 1420: both are repeated, the table says so."""
     for longest in (1000, 1420):
         result, outcome = run(BackToBack(), tail_drop(64), 64, f"burst_max_frames={longest}", "repetitions=3")
-        assert (result["state"], result["burst_frames_avg"]) == ("PASS", 1408)
-        assert (result["limit_frames"], result["repetitions"]) == (4 * longest, 3)
+        assert (result.state, result.burst_frames_avg) == ("PASS", 1408)
+        assert (result.limit_frames, result.repetitions) == (4 * longest, 3)
         (table,) = (table for table in outcome.tables if table.name == "back_to_back_searches")
         assert [row["state"] for row in table.rows] == ["near the limit: repeated", "PASS", "PASS", "PASS"]
         assert outcome.state is State.DONE
@@ -343,8 +343,8 @@ def test_a_burst_near_the_upper_limit_is_searched_again_with_a_longer_one() -> N
 def test_a_burst_near_the_limit_of_all_limits_is_invalid() -> None:
     """0.67 ms are 997 frames of 64 bytes."""
     result, outcome = run(BackToBack(), tail_drop(64), 64, "burst_max_frames=100", "burst_limit_s=0.00067")
-    assert result["state"] == "INVALID: raise burst_limit_s"
-    assert (result["limit_frames"], result["burst_frames_avg"]) == (997, None)
+    assert result.state == "INVALID: raise burst_limit_s"
+    assert (result.limit_frames, result.burst_frames_avg) == (997, None)
     assert outcome.state is State.INVALID
 
 
@@ -369,7 +369,7 @@ def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
 
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), FrameLoss()])
-def test_an_odd_number_of_ports_is_refused(test: TestMethod) -> None:
+def test_an_odd_number_of_ports_is_refused(test: Method) -> None:
     with pytest.raises(TopologyError, match="needs an even number of tester ports"):
         test.check(bed(3), resolve(test.name, test.parameters, ()))
 

@@ -11,6 +11,7 @@ import pytest
 
 from p4mesh.cli import run_command
 from p4mesh.run import preparation
+from p4mesh.run.options import RunOptions
 
 TOPOLOGIES = Path(__file__).parents[4] / "topologies"
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
@@ -94,8 +95,8 @@ def run(where: Path, name: str, case: Case, workers: int) -> Files:
     test, text, settings = case
     topology = where / "network.yaml"
     topology.write_text(text)
-    options = run_command.RunOptions(test, str(topology), "64", settings, str(where / name), workers=workers)
-    run_command.run(options)
+    options = RunOptions(test, str(topology), "64", settings, str(where / name), jobs=workers)
+    run_command.run_test(options)
     return {path.name: path.read_bytes() for path in (where / name).iterdir() if path.name not in WALL_CLOCK}
 
 

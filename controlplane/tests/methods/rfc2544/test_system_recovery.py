@@ -10,11 +10,11 @@ import pytest
 from support import published
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
 
-from p4mesh.methods.base import Session, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, SystemRecovery
+from p4mesh.methods.base import Session
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.trial.result import FlowCounts, TrialResult
@@ -45,8 +45,8 @@ links:
 FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wait_ms=1")
 
 
-def run(measurer: Session, size: int, *settings: str) -> tuple[UnitResult, Outcome]:
-    test, bed = SystemRecovery(), TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
+def run(measurer: Session, size: int, *settings: str) -> tuple[Recovery, Outcome]:
+    test, bed = SystemRecovery(), Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
     parameters = resolve(test.name, test.parameters, settings)
     test.check(bed, parameters)
     (unit,) = test.units(parameters, (size,))
@@ -92,32 +92,30 @@ def test_the_rate_is_halved_at_the_next_departure_of_one_transmission() -> None:
     assert (fast.name, slow.name) == (OVERLOAD, REDUCED)
     assert slow.rate_fps == fast.rate_fps / 2
     assert slow.start_offset_ns[0] == round(fast.frame_count * NS_PER_S / fast.rate_fps)
-    assert result["overload_fps"] == pytest.approx(
-        min(1.1 * result["throughput_fps"], float(max_rate_fps(64, GIGABIT)))
-    )
+    assert result.overload_fps == pytest.approx(min(1.1 * result.throughput_fps, float(max_rate_fps(64, GIGABIT))))
 
 
 @pytest.mark.parametrize("numb_ns", [0, 1, 40_000, 123_456])
 def test_recovery_of_a_device_that_stays_numb_for_a_known_time(numb_ns: int) -> None:
     result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), numb_ns), 64, "runs=3")
-    interval_us = 1e6 / result["reduced_fps"]
+    interval_us = 1e6 / result.reduced_fps
     lost = ceil(numb_ns / 1000 / interval_us)
-    assert result["recovery_us_avg"] == pytest.approx(max(0, lost - 1) * interval_us, abs=0.002)
-    assert (result["runs"], result["recovery_us_stddev"]) == (3, 0)
-    assert result["reduced_lost_frames"] == 3 * lost
+    assert result.recovery_us_avg == pytest.approx(max(0, lost - 1) * interval_us, abs=0.002)
+    assert (result.runs, result.recovery_us_stddev) == (3, 0)
+    assert result.reduced_lost_frames == 3 * lost
     assert outcome.state is State.DONE
 
 
 def test_a_device_that_loses_to_the_end_has_not_recovered() -> None:
     result, outcome = run(Numbed(max_rate_fps(64, GIGABIT, 30), 40_000, tail=True), 64, "runs=2")
-    assert (result["state"], result["recovery_us_avg"]) == ("not recovered", None)
+    assert (result.state, result.recovery_us_avg) == ("not recovered", None)
     assert outcome.state is State.FAIL
 
 
 @pytest.mark.parametrize("ppm_below", [0, 100])
 def test_line_rate_cannot_be_exceeded_by_one_port(ppm_below: int) -> None:
     result, outcome = run(FakeMeasurer(wire), 64, f"ppm_below={ppm_below}")
-    assert (result["state"], result["recovery_us_avg"], result["runs"]) == ("not applicable", None, None)
+    assert (result.state, result.recovery_us_avg, result.runs) == ("not applicable", None, None)
     assert outcome.state is State.DONE
 
 
@@ -131,7 +129,7 @@ def test_an_overload_that_loses_nothing_is_no_measurement() -> None:
             return measurer.measure(spec) if spec.per_flow else FakeMeasurer.measure(measurer, spec)
 
     result, outcome = run(Search(lossless), 64, "runs=1")
-    assert result["state"] == "INVALID: the overload lost no frame"
+    assert result.state == "INVALID: the overload lost no frame"
     assert outcome.state is State.INVALID
 
 
@@ -153,14 +151,14 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     topology = parse_topology("chain.yaml", CHAIN.replace("QUEUE", str(queue_frames)))
     results, outcome, _ = published.run(SystemRecovery(), topology, (size,), "runs=3", "scaled_frames=20000", *FAST)
     (result,) = results.values()
-    assert result["state"] == "DONE", result["reason"]
+    assert result.state == "DONE", result.reason
     uplink_fps = max_rate_fps(size, GIGABIT, 8 + UPLINK_GAP_BYTES)
     egress_fps = max_rate_fps(size, GIGABIT, 8 + EGRESS_GAP_BYTES)
-    assert result["throughput_fps"] == pytest.approx(float(egress_fps), rel=0.002)
-    reduced_fps = Fraction(result["reduced_fps"])
+    assert result.throughput_fps == pytest.approx(float(egress_fps), rel=0.002)
+    reduced_fps = Fraction(result.reduced_fps)
     drained_us = float(1_000_000 * queue_frames / (uplink_fps - reduced_fps))
     between_losses_us = float(1_000_000 / (uplink_fps - egress_fps) * uplink_fps / reduced_fps)
     slack_us = float(2_000_000 / reduced_fps)
-    assert drained_us - between_losses_us - slack_us <= result["recovery_us_avg"] <= drained_us + slack_us
-    assert result["recovery_us_min"] > 0 and result["reduced_lost_frames"] > 0
+    assert drained_us - between_losses_us - slack_us <= result.recovery_us_avg <= drained_us + slack_us
+    assert result.recovery_us_min > 0 and result.reduced_lost_frames > 0
     assert outcome.state is State.DONE

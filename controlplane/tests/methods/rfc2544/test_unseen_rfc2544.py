@@ -15,13 +15,13 @@ from random import Random
 import pytest
 from support import published
 
-from p4mesh.methods.base import TestMethod
-from p4mesh.methods.outcome import State
+from p4mesh.methods.base import Method
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
-from p4mesh.methods.rfc2544.reset import Reset
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
 from p4mesh.methods.rfc2544.throughput import Throughput
+from p4mesh.methods.rfc6201.reset import Reset
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import frame_time_ns, serialization_ns
@@ -181,7 +181,7 @@ links: [{{from: "tester:1-2", to: "dut:1-2"}}]
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), SystemRecovery()])
 @pytest.mark.parametrize("rate_bps", [2 * 10**11, 4 * 10**11])
-def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: TestMethod, rate_bps: int) -> None:
+def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, rate_bps: int) -> None:
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
     topology = parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps))
     settings = ("scaled_frames=1500", "search_resolution_pct=0.1", *QUICK)

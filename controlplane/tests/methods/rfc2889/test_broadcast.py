@@ -9,18 +9,18 @@ import pytest
 from support.fakes import FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TEST = Broadcast()
-BED = TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9) for n in range(1, 19)))
+BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 19)))
 REPORT = (
     "search_initial_pct=10",
     "search_min_pct=10",
@@ -31,7 +31,7 @@ REPORT = (
 Counts = dict[tuple[str, int, int], int]
 
 
-def run(measurer: FlowMeasurer, size: int, *settings: str, bed: TestBed = BED) -> tuple[UnitResult, Outcome]:
+def run(measurer: FlowMeasurer, size: int, *settings: str, bed: Bed = BED) -> tuple[BroadcastUnit, Outcome]:
     parameters = resolve(TEST.name, TEST.parameters, settings)
     TEST.check(bed, parameters)
     (unit,) = TEST.units(parameters, (size,))
@@ -49,8 +49,8 @@ def test_the_search_of_the_report_prints_its_numbers(size: int, limit_pct: str, 
         return {key: count - 1 if over else count for key, count in sent.items()}
 
     result, outcome = run(FlowMeasurer(carry), size, *REPORT)
-    assert result["result_pct"] == pytest.approx(printed, abs=0.0006)
-    assert result["at_least"] == (printed == 94.375)
+    assert result.search.result_pct == pytest.approx(printed, abs=0.0006)
+    assert result.search.at_least == (printed == 94.375)
     assert outcome.state is State.PASS
 
 
@@ -58,9 +58,9 @@ def test_every_port_but_the_source_receives_every_frame() -> None:
     measurer = FlowMeasurer(lossless)
     result, _ = run(measurer, 64, "source_port=3", "scaled_frames=100")
     stream = measurer.specs[0].streams[0]
-    assert stream.pattern is PatternKind.BROADCAST
+    assert stream.pattern == patterns.Broadcast()
     assert (stream.tx_ports, len(stream.rx_ports), 3 in stream.rx_ports) == ((3,), 17, False)
-    assert result["shown"]["lost_frames"] == 0
+    assert result.search.shown.lost_frames == 0
 
 
 def test_one_missing_copy_on_one_port_fails_the_load() -> None:
@@ -68,17 +68,17 @@ def test_one_missing_copy_on_one_port_fails_the_load() -> None:
         return {key: count - (key[2] == 18) for key, count in sent.items()}
 
     result, outcome = run(FlowMeasurer(carry), 64, "parts=throughput")
-    assert (result["state"], result["result_pct"]) == ("FAIL", None)
+    assert (result.search.state, result.search.result_pct) == ("FAIL", None)
     assert outcome.state is State.FAIL
 
 
 def test_latency_is_reported_per_port_for_a_single_frame_and_for_a_stream() -> None:
     measurer = FlowMeasurer(lossless)
     result, outcome = run(measurer, 64)
-    rows = result["latency"]
-    assert [row["mode"] for row in rows] == ["single frame"] * 17 + ["stream"] * 17
+    rows = result.latency
+    assert [row.mode for row in rows] == ["single frame"] * 17 + ["stream"] * 17
     assert measurer.specs[-2].streams[0].frame_count == 1
-    assert rows[0]["avg_us"] == pytest.approx(2.2)
+    assert rows[0].latency.avg_us == pytest.approx(2.2)
     assert [table.name for table in outcome.tables[1:5]] == [
         "broadcast_latency",
         "broadcast_latency_ports",
@@ -110,7 +110,7 @@ def test_latency_is_summed_up_per_device_of_a_chain() -> None:
             return replace(result, flows=tuple(flows))
 
     behind = {port: f"layer{number}" for number, ports in enumerate(LAYERS, 1) for port in ports}
-    bed = TestBed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
+    bed = Bed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
     _, outcome = run(Chain(lossless), 64, bed=bed)
     summary = next(table for table in outcome.tables if table.name == "broadcast_latency")
     stream = [row for row in summary.rows if row["mode"] == "stream"]
@@ -143,7 +143,7 @@ class AfterTheSearch(FlowMeasurer):
 
 def test_latency_trials_that_cannot_be_trusted_are_no_silent_gap() -> None:
     result, outcome = run(AfterTheSearch(status=Status.INVALID, reason="tester under-delivered"), 64)
-    assert (result["result_pct"], outcome.state) == (100, State.INVALID)
+    assert (result.search.result_pct, outcome.state) == (100, State.INVALID)
     assert [text for text in outcome.findings if "latency of a single frame: tester under-delivered" in text]
 
 

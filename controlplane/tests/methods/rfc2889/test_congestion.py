@@ -9,11 +9,11 @@ import pytest
 from support.fakes import FlowMeasurer, lossless
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.rfc2889.congestion_control import CongestionControl
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -22,10 +22,10 @@ TEST = CongestionControl()
 BLOCKING_U_PCT = 25
 
 
-def bed(count: int, devices: str = "") -> TestBed:
+def bed(count: int, devices: str = "") -> Bed:
     """Return a bed; ``devices`` names the device behind each port with one letter."""
     nodes = devices or "a" * count
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", 10**9, attached_to=nodes[n - 1]) for n in range(1, count + 1)))
+    return Bed("fake", tuple(Port(n, f"p{n}", 10**9, attached_to=nodes[n - 1]) for n in range(1, count + 1)))
 
 
 def queue_at_c(_: TrialSpec, sent: Counts) -> Counts:
@@ -52,7 +52,7 @@ def lossy_input(spec: TrialSpec, sent: Counts) -> Counts:
 
 def run(
     carry: object, ports: int = 4, size: int = 64, *settings: str, devices: str = "", skew_ns: int = 0
-) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+) -> tuple[Congestion, Outcome, FlowMeasurer]:
     measurer = Skewed(carry, skew_ns)
     parameters = resolve(TEST.name, TEST.parameters, ("scaled_frames=6000", *settings))
     TEST.check(bed(ports, devices), parameters)
@@ -80,41 +80,41 @@ def test_source_1_alternates_and_source_2_fills_the_congested_port() -> None:
     assert (split.tx_ports, split.rx_ports) == ((1,), (3, 4))
     assert (steady.tx_ports, steady.rx_ports) == ((2,), (4,))
     assert split.rate_fps == steady.rate_fps == Fraction(10**9, 8 * 84)
-    assert result["congested_tx_frames"] == 3 * result["uncongested_tx_frames"]
-    assert result["alone_loss_pct"] == 0
+    assert result.congested_tx_frames == 3 * result.uncongested_tx_frames
+    assert result.alone_loss_pct == 0
 
 
 def test_a_switch_without_blocking_loses_a_third_at_the_congested_port_only() -> None:
     result, outcome, _ = run(queue_at_c)
-    assert result["uncongested_loss_pct"] == 0
-    assert result["congested_loss_pct"] == pytest.approx(100 / 3, abs=0.01)
-    assert (result["head_of_line_blocking"], result["back_pressure"]) == ("no", "no")
+    assert result.uncongested_loss_pct == 0
+    assert result.congested_loss_pct == pytest.approx(100 / 3, abs=0.01)
+    assert (result.head_of_line_blocking, result.back_pressure) == ("no", "no")
     assert outcome.state is State.PASS
 
 
 def test_loss_at_the_uncongested_port_is_head_of_line_blocking() -> None:
     result, outcome, _ = run(blocking)
-    assert result["uncongested_loss_pct"] == BLOCKING_U_PCT
-    assert result["head_of_line_blocking"] == "yes"
+    assert result.uncongested_loss_pct == BLOCKING_U_PCT
+    assert result.head_of_line_blocking == "yes"
     assert outcome.state is State.FAIL
 
 
 def test_an_input_that_loses_frames_alone_makes_blocking_inconclusive() -> None:
     result, outcome, _ = run(lossy_input)
-    assert result["head_of_line_blocking"] == "inconclusive"
+    assert result.head_of_line_blocking == "inconclusive"
     assert "input limit" in outcome.findings[0]
-    assert result["alone_loss_pct"] == pytest.approx(100 * 2 / 6000), "one frame of each flow"
+    assert result.alone_loss_pct == pytest.approx(100 * 2 / 6000), "one frame of each flow"
 
 
 def test_no_loss_under_overload_is_back_pressure() -> None:
-    assert run(lossless)[0]["back_pressure"] == "yes"
+    assert run(lossless)[0].back_pressure == "yes"
 
 
 def test_several_blocks_run_at_once_and_unused_ports_are_named() -> None:
     result, outcome, measurer = run(queue_at_c, 18, 64, "blocks=4")
     assert len(measurer.specs[1].streams) == 8
     assert any("2 of 18 ports are unused" in text for text in outcome.deviations)
-    assert result["head_of_line_blocking"] == "no"
+    assert result.head_of_line_blocking == "no"
 
 
 def test_three_ports_are_not_enough_and_seven_not_for_two_blocks() -> None:
@@ -127,10 +127,10 @@ def test_three_ports_are_not_enough_and_seven_not_for_two_blocks() -> None:
 def test_loss_behind_a_link_between_devices_is_no_head_of_line_blocking() -> None:
     """Both sources on one device, both receivers on another: the flows share the link, and the loss."""
     result, outcome, _ = run(blocking, devices="aabb")
-    assert (result["head_of_line_blocking"], outcome.state) == ("inconclusive", State.FAIL)
+    assert (result.head_of_line_blocking, outcome.state) == ("inconclusive", State.FAIL)
     assert "64 B: both flows share the way from a to b" in outcome.findings[0]
-    assert run(queue_at_c, devices="aabb")[0]["head_of_line_blocking"] == "no"
-    assert run(blocking, devices="aaab")[0]["head_of_line_blocking"] == "yes", "the uncongested flow stays in a"
+    assert run(queue_at_c, devices="aabb")[0].head_of_line_blocking == "no"
+    assert run(blocking, devices="aaab")[0].head_of_line_blocking == "yes", "the uncongested flow stays in a"
 
 
 def test_blocks_of_any_ports() -> None:
@@ -158,7 +158,7 @@ def test_ports_that_form_no_blocks_are_refused(settings: tuple[str, ...], messag
 
 def test_the_offered_load_of_each_source_is_shown() -> None:
     result, _, _ = run(queue_at_c, 4, 64, "ppm_below=100")
-    assert (result["split_pct"], result["steady_pct"]) == (pytest.approx(99.99), pytest.approx(99.99))
+    assert (result.split_pct, result.steady_pct) == (pytest.approx(99.99), pytest.approx(99.99))
 
 
 def test_sources_that_start_apart_are_a_finding_with_the_frames_that_it_adds() -> None:

@@ -12,11 +12,11 @@ from support.fakes import FlowMeasurer, TrialLog, lossless
 from support.published import WHITE_RABBIT
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
-from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredUnit
 from p4mesh.methods.rfc2889.errored_streams import PROGRAM_STREAMS, sizes_between
 from p4mesh.tester.contract import load_contract
 from p4mesh.traffic.line_rate import l1_rate_bps, tx_frames
@@ -29,12 +29,12 @@ TEST = ErroredFrames()
 Counts = dict[tuple[str, int, int], int]
 
 
-def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> TestBed:
-    ports = tuple(TestPort(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
-    return TestBed("fake", ports, sends_bad_fcs=bad_fcs)
+def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> Bed:
+    ports = tuple(Port(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
+    return Bed("fake", ports, sends_bad_fcs=bad_fcs)
 
 
-def run(carry: object, *settings: str, ports: TestBed | None = None) -> tuple[UnitResult, Outcome, FlowMeasurer]:
+def run(carry: object, *settings: str, ports: Bed | None = None) -> tuple[ErroredUnit, Outcome, FlowMeasurer]:
     measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
     ports = ports or bed()
     parameters = resolve(TEST.name, TEST.parameters, settings)
@@ -67,14 +67,14 @@ def test_each_class_takes_a_third_of_the_load() -> None:
 def test_a_device_that_filters_passes() -> None:
     result, outcome, _ = run(filtering)
     assert outcome.state is State.PASS
-    assert {row["undersize_verdict"] for row in result["rows"]} == {"PASS"}
-    assert all(row["valid_loss_pct"] == 0 for row in result["rows"])
+    assert {row.undersize_verdict for row in result.rows} == {"PASS"}
+    assert all(row.valid_loss_pct == 0 for row in result.rows)
 
 
 def test_a_device_that_forwards_runts_fails_and_giants_are_only_reported() -> None:
     result, outcome, _ = run(lossless)
     assert outcome.state is State.FAIL
-    assert (result["rows"][0]["undersize_verdict"], result["rows"][0]["oversize_verdict"]) == ("FAIL", "forwarded")
+    assert (result.rows[0].undersize_verdict, result.rows[0].oversize_verdict) == ("FAIL", "forwarded")
 
 
 def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() -> None:
@@ -97,7 +97,7 @@ def test_the_trial_log_has_the_verdict_of_the_classes_that_must_be_filtered() ->
 
 def test_loss_of_valid_frames_is_reported_and_no_class_failure() -> None:
     result, outcome, _ = run(lossy)
-    assert result["rows"][0]["valid_loss_pct"] == pytest.approx(50, abs=0.1)
+    assert result.rows[0].valid_loss_pct == pytest.approx(50, abs=0.1)
     assert outcome.state is State.PASS
 
 
@@ -108,14 +108,14 @@ def test_a_port_that_pads_short_frames_is_not_supported() -> None:
 
 def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_a_bad_fcs() -> None:
     result, outcome, measurer = run(filtering, "sweep_start_pct=50", "sweep_end_pct=50", ports=bed(bad_fcs=True))
-    (row,) = result["rows"]
+    (row,) = result.rows
     counts = {
         name: sum(stream.frame_count for spec in measurer.specs for stream in spec.streams if stream.name == name)
         for name in ("valid", "oversize", "undersize", "bad_fcs")
     }
-    assert {name: row[f"{name}_tx_frames"] for name in counts} == counts
-    assert row["total_tx_frames"] == sum(counts.values())
-    assert row["total_rx_frames"] == row["valid_rx_frames"] == counts["valid"]
+    assert {name: getattr(row, f"{name}_tx_frames") for name in counts} == counts
+    assert row.total_tx_frames == sum(counts.values())
+    assert row.total_rx_frames == row.valid_rx_frames == counts["valid"]
     titles = [column.title for column in outcome.tables[0].columns]
     assert titles == [
         *("Valid size", "Load", "Tx, all", "Rx, all", "Valid Tx", "Valid Rx", "Valid loss"),
@@ -129,8 +129,8 @@ def test_totals_are_the_sums_of_the_classes_and_valid_frames_exclude_those_with_
 )
 def test_dribble_bits_and_alignment_errors_exist_up_to_100_mbit_per_second(rate_bps: int, verdict: str) -> None:
     result, outcome, _ = run(filtering, ports=bed(rate_bps=rate_bps))
-    row = result["rows"][0]
-    assert (row["dribble_verdict"], row["alignment_verdict"]) == (verdict, verdict)
+    row = result.rows[0]
+    assert (row.dribble_verdict, row.alignment_verdict) == (verdict, verdict)
     assert any(verdict.partition(" on")[0] in text for text in outcome.deviations)
 
 
@@ -293,7 +293,7 @@ def test_the_addresses_are_verified_with_one_of_the_valid_streams() -> None:
 
 
 @pytest.mark.parametrize("row", WHITE_RABBIT["errored_frames"], ids=lambda row: f"{row['tx_rate_pct']:g}")
-def test_the_counts_of_the_report_are_sent_and_judged(row: dict[str, Any]) -> None:
+def test_the_counts_of_the_report_are_sent_and_judged(row: dict[str, ErroredUnit]) -> None:
     """Table 1.8, 30 s. Given what its switch forwarded, our table says what the report says.
 
     The report's frames with a bad FCS, 58 injected by software about every 0.5 s, are in its valid ones or in

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossless
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, TrialNote, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort, TimeStamps
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, TrialNote
+from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
-from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, steps_to_maximum
+from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate, steps_to_maximum
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
 from p4mesh.trial.result import PortCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -24,8 +25,8 @@ from p4mesh.trial.spec import TrialSpec
 GIGABIT = 10**9
 
 
-def bed(ifg_bits: int = 88) -> TestBed:
-    return TestBed("fake", tuple(TestPort(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
+def bed(ifg_bits: int = 88) -> Bed:
+    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
 
 
 class OverloadedMeasurer(FlowMeasurer):
@@ -58,7 +59,7 @@ def measured(measurer: FakeMeasurer, sizes: Sequence[int], *settings: str) -> Ou
     return test.assemble(bed(), parameters, {unit: test.run_unit(unit, bed(), parameters, measurer) for unit in units})
 
 
-def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[UnitResult, State]:
+def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[dict[str, Any], State]:
     """Measure one frame size; return its row and the verdict."""
     outcome = measured(OverloadedMeasurer(overhead_bytes), (size,), *settings)
     ((row,),) = (table.rows for table in outcome.tables)
@@ -241,7 +242,7 @@ def test_the_ports_are_parameters() -> None:
 def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
     """Forward pressure, the maximum forwarding rate and errored frames use two ports, whatever the others are."""
     rates = (10**10, GIGABIT, GIGABIT)
-    mixed = replace(bed(), ports=tuple(TestPort(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
+    mixed = replace(bed(), ports=tuple(Port(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
     for test in (ForwardPressure(), MaximumForwardingRate()):
         with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
             test.check(mixed, resolve(test.name, test.parameters, ()))
@@ -265,7 +266,7 @@ def test_steps_end_at_the_maximum() -> None:
     assert steps_to_maximum(Fraction(100), Fraction(10)) == ()
 
 
-def maximum_rate(measurer: FakeMeasurer, *settings: str) -> UnitResult:
+def maximum_rate(measurer: FakeMeasurer, *settings: str) -> MaximumRate:
     test = MaximumForwardingRate()
     parameters = resolve(test.name, test.parameters, settings)
     (unit,) = test.units(parameters, (64,))
@@ -281,7 +282,7 @@ def test_the_steps_are_a_sweep_without_a_threshold() -> None:
     (unit,) = test.units(parameters, (64,))
     result = test.run_unit(unit, bed(), parameters, log)
     outcome = test.assemble(bed(), parameters, {unit: result})
-    lossy = [(row["load_pct"], row["lost_frames"] > 0) for row in result["rows"]]
+    lossy = [(row.load_pct, row.lost_frames > 0) for row in result.rows]
     assert lossy == [(50, False), (75, True), (100, True)]
     assert log.verdicts[-2:] == ["PASS", "PASS"]
     assert (outcome.state, outcome.tables[0].rows[0]["state"]) == (State.PASS, "PASS")
@@ -289,8 +290,8 @@ def test_the_steps_are_a_sweep_without_a_threshold() -> None:
 
 def test_a_device_at_line_rate_has_its_maximum_at_the_maximum_offered_load() -> None:
     result = maximum_rate(FlowMeasurer(lossless))
-    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
-    assert result["mfr_load_pct"] == 100
+    assert result.mfr_fps == result.throughput_fps == result.frmol_fps
+    assert result.mfr_load_pct == 100
 
 
 def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -> None:
@@ -301,9 +302,9 @@ def test_the_maximum_between_throughput_and_line_rate_is_cited_with_its_load() -
         return sent if load <= 0.5 else int(sent * 0.9) if load < 0.85 else int(sent * 0.1)
 
     result = maximum_rate(FakeMeasurer(carry))
-    assert result["mfr_load_pct"] == pytest.approx(80, abs=0.1)
-    assert result["mfr_fps"] == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
-    assert result["frmol_fps"] == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result.mfr_load_pct == pytest.approx(80, abs=0.1)
+    assert result.mfr_fps == pytest.approx(0.9 * 0.8 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
+    assert result.frmol_fps == pytest.approx(0.1 * float(max_rate_fps(64, GIGABIT)), rel=1e-2)
 
 
 def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> None:
@@ -313,19 +314,17 @@ def test_the_sweep_starts_at_the_throughput_so_the_maximum_is_not_below_it() -> 
         return sent if spec.streams[0].rate_fps <= max_rate_fps(64, GIGABIT) / 2 else sent // 1000
 
     result = maximum_rate(FakeMeasurer(carry))
-    assert (
-        result["mfr_fps"] == result["throughput_fps"] == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
-    )
-    assert result["mfr_load_pct"] == pytest.approx(50, abs=0.1)
-    assert result["rows"][0]["load_pct"] == result["mfr_load_pct"], "the throughput is the first load"
-    assert [row["load_pct"] for row in result["rows"]][-1] == 100
+    assert result.mfr_fps == result.throughput_fps == pytest.approx(float(max_rate_fps(64, GIGABIT) / 2), rel=1e-3)
+    assert result.mfr_load_pct == pytest.approx(50, abs=0.1)
+    assert result.rows[0].load_pct == result.mfr_load_pct, "the throughput is the first load"
+    assert [row.load_pct for row in result.rows][-1] == 100
 
 
 def test_a_throughput_at_a_lowered_maximum_is_the_maximum() -> None:
     """If the throughput is the maximum offered load, no further load is tried (RFC 2889 5.6.3)."""
     measurer = FlowMeasurer(lossless)
     result = maximum_rate(measurer, "ppm_below=100")
-    assert result["mfr_fps"] == result["throughput_fps"] == result["frmol_fps"]
-    assert result["mfr_load_pct"] == pytest.approx(99.99)
-    assert result["mol_pct"] == pytest.approx(99.99, rel=1e-4)
+    assert result.mfr_fps == result.throughput_fps == result.frmol_fps
+    assert result.mfr_load_pct == pytest.approx(99.99)
+    assert result.mol_pct == pytest.approx(99.99, rel=1e-4)
     assert len(measurer.specs) == 1

@@ -9,13 +9,14 @@ import pytest
 from support.fakes import FakeMeasurer, capacity, wire
 
 from p4mesh.errors import ParameterError, TopologyError
-from p4mesh.methods.base import TrialNote, Unit, UnitResult
-from p4mesh.methods.bed import TestBed, TestPort
-from p4mesh.methods.outcome import Outcome, State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.base import TrialNote, Unit
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.stream import PatternKind
+from p4mesh.traffic.patterns import FullMesh
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -23,13 +24,11 @@ GIGABIT = 10**9
 TEST = FullyMeshed()
 
 
-def bed(count: int = 18, rate_bps: int = GIGABIT) -> TestBed:
-    return TestBed("fake", tuple(TestPort(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
+def bed(count: int = 18, rate_bps: int = GIGABIT) -> Bed:
+    return Bed("fake", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
 
 
-def run(
-    measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str
-) -> tuple[Outcome, dict[Unit, UnitResult]]:
+def run(measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str) -> tuple[Outcome, dict[Unit, Record]]:
     parameters = resolve(TEST.name, TEST.parameters, settings)
     TEST.check(bed(), parameters)
     results = {unit: TEST.run_unit(unit, bed(), parameters, measurer) for unit in TEST.units(parameters, sizes)}
@@ -42,11 +41,11 @@ def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
     for unit, result in results.items():
         theory = 18 * max_rate_fps(unit.frame_size_bytes, GIGABIT)
         if unit.part == "throughput":
-            assert (result["state"], result["result_pct"], result["trials"]) == ("PASS", 100.0, 1)
+            assert (result.search.state, result.search.result_pct, result.search.trials) == ("PASS", 100.0, 1)
         else:
-            assert result["mfr_fps"] == result["frmol_fps"] == pytest.approx(float(theory), rel=1e-12)
-            assert [row["received_pct"] for row in result["rows"]] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
-            assert all(row["lost_frames"] == 0 for row in result["rows"])
+            assert result.mfr_fps == result.frmol_fps == pytest.approx(float(theory), rel=1e-12)
+            assert [row.received_pct for row in result.rows] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
+            assert all(row.lost_frames == 0 for row in result.rows)
 
 
 @pytest.mark.parametrize("limit_fps", [100_000, 4_700_000, 15_000_000])
@@ -54,9 +53,9 @@ def test_the_search_finds_a_known_capacity_within_its_resolution(limit_fps: int)
     _, results = run(FakeMeasurer(capacity(Fraction(limit_fps))), (64,), "parts=throughput")
     (found,) = results.values()
     limit_pct = 100 * Fraction(limit_fps) / (18 * max_rate_fps(64, GIGABIT))
-    assert found["result_pct"] <= limit_pct < found["upper_pct"]
-    assert found["upper_pct"] - found["result_pct"] <= 0.1
-    assert found["shown"]["lost_frames"] == 0
+    assert found.search.result_pct <= limit_pct < found.search.upper_pct
+    assert found.search.upper_pct - found.search.result_pct <= 0.1
+    assert found.search.shown.lost_frames == 0
 
 
 @pytest.mark.parametrize("method", ["bisect", "bisect_verified", "linear_down", "linear_up", "combo", "mlr"])
@@ -66,10 +65,10 @@ def test_every_search_method_answers_with_a_load_that_passed(method: str) -> Non
     (found,) = results.values()
     limit_pct = 100 * Fraction(4_700_000) / (18 * max_rate_fps(64, GIGABIT))
     assert outcome.state is State.PASS
-    assert limit_pct - 1 <= found["result_pct"] <= limit_pct + Fraction(1, 1000)
-    assert found["shown"]["verdict"] == "PASS"
-    assert found["shown"]["load_pct"] == found["result_pct"]
-    assert found["goal"]["search_method"] == method
+    assert limit_pct - 1 <= found.search.result_pct <= limit_pct + Fraction(1, 1000)
+    assert found.search.shown.verdict == "PASS"
+    assert found.search.shown.load_pct == found.search.result_pct
+    assert found.search.goal.search_method == method
 
 
 def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() -> None:
@@ -80,9 +79,9 @@ def test_frmol_may_be_lower_than_mfr_and_the_offered_load_of_the_mfr_is_cited() 
     _, results = run(FakeMeasurer(collapse), (128,), "parts=forwarding")
     (found,) = results.values()
     theory = float(18 * max_rate_fps(128, GIGABIT))
-    assert found["mfr_fps"] == pytest.approx(0.30 * theory, rel=1e-4)
-    assert found["mfr_offered_pct"] == pytest.approx(30, rel=1e-4)
-    assert found["frmol_fps"] == pytest.approx(0.01 * theory, rel=1e-2)
+    assert found.mfr_fps == pytest.approx(0.30 * theory, rel=1e-4)
+    assert found.mfr_offered_pct == pytest.approx(30, rel=1e-4)
+    assert found.frmol_fps == pytest.approx(0.01 * theory, rel=1e-2)
 
 
 def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
@@ -90,7 +89,7 @@ def test_streams_are_the_mesh_of_the_rfc_with_exact_frame_counts() -> None:
     run(measurer, (1518,), "parts=forwarding", "duration_ms=30000", "sweep_start_pct=100")
     (spec,) = measurer.specs
     (stream,) = spec.streams
-    assert stream.pattern is PatternKind.FULL_MESH
+    assert stream.pattern == FullMesh()
     assert stream.tx_ports == stream.rx_ports == tuple(range(1, 19))
     assert stream.rate_fps == max_rate_fps(1518, GIGABIT)
     assert stream.frame_count == 2_438_231
@@ -101,9 +100,9 @@ def test_nothing_passes_shows_the_last_load_and_its_loss() -> None:
     outcome, results = run(FakeMeasurer(lambda _, sent: sent - 1), (64,), "parts=throughput")
     (found,) = results.values()
     assert outcome.state is State.FAIL
-    assert found["result_pct"] is None
-    assert found["shown"]["load_pct"] <= 0.2
-    assert found["shown"]["lost_frames"] == 1
+    assert found.search.result_pct is None
+    assert found.search.shown.load_pct <= 0.2
+    assert found.search.shown.lost_frames == 1
 
 
 @pytest.mark.parametrize(("status", "state"), [(Status.INVALID, State.INVALID), (Status.ABORT, State.ABORT)])
@@ -116,8 +115,8 @@ def test_an_untrusted_trial_is_no_verdict_and_no_rate(status: Status, state: Sta
     outcome, results = run(FakeMeasurer(status=untrusted_above_half), (64,), "parts=forwarding")
     (found,) = results.values()
     assert outcome.state is state
-    assert found["mfr_offered_pct"] == pytest.approx(50, rel=1e-4)
-    assert found["frmol_fps"] is None
+    assert found.mfr_offered_pct == pytest.approx(50, rel=1e-4)
+    assert found.frmol_fps is None
     assert sum(status.value in text for text in outcome.findings) == 5
 
 
@@ -125,7 +124,7 @@ def test_an_untrusted_trial_ends_the_search() -> None:
     outcome, results = run(FakeMeasurer(status=lambda _: Status.INVALID), (64,), "parts=throughput")
     (found,) = results.values()
     assert outcome.state is State.INVALID
-    assert (found["state"], found["result_pct"], found["trials"]) == ("INVALID", None, 1)
+    assert (found.search.state, found.search.result_pct, found.search.trials) == ("INVALID", None, 1)
 
 
 def test_flooding_is_reported_even_when_nothing_is_lost() -> None:
@@ -150,10 +149,10 @@ def test_scaled_trials_send_equally_many_frames_at_every_size() -> None:
     ("ports", "message"),
     [
         (bed(1), "needs at least 2 tester ports, topology 'fake' has 1"),
-        (TestBed("mixed", (*bed(2).ports, TestPort(3, "p3", 10**10))), "needs tester ports of one line rate"),
+        (Bed("mixed", (*bed(2).ports, Port(3, "p3", 10**10))), "needs tester ports of one line rate"),
     ],
 )
-def test_beds_that_the_pattern_cannot_use_are_refused(ports: TestBed, message: str) -> None:
+def test_beds_that_the_pattern_cannot_use_are_refused(ports: Bed, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         TEST.check(ports, resolve(TEST.name, TEST.parameters, ()))
 
@@ -185,7 +184,7 @@ def test_a_sweep_that_was_executed_passes_unless_a_threshold_is_missed(limit: st
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["state"]) == (state, state.value)
     (found,) = results.values()
-    assert [row["verdict"] for row in found["rows"]] == ["PASS", state.value]
+    assert [row.verdict for row in found.rows] == ["PASS", state.value]
 
 
 def test_a_sweep_that_fails_its_limit_fails_the_test_beside_a_throughput_that_passes() -> None:
@@ -198,9 +197,9 @@ def test_one_frame_of_each_port_is_offered_in_its_own_time() -> None:
     """10 % of 10 frames: there is no distance of two departures, and the load is still that of the trial."""
     settings = ("parts=forwarding", "scaled_frames=10", "sweep_start_pct=10", "sweep_end_pct=10")
     (found,) = run(FakeMeasurer(), (64,), *settings)[1].values()
-    assert found["rows"][0]["tx_frames"] == 18
-    assert found["mfr_offered_pct"] == pytest.approx(10, rel=1e-12)
-    assert found["mfr_fps"] == pytest.approx(float(18 * max_rate_fps(64, GIGABIT) / 10), rel=1e-12)
+    assert found.rows[0].tx_frames == 18
+    assert found.mfr_offered_pct == pytest.approx(10, rel=1e-12)
+    assert found.mfr_fps == pytest.approx(float(18 * max_rate_fps(64, GIGABIT) / 10), rel=1e-12)
 
 
 def test_duplicate_and_reordered_frames_are_findings() -> None:
@@ -247,6 +246,6 @@ def test_loads_can_be_cut_to_three_decimals() -> None:
         run(FakeMeasurer(device), (64,), "parts=throughput", *asked, f"search_grid={grid}")
         for grid in ("exact", "three_decimals")
     )
-    shown = [[row["load_pct"] for row in next(iter(results.values()))["rows"]] for _, results in (exact, cut)]
+    shown = [[row.load_pct for row in next(iter(results.values())).rows] for _, results in (exact, cut)]
     assert shown[0] == [10, 55, 32.5, 21.25, 15.625, 12.8125, 14.21875, 13.515625]
     assert shown[1] == [10, 55, 32.5, 21.25, 15.625, 12.812, 14.218, 13.515]

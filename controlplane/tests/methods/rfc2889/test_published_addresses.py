@@ -39,19 +39,19 @@ def test_a_device_that_holds_1532_addresses_shows_the_capacity_of_the_report() -
     # The report's switch held between 1500 and 1560; the test port's own address takes one place.
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     results, _, _ = run(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1")
-    ((result,),) = (unit["searches"] for unit in results.values())
-    assert result["result"] == WHITE_RABBIT["address_caching"][0]["address_count"]
-    assert [row["addresses"] for row in result["rows"]] == path_where(lambda addresses: addresses <= 1531)
-    assert result["fails_at"] == 1561
+    ((result,),) = (unit.searches for unit in results.values())
+    assert result.result == WHITE_RABBIT["address_caching"][0]["address_count"]
+    assert [row.addresses for row in result.rows] == path_where(lambda addresses: addresses <= 1531)
+    assert result.fails_at == 1561
 
 
 def test_the_hashed_table_of_the_switch_shows_its_spread_over_mac_bases_in_searches_of_the_same_rule() -> None:
     results, outcome, _ = run(CACHING, shipped("wrs-18x1g"), (64,), *REPORT, *QUICK, "repetitions=4")
-    for (result,) in (unit["searches"] for unit in results.values()):
-        verdicts = {row["addresses"]: row["verdict"] == "PASS" for row in result["rows"]}
+    for (result,) in (unit.searches for unit in results.values()):
+        verdicts = {row.addresses: row.verdict == "PASS" for row in result.rows}
         assert list(verdicts) == path_where(verdicts.__getitem__)
-        failing = [row for row in result["rows"] if row["verdict"] == "FAIL"]
-        assert all(row["monitor_flood_frames"] > 0 for row in failing)
+        failing = [row for row in result.rows if row.verdict == "FAIL"]
+        assert all(row.monitor_flood_frames > 0 for row in failing)
     (table, *_) = outcome.tables
     (row,) = table.rows
     assert 1500 < row["capacity_min"] < row["capacity_max"] < 2048
@@ -65,7 +65,7 @@ def test_the_learning_rate_is_at_least_80_frames_per_second_up_to_the_capacity()
     assert {"addresses_start=100", "addresses_end=2048", "addresses_step=512"} <= set(own)
     results, outcome, _ = run(LEARNING, topology, (64,), *own, "repetitions=1")
     (unit,) = results.values()
-    assert [search["result"] for search in unit["searches"]] == [1500, 80, 80, 80, 80]
+    assert [search.result for search in unit.searches] == [1500, 80, 80, 80, 80]
     assert [row["addresses"] for row in outcome.tables[0].rows] == [100, 612, 1124, 1500]
     assert {row["state"] for row in outcome.tables[0].rows} == {"PASS (at least)"}
     assert outcome.state.value == "PASS"
@@ -91,8 +91,8 @@ def test_a_switch_that_learns_in_software_has_a_learning_rate() -> None:
 def test_other_ways_to_ask_find_the_same_capacity(settings: tuple[str, ...]) -> None:
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     results, _, trials = run(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1", *settings)
-    ((result,),) = (unit["searches"] for unit in results.values())
-    assert (result["result"], result["fails_at"]) == (1500, 1561)
+    ((result,),) = (unit.searches for unit in results.values())
+    assert (result.result, result.fails_at) == (1500, 1561)
     assert all(trial.lost_frames == 0 for _, trial in trials), "what is not known is flooded, not lost"
 
 
@@ -100,9 +100,9 @@ def test_addresses_are_learned_from_broadcasts_too() -> None:
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     settings = ("learning_destination=broadcast", "repetitions=1")
     results, _, trials = run(CACHING, topology, (64,), *REPORT, *QUICK, *settings)
-    ((result,),) = (unit["searches"] for unit in results.values())
-    assert (result["result"], result["fails_at"]) == (1500, 1561)
-    assert all(spec.streams[0].pattern.value == "broadcast" for spec, _ in trials[::2])
+    ((result,),) = (unit.searches for unit in results.values())
+    assert (result.result, result.fails_at) == (1500, 1561)
+    assert all(spec.streams[0].pattern.kind == "broadcast" for spec, _ in trials[::2])
 
 
 SMALL = """
@@ -136,13 +136,13 @@ def test_a_table_that_keeps_old_entries_is_told_from_a_small_one(
     """300 places, of which the test port takes one. Hash collisions are no old entries: most addresses are held."""
     topology = parse_topology("small.yaml", SMALL.format(ports=ports, table=table))
     results, outcome, _ = run(CACHING, topology, (64,), *SEARCH, *settings)
-    ((result,),) = (unit["searches"] for unit in results.values())
+    ((result,),) = (unit.searches for unit in results.values())
     if finding:
         assert any(finding in text for text in outcome.findings)
         return
     assert outcome.findings == ()
     if "ways" not in table:
         # A capacity of 299, found to the resolution of 10.
-        assert 299 - 10 <= result["result"] <= 299 < result["fails_at"]
+        assert 299 - 10 <= result.result <= 299 < result.fails_at
     else:
-        assert result["result"] < 299
+        assert result.result < 299

@@ -10,9 +10,10 @@ from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.report.numbers import cell_text
 from p4mesh.topology import Topology
+from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
-from p4mesh.traffic.stream import PatternKind, Stream
-from p4mesh.trial import open_measurer
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
@@ -37,7 +38,7 @@ def test_the_search_prints_the_published_load(size: int) -> None:
     (row,) = table.rows
     (printed,) = (cell_text(column, row[column.key]) for column in table.columns if column.key == "tx_pct")
     assert printed == f"{WHITE_RABBIT['broadcast_pct'][str(size)]:.3f}"
-    assert result["at_least"] == (printed == "94.375")
+    assert result.search.at_least == (printed == "94.375")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_the_limit_of_four_layers_lies_in_the_published_bracket(
     for load_pct in (passes_pct, fails_pct):
         rate_fps = rate_at_pct(Fraction(load_pct), size, 10**9)
         count = int(rate_fps * duration_ms / 1000)
-        stream = Stream("all", size, rate_fps, count, PatternKind.BROADCAST, ports[:1], ports[1:])
+        stream = Stream("all", size, rate_fps, count, patterns.Broadcast(), ports[:1], ports[1:])
         with open_measurer(topology) as measurer:
             result = measurer.measure(TrialSpec("limit", (stream,), duration_ms * 10**6, Learning(enabled=False)))
         assert result.status is Status.VALID, result.reason
@@ -71,7 +72,7 @@ def broadcast_latency_us(topology: Topology, size: int) -> dict[int, float]:
     """Return the least latency from port 1 to every other port; FIFO, which is LILO at equal rates."""
     ports = tuple(port.number for port in topology.tester_ports)
     rate_fps = max_rate_fps(size, 10**9) / 10
-    stream = Stream("one", size, rate_fps, 100, PatternKind.BROADCAST, ports[:1], ports[1:])
+    stream = Stream("one", size, rate_fps, 100, patterns.Broadcast(), ports[:1], ports[1:])
     spec = TrialSpec("latency", (stream,), int(100 * 10**9 / rate_fps), Learning(enabled=False), per_flow=True)
     with open_measurer(topology) as measurer:
         result = measurer.measure(spec)

@@ -13,14 +13,14 @@ import pytest
 from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.outcome import State
-from p4mesh.methods.parameters import resolve
+from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
-from p4mesh.run.preparation import test_bed as bed_of
+from p4mesh.run.preparation import bed_of
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.trial import open_measurer
+from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -43,14 +43,14 @@ def test_one_switch_does_not_block_and_loses_what_was_published(
     results, outcome, trials = run(CongestionControl(), shipped("wrs-18x1g"), (size,))
     (result,) = results.values()
     _, trial = trials[-1]
-    assert (result["head_of_line_blocking"], result["back_pressure"]) == ("no", "no")
+    assert (result.head_of_line_blocking, result.back_pressure) == ("no", "no")
     assert outcome.state is State.PASS
-    assert result["uncongested_loss_pct"] == 0
+    assert result.uncongested_loss_pct == 0
     offered = 3 * tx_frames(REPORT_NS, max_rate_fps(size, GIGABIT)) // 2
     assert abs(offered - row["c_tx"]) <= 2
     # Of the frames of two sources at line rate three quarters are for the congested port.
     sent = Fraction(3 * trial.tx_frames, 4)
-    measured_pct = float(100 * (1 - (result["congested_rx_frames"] - QUEUE_FRAMES) / sent))
+    measured_pct = float(100 * (1 - (result.congested_rx_frames - QUEUE_FRAMES) / sent))
     assert measured_pct == pytest.approx(loss_pct, abs=0.02)
     assert measured_pct == pytest.approx(row["c_loss_pct"], abs=0.02)
 
@@ -86,7 +86,7 @@ def test_with_the_start_skew_of_the_reports_tester_the_counts_are_exact(size: in
     fps = max_rate_fps(size, GIGABIT)
     sending_ns = trial.last_tx_ns - trial.first_tx_ns
     assert sending_ns == pytest.approx(spec.duration_ns + START_SKEW_NS, abs=4 * 10**9 / float(fps))
-    received = result["congested_rx_frames"] - egress_frames(size, spec.duration_ns) + egress_frames(size, REPORT_NS)
+    received = result.congested_rx_frames - egress_frames(size, spec.duration_ns) + egress_frames(size, REPORT_NS)
     assert any("the sources started 3100" in text for text in outcome.findings)
     model = egress_frames(size, REPORT_NS) + fps * START_SKEW_NS / 2 / 10**9 + QUEUE_FRAMES
     assert received == pytest.approx(float(model), abs=8)
@@ -101,8 +101,8 @@ def test_a_switch_with_input_queues_is_found_to_block() -> None:
     )
     results, outcome, _ = run(CongestionControl(), blocking, (64,))
     (result,) = results.values()
-    assert result["head_of_line_blocking"] == "yes"
-    assert result["uncongested_loss_pct"] > 1
+    assert result.head_of_line_blocking == "yes"
+    assert result.uncongested_loss_pct > 1
     assert outcome.state is State.FAIL
 
 
@@ -133,9 +133,9 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
                 return measurer.measure(spec)
 
         result = test.run_unit(unit, bed, parameters, Direct())
-    assert (result["back_pressure"], result["state"]) == ("yes", "PASS")
-    assert result["pause_frames"] > 0 and result["congested_loss_pct"] == 0
-    assert result["tx_pct"] < 100 and "PAUSE frames to the sources" in result["reason"]
+    assert (result.back_pressure, result.state) == ("yes", "PASS")
+    assert result.pause_frames > 0 and result.congested_loss_pct == 0
+    assert result.tx_pct < 100 and "PAUSE frames to the sources" in result.reason
 
 
 def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() -> None:
@@ -143,8 +143,8 @@ def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() ->
     topology = parse_topology("pausing.yaml", PAUSING.replace("honours_pause: true", "honours_pause: false"))
     results, outcome, _ = run(CongestionControl(), topology, (64,), "scaled_frames=2000")
     (result,) = results.values()
-    assert (result["back_pressure"], result["state"]) == ("yes", "PASS")
-    assert result["pause_frames"] > 0 and result["congested_loss_pct"] > 30
+    assert (result.back_pressure, result.state) == ("yes", "PASS")
+    assert result.pause_frames > 0 and result.congested_loss_pct > 30
     assert "PAUSE frames came to sources that did not stop" in outcome.findings[0]
 
 
@@ -155,7 +155,7 @@ def test_a_buffer_that_holds_the_whole_overload_is_named() -> None:
     )
     results, outcome, _ = run(CongestionControl(), parse_topology("deep.yaml", deep), (64,), "scaled_frames=2000")
     (result,) = results.values()
-    assert (result["back_pressure"], result["congested_loss_pct"]) == ("yes", 0)
+    assert (result.back_pressure, result.congested_loss_pct) == ("yes", 0)
     (finding,) = outcome.findings
     assert "a buffer that holds the overload, 1000 frames, looks like back pressure" in finding
     shallow = deep.replace("queue_frames: 5000", "queue_frames: 500")

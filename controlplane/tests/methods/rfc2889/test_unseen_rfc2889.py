@@ -15,7 +15,7 @@ import pytest
 import yaml
 from support.published import run
 
-from p4mesh.methods.base import TestMethod
+from p4mesh.methods.base import Method
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import steps_to_maximum
 from p4mesh.topology import Topology
@@ -74,7 +74,7 @@ class Unseen:
         return frame_time_ns(size, self.rate_bps, 8 + Fraction(self.gap_bits, 8)) / (1 + Fraction(ppm, 10**6))
 
 
-def test_of(name: str) -> TestMethod:
+def test_of(name: str) -> Method:
     return find_test(f"rfc2889.{name}")
 
 

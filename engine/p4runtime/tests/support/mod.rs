@@ -8,7 +8,7 @@ use p4mesh_p4runtime::proto::service::*;
 use p4mesh_p4runtime::proto::stream::{MasterArbitrationUpdate, PacketOut};
 use p4mesh_p4runtime::proto::Uint128;
 use p4mesh_p4runtime::{verify, Device, Target};
-use p4mesh_pipeline::{Program, Switch, SwitchConfig};
+use p4mesh_pipeline::{Executable, Switch, SwitchConfig};
 
 /// Ports 0 to 7 and the CPU port; packet-outs vanish.
 #[derive(Default)]
@@ -22,8 +22,8 @@ impl Target for LocalTarget {
         self.switch.as_mut()
     }
 
-    fn install(&mut self, program: Arc<Program>) -> Result<(), String> {
-        self.switch = Some(Switch::new(program, SwitchConfig::default()));
+    fn install(&mut self, executable: Arc<Executable>) -> Result<(), String> {
+        self.switch = Some(Switch::new(executable, SwitchConfig::default()));
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::moving::Form;
-use crate::layout::Slot;
+use crate::code::layout::Slot;
+use crate::idle::moving::Form;
 
 /// A form per slot. A pass touches few of the 65,536, so what has to be reset is written down.
 pub(super) struct Forms {

@@ -1,12 +1,11 @@
 //! Instructions on headers, over slots that may move with time.
 
-use crate::header_ops::header_op;
-use crate::ir::Op;
-use crate::layout::Slot;
-use crate::program::Program;
-
-use super::moving::{Form, Probe, Refusal};
-use super::shadow::Shadow;
+use crate::code::ir::Op;
+use crate::code::layout::Slot;
+use crate::code::program::Program;
+use crate::exec::header_ops::header_op;
+use crate::idle::moving::{Form, Probe, Refusal};
+use crate::idle::shadow::Shadow;
 
 impl Shadow {
     /// Base slot of the header whose id is in a slot; `None` for an id out of range.

@@ -5,7 +5,7 @@
 //! number is taken as it is now, and cuts `d` to the ticks for which it stays the same. So one
 //! execution gives the whole interval of time over which the pass does the same.
 
-use crate::words::mask64;
+use crate::numbers::words::mask64;
 
 /// What moves a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Limits {
 
     /// The low `bits` with their sign repeated.
     pub fn sign_extended(&mut self, a: Value, bits: u32) -> Value {
-        let value = crate::words::sign_extend(a.0, bits);
+        let value = crate::numbers::words::sign_extend(a.0, bits);
         match a.1 {
             Form::Moving(moving) if bits > 1 && u32::from(moving.width) >= bits => {
                 let moving = Moving { width: bits as u8, ..moving };
@@ -261,7 +261,7 @@ fn low_bits(mask: u64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use crate::numbers::rng::Rng;
 
     fn at(value: Value, later: u64) -> Option<u64> {
         match value.1 {
@@ -309,7 +309,10 @@ mod tests {
                 8 => (limits.joined(a, b, mask), Box::new(move |a, b| (a | b) & mask)),
                 4 => {
                     let bits = [4, 5, 8, 64][rng.uniform(0, 3) as usize];
-                    (limits.sign_extended(a, bits), Box::new(move |a, _| crate::words::sign_extend(a, bits)))
+                    (
+                        limits.sign_extended(a, bits),
+                        Box::new(move |a, _| crate::numbers::words::sign_extend(a, bits)),
+                    )
                 }
                 _ => {
                     let result = match kind {

@@ -3,21 +3,23 @@
 //! Instructions and state are those of `machine`; what is not listed here refuses the pass, so a
 //! new instruction costs speed, never truth.
 
-use crate::hash::{self, hash_input, BitWriter};
-use crate::header_ops::extract;
-use crate::ir::{HashAlgorithm, HashInput, Op, Pc, Select, SelectCase};
-use crate::layout::{packet_slot, Slot};
-use crate::machine::{State, Wire};
-use crate::program::Program;
-use crate::rng::Rng;
-use crate::table::{next_of, Target};
-use crate::wide_ops::wide_op;
-use crate::wire::{self, Regs};
-use crate::words;
-
-use super::forms::Forms;
-use super::moving::{Clock, Form, Limits, Moving, Probe, Refusal, Value};
-use super::StampField;
+use crate::code::calculation::{HashAlgorithm, HashInput};
+use crate::code::ir::{Op, Pc, Select, SelectCase};
+use crate::code::layout::{packet_slot, Regs, Slot};
+use crate::code::program::Program;
+use crate::exec::context::Wire;
+use crate::exec::hash::{self, hash_input};
+use crate::exec::header_ops::extract;
+use crate::exec::wide_ops::wide_op;
+use crate::exec::wire;
+use crate::idle::forms::Forms;
+use crate::idle::moving::{Form, Limits, Probe, Refusal, Value};
+use crate::idle::stamp::{form_of_bits, touches, StampField};
+use crate::numbers::bits::BitWriter;
+use crate::numbers::rng::Rng;
+use crate::numbers::words;
+use crate::state::cells::State;
+use crate::state::table::{next_of, Target};
 
 /// Instructions that one part of a pass may take.
 const OP_LIMIT: u32 = 100_000;
@@ -81,7 +83,7 @@ impl Shadow {
         (self.regs[slot as usize], self.forms.get(slot))
     }
 
-    pub fn set(&mut self, slot: Slot, (value, form): Value) {
+    pub fn set_value(&mut self, slot: Slot, (value, form): Value) {
         self.regs[slot as usize] = value;
         self.forms.set(slot, form);
     }
@@ -106,7 +108,7 @@ impl Shadow {
     /// The result of an operation that is only understood on fixed operands.
     fn opaque(&mut self, dst: Slot, operands: &[Slot], value: u64) {
         let fixed = operands.iter().all(|&slot| self.forms.get(slot) == Form::Fixed);
-        self.set(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
+        self.set_value(dst, (value, if fixed { Form::Fixed } else { Form::Unknown }));
     }
 
     /// Runs from `entry` to the end of that part of the program. `stamps` are the bits of the
@@ -140,11 +142,11 @@ impl Shadow {
                 }
                 Op::Jump { to } => pc = to as usize,
                 Op::Guard => {}
-                Op::VariableBits { a } => variable_bits = crate::steps::variable_bits(self.fixed(a)?),
+                Op::VariableBits { a } => variable_bits = crate::exec::context::variable_bits(self.fixed(a)?),
                 Op::Extract { header } => match self.extract(program, wire, stamps, header, variable_bits)? {
                     Ok(()) => {}
                     Err(error) => {
-                        self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                        self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                         pc = parser_end;
                     }
                 },
@@ -158,7 +160,7 @@ impl Shadow {
                     match result {
                         Ok(()) => self.regs[place.next as usize] = next + 1,
                         Err(error) => {
-                            self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                            self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                             pc = parser_end;
                         }
                     }
@@ -166,7 +168,10 @@ impl Shadow {
                 Op::Lookahead { dst, offset, bits, check, signed } => {
                     let available = wire.frame.len().saturating_sub(wire.cursor);
                     if check && available < usize::from(bits).div_ceil(8) {
-                        self.set(packet_slot::PARSER_ERROR, (code.errors.packet_too_short, Form::Fixed));
+                        self.set_value(
+                            packet_slot::PARSER_ERROR,
+                            (code.errors.packet_too_short, Form::Fixed),
+                        );
                         pc = parser_end;
                         continue;
                     }
@@ -191,7 +196,7 @@ impl Shadow {
                 }
                 Op::ParserError { a } => {
                     let error = self.fixed(a)?;
-                    self.set(packet_slot::PARSER_ERROR, (error, Form::Fixed));
+                    self.set_value(packet_slot::PARSER_ERROR, (error, Form::Fixed));
                     pc = parser_end;
                 }
                 Op::Select { select } => pc = self.select(state, &code.selects[select as usize])? as usize,
@@ -235,7 +240,7 @@ impl Shadow {
                         }
                         let bytes = self.fixed(packet_slot::INGRESS_LENGTH)?;
                         self.effects.push(Effect::Green { meter, cell: index as u32, bytes });
-                        self.set(dst, (0, Form::Fixed));
+                        self.set_value(dst, (0, Form::Fixed));
                     }
                 }
                 Op::Random { .. } => return Err(Refusal("the pass takes a random number")),
@@ -243,7 +248,7 @@ impl Shadow {
                     let plan = &code.calculations[calculation as usize];
                     let payload = wire.frame.get(wire.cursor..).unwrap_or(&[]);
                     let value = self.hash(program, plan.algorithm, &plan.input, payload)?;
-                    self.set(dst, value);
+                    self.set_value(dst, value);
                 }
                 Op::Truncate { .. } => return Err(Refusal("the pass cuts the frame")),
                 ref op => match self.branch(op)? {
@@ -282,7 +287,7 @@ impl Shadow {
     fn narrow(&mut self, op: &Op) -> Probe<bool> {
         let (x, y): (Value, Value);
         match *op {
-            Op::Move { dst, a } => self.set(dst, self.value(a)),
+            Op::Move { dst, a } => self.set_value(dst, self.value(a)),
             Op::MoveMany { dst, a, count } => {
                 let (from, to, count) = (a as usize, dst as usize, count as usize);
                 self.regs.copy_within(from..from + count, to);
@@ -290,27 +295,27 @@ impl Shadow {
             }
             Op::Add { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), false, mask);
-                self.set(dst, sum);
+                self.set_value(dst, sum);
             }
             Op::Sub { dst, a, b, mask } => {
                 let sum = self.limits.sum(self.value(a), self.value(b), true, mask);
-                self.set(dst, sum);
+                self.set_value(dst, sum);
             }
             Op::Not { dst, a, mask } => {
                 let value = self.limits.complement(self.value(a), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::AndMask { dst, a, mask } => {
                 let value = self.limits.slice(self.value(a), 0, mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Slice { dst, a, right, mask } => {
                 let value = self.limits.slice(self.value(a), u32::from(right & 63), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::SignExtend { dst, a, bits } => {
                 let value = self.limits.sign_extended(self.value(a), u32::from(bits));
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::And { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
@@ -320,7 +325,7 @@ impl Shadow {
                     (Form::Fixed, Form::Fixed) => (x.0 & y.0, Form::Fixed),
                     _ => (x.0 & y.0, Form::Unknown),
                 };
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::ShiftRightU { dst, a, b } => {
                 (x, y) = (self.value(a), self.value(b));
@@ -329,7 +334,7 @@ impl Shadow {
                     (_, Form::Fixed) => (0, Form::Fixed),
                     _ => (x.0.checked_shr(y.0.min(64) as u32).unwrap_or(0), Form::Unknown),
                 };
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Eq { dst, a, b } => {
                 let equal = self.limits.equal(self.value(a), self.value(b));
@@ -369,7 +374,7 @@ impl Shadow {
             }
             Op::Or { dst, a, b, mask } => {
                 let value = self.limits.joined(self.value(a), self.value(b), mask);
-                self.set(dst, value);
+                self.set_value(dst, value);
             }
             Op::Xor { dst, a, b, mask } => {
                 let value = (self.value(a).0 ^ self.value(b).0) & mask;
@@ -403,7 +408,7 @@ impl Shadow {
             Ok(truth) => (u64::from(truth), Form::Fixed),
             Err(_) => (0, Form::Unknown),
         };
-        self.set(dst, value);
+        self.set_value(dst, value);
     }
 
     fn choose(&mut self, dst: Slot, a: Slot, b: Slot, first: Probe<bool>) {
@@ -412,7 +417,7 @@ impl Shadow {
             Ok(false) => self.value(b),
             Err(_) => (0, Form::Unknown),
         };
-        self.set(dst, value);
+        self.set_value(dst, value);
     }
 
     /// Integers of several words: understood on fixed operands only.
@@ -536,7 +541,7 @@ impl Shadow {
             }
             if let Some((_, field)) = plan.meter {
                 self.effects.push(Effect::EntryGreen { table: index, entry, bytes });
-                self.set(field.slot, (0, Form::Fixed));
+                self.set_value(field.slot, (0, Form::Fixed));
             }
         }
         let target = match hit {
@@ -605,29 +610,5 @@ impl Shadow {
         hash_input(layout, input, &self.regs, payload, &mut self.scratch);
         let value = hash::hash(algorithm, &self.scratch, &mut Rng::new(0));
         Ok((value, if fixed { Form::Fixed } else { Form::Unknown }))
-    }
-}
-
-/// True if bits from `first` on belong to a time stamp.
-pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
-    stamps.iter().any(|stamp| {
-        let at = stamp.first_bit as usize;
-        at < first + bits as usize && first < at + usize::from(stamp.bits)
-    })
-}
-
-/// Form of a number that is read from the frame.
-fn form_of_bits(stamps: &[StampField], first: usize, bits: u32) -> Form {
-    if !touches(stamps, first, bits) {
-        return Form::Fixed;
-    }
-    let inside = stamps.iter().find(|stamp| {
-        // The low bits of a time stamp, or all of it.
-        let end = stamp.first_bit as usize + usize::from(stamp.bits);
-        first >= stamp.first_bit as usize && first + bits as usize == end
-    });
-    match inside {
-        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
-        None => Form::Unknown,
     }
 }

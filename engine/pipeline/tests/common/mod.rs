@@ -29,7 +29,7 @@ pub fn load(name: &str) -> Target {
 pub fn load_with(name: &str, config: SwitchConfig) -> Target {
     let program = Program::from_json(&program_text(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     Target {
-        switch: Switch::new(Arc::new(program), config),
+        switch: Switch::new(Arc::new(Executable::new(program)), config),
         out: Outputs::default(),
         now_ps: 0,
         drops: Vec::new(),

@@ -20,19 +20,20 @@ pub fn try_mutation(base: &Value, random: &mut Random) -> bool {
         + program.counters().iter().map(|array| array.size).sum::<usize>()
         + program.meters().iter().map(|array| array.size).sum::<usize>();
     if cells < 1 << 20 {
-        let program = Arc::new(program);
+        let executable = Arc::new(Executable::new(program));
         let seed = random.next();
-        let native = exercise(&program, Execution::Native, &mut Random::new(seed));
-        let interpreted = exercise(&program, Execution::Interpreted, &mut Random::new(seed));
+        let native = exercise(&executable, Execution::Native, &mut Random::new(seed));
+        let interpreted = exercise(&executable, Execution::Interpreted, &mut Random::new(seed));
         assert!(native == interpreted, "native code and interpreter differ for {text}");
     }
     true
 }
 
 /// Fills tables, sends frames, and tells what came out.
-fn exercise(program: &Arc<Program>, execution: Execution, random: &mut Random) -> Vec<String> {
+fn exercise(executable: &Arc<Executable>, execution: Execution, random: &mut Random) -> Vec<String> {
     let config = SwitchConfig { pass_limit: 3, ..SwitchConfig::default() };
-    let mut switch = Switch::new(program.clone(), config);
+    let program = executable.program();
+    let mut switch = Switch::new(executable.clone(), config);
     switch.set_execution(execution);
     let replicas = [Replica { port: 1, instance: 1 }, Replica { port: 2, instance: 3 }];
     for id in 1..8 {

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    ActionCall, EgressPacket, EntryAction, Frame, IngressPacket, InstanceType, KeyInfo, KeyMatch,
-    MatchKind, Output, Outputs, Preserved, Program, QueueTimes, Replica, Switch, SwitchConfig,
-    TableEntry,
+    ActionCall, Dispatch, DropReason, EgressPacket, EntryAction, Executable, Frame, IngressPacket,
+    InstanceType, KeyInfo, KeyMatch, MatchKind, Passes, Preserved, Program, QueueTimes, Replica,
+    Switch, SwitchConfig, TableEntry,
 };
 
 use super::p4_config::{P4Config, P4Entry, P4Match, VALID_VALUE};
@@ -33,7 +33,6 @@ pub struct P4Device {
     latency_ps: u64,
     ids: Vec<u16>,
     switch: Switch,
-    out: Outputs,
     counters: Counters,
 }
 
@@ -66,82 +65,105 @@ impl P4Device {
             seed,
             ..Default::default()
         };
-        let mut switch = Switch::new(Arc::new(program), switch_config);
+        let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
         install(&mut switch, &config, place, ports)?;
         Ok(P4Device {
             config,
             latency_ps: latency.ps(),
             ids: ports.to_vec(),
             switch,
-            out: Outputs::default(),
             counters: Counters::default(),
         })
     }
+}
 
-    /// All passes that one frame causes.
-    fn run(&mut self, input: u16, frame: Frame, first_bit_ps: u64, ports: &mut DevicePorts) {
-        let now_ps = ports.now_ps();
-        let packet = IngressPacket {
-            port: input,
-            frame,
-            instance_type: InstanceType::Normal,
-            preserved: Preserved::default(),
-        };
-        let mut work = VecDeque::from([Output::Reenter(packet)]);
-        let mut passes_left = PASSES_PER_FRAME;
-        while let Some(output) = work.pop_front() {
-            match output {
-                Output::Reenter(packet) if passes_left > 0 => {
-                    passes_left -= 1;
-                    let out = &mut self.out;
-                    self.switch.ingress(packet, first_bit_ps, now_ps, out);
-                }
-                Output::Enqueue(packet) if passes_left > 0 => {
-                    passes_left -= 1;
-                    self.egress(packet, now_ps);
-                }
-                Output::Reenter(packet) => {
-                    self.end(input, DropCause::PassLimit, packet.frame, ports)
-                }
-                Output::Enqueue(packet) => {
-                    self.switch.discard(packet, &mut self.out);
-                    self.end(input, DropCause::PassLimit, Frame::new(), ports);
-                }
-                Output::Transmit { port, frame } => self.transmit(input, port, frame, ports),
-                Output::Digest { .. } => self.counters.digests += 1,
-                Output::Drop(reason) => self.end(input, reason.into(), Frame::new(), ports),
-            }
-            work.extend(self.out.items.drain(..));
-        }
-        self.counters.passes += u64::from(PASSES_PER_FRAME - passes_left);
-    }
+/// A packet that waits for its next pass.
+enum Waiting {
+    Ingress(IngressPacket),
+    Egress(EgressPacket),
+}
 
-    fn egress(&mut self, packet: EgressPacket, now_ps: u64) {
+/// All passes that one frame causes, in the order in which they were asked for.
+struct Flow<'a, 'p> {
+    device: &'a mut P4Device,
+    ports: &'a mut DevicePorts<'p>,
+    /// Index of the port on which the frame came in.
+    input: usize,
+    waiting: VecDeque<Waiting>,
+    passes_left: u32,
+}
+
+impl Flow<'_, '_> {
+    fn run(&mut self, frame: Frame, first_bit_ps: u64) {
+        let now_ps = self.ports.now_ps();
         let times = QueueTimes {
             enqueue_ps: now_ps,
             dequeue_ps: now_ps,
             ..Default::default()
         };
-        self.switch
-            .egress(packet, times, now_ps, now_ps, &mut self.out);
+        self.waiting.push_back(Waiting::Ingress(IngressPacket {
+            port: self.device.ids[self.input],
+            frame,
+            instance_type: InstanceType::Normal,
+            preserved: Preserved::default(),
+        }));
+        while let Some(packet) = self.waiting.pop_front() {
+            match packet {
+                Waiting::Ingress(packet) => {
+                    let resubmitted = self.ingress(packet, first_bit_ps, now_ps);
+                    self.waiting.extend(resubmitted.map(Waiting::Ingress));
+                }
+                Waiting::Egress(packet) => self.egress(packet, times, now_ps, now_ps),
+            }
+        }
+        self.device.counters.passes += u64::from(PASSES_PER_FRAME - self.passes_left);
     }
 
-    fn transmit(&mut self, input: u16, port: u16, frame: Frame, ports: &mut DevicePorts) {
-        match self.ids.iter().position(|&id| id == port) {
+    fn end(&mut self, cause: DropCause, frame: Frame) {
+        self.ports.drop(self.input, cause, frame);
+    }
+}
+
+impl Dispatch for Flow<'_, '_> {
+    fn passes(&mut self) -> Option<Passes<'_>> {
+        Some(Passes {
+            switch: &mut self.device.switch,
+            out: &mut self.ports.fabric.out,
+            left: &mut self.passes_left,
+        })
+    }
+
+    fn enqueue(&mut self, packet: EgressPacket) {
+        self.waiting.push_back(Waiting::Egress(packet));
+    }
+
+    fn transmit(&mut self, port: u16, frame: Frame) {
+        match self.device.ids.iter().position(|&id| id == port) {
             Some(output) => {
-                let now_ps = ports.now_ps();
-                ports.enqueue(output, frame, now_ps);
+                let now_ps = self.ports.now_ps();
+                self.ports.enqueue(output, frame, now_ps);
             }
             None => {
-                self.counters.to_controller += 1;
-                self.end(input, DropCause::UnknownPort, frame, ports);
+                self.device.counters.to_controller += 1;
+                self.end(DropCause::UnknownPort, frame);
             }
         }
     }
 
-    fn end(&self, input: u16, cause: DropCause, frame: Frame, ports: &mut DevicePorts) {
-        let local = self.ids.iter().position(|&id| id == input);
-        ports.drop(local.unwrap_or(0), cause, frame);
+    fn recirculate(&mut self, packet: IngressPacket) {
+        self.waiting.push_back(Waiting::Ingress(packet));
+    }
+
+    fn digest(&mut self, _digest: u32, _fields: Vec<Vec<u8>>) {
+        self.device.counters.digests += 1;
+    }
+
+    fn drop(&mut self, reason: DropReason) {
+        self.end(reason.into(), Frame::new());
+    }
+
+    fn exhausted(&mut self) {
+        self.end(DropCause::PassLimit, Frame::new());
     }
 }
 
@@ -157,7 +179,14 @@ impl Device for P4Device {
         if arrival.bad_fcs {
             return ports.drop(port, DropCause::BadFcs, arrival.frame);
         }
-        self.run(self.ids[port], arrival.frame, arrival.first_bit_ps, ports);
+        let mut flow = Flow {
+            device: self,
+            ports,
+            input: port,
+            waiting: VecDeque::new(),
+            passes_left: PASSES_PER_FRAME,
+        };
+        flow.run(arrival.frame, arrival.first_bit_ps);
     }
 
     fn reseed(&mut self, seed: u64, name: &str) {
@@ -165,8 +194,8 @@ impl Device for P4Device {
     }
 
     fn reset(&mut self, _ports: &mut DevicePorts) {
-        let program = self.switch.program().clone();
-        self.switch = Switch::new(program, self.switch.config().clone());
+        let executable = self.switch.executable().clone();
+        self.switch = Switch::new(executable, self.switch.config().clone());
         install(&mut self.switch, &self.config, &Place::default(), &self.ids)
             .expect("the entries were installed before");
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use p4mesh_pipeline::{Program, Switch};
+use p4mesh_pipeline::{Executable, Switch};
 
 use crate::device::{Host, HostFrame};
 use crate::fabric::BadFcsRule;
@@ -15,9 +15,9 @@ use super::{cable_part, Network, NetworkError};
 impl Network {
     /// Installs a program with fresh state on the tester. Packets in its queues and in its loop
     /// are dropped.
-    pub fn set_program(&mut self, program: Arc<Program>) {
+    pub fn set_program(&mut self, executable: Arc<Executable>) {
         if let Some(tester) = &mut self.tester {
-            let switch = Switch::new(program, tester.switch_config().clone());
+            let switch = Switch::new(executable, tester.switch_config().clone());
             tester.install(switch, &mut self.fabric);
         }
     }

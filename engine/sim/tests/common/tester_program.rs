@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use p4mesh_pipeline::{ActionCall, EntryAction, KeyMatch, Program, Replica, Switch, TableEntry};
+use p4mesh_pipeline::{
+    ActionCall, EntryAction, Executable, KeyMatch, Program, Replica, Switch, TableEntry,
+};
 use p4mesh_sim::Network;
 
 pub const LOOP_PORT: u16 = 509;
@@ -16,13 +18,14 @@ const KIND_SEND: u8 = 4;
 const RUN: u64 = 7;
 
 /// The compiled program; loading it takes a moment, so share it.
-pub fn program() -> Arc<Program> {
+pub fn executable() -> Arc<Executable> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../p4src/compiled/p4mesh.json"
     );
     let text = std::fs::read_to_string(path).expect("the compiled tester is in the repository");
-    Arc::new(Program::from_json(&text).expect("the compiled tester loads"))
+    let program = Program::from_json(&text).expect("the compiled tester loads");
+    Arc::new(Executable::new(program))
 }
 
 /// A stream of plain Ethernet frames between stations, one station per port.
@@ -207,11 +210,11 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
 /// Installs the tester program and the streams.
 pub fn install(
     network: &mut Network,
-    program: &Arc<Program>,
+    executable: &Arc<Executable>,
     ports: &[u16],
     streams: &[StreamPlan],
 ) {
-    network.set_program(Arc::clone(program));
+    network.set_program(Arc::clone(executable));
     let switch = network.switch().expect("the network has a tester");
     configure(switch, ports, streams);
 }

@@ -1,0 +1,112 @@
+"""How a test is put together: a method, and around it what every test, or every test of its suite, has in addition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from p4mesh.methods.base import Method, MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import Parameter, ParameterSet
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+
+Run = Callable[[Session], Record]
+"""Measures one unit with a session."""
+Results = Mapping[Unit, Record]
+Assemble = Callable[[Results], Outcome]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, and the bed and the parameters that it is asked to run with."""
+
+    method: Method
+    bed: Bed
+    parameters: ParameterSet
+
+
+class Extension:
+    """Something that a test has in addition; what a subclass does not change stays as it is."""
+
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        """Return the parameters that ``method`` gets in addition."""
+        return ()
+
+    def check(self, case: Case) -> None:
+        """Raise TopologyError or ParameterError when the additional parameters cannot be used on this bed."""
+
+    def units(self, units: Sequence[Unit], parameters: ParameterSet) -> tuple[Unit, ...]:
+        """Return the units that are run instead of ``units``."""
+        return tuple(units)
+
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
+        """Measure one unit by calling ``run``, perhaps with another session."""
+        return run(session)
+
+    def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
+        """Return the outcome that ``assemble`` makes of the results, perhaps with more in it."""
+        return assemble(results)
+
+
+class Composed(MethodOf[Record]):
+    """A method within its extensions, from the innermost one to the outermost one."""
+
+    def __init__(self, method: Method, extensions: Sequence[Extension]) -> None:
+        self._method = method
+        self._extensions = tuple(extensions)
+        self.name, self.title, self.section = method.name, method.title, method.section
+        self.frame_sizes_bytes, self.reset_between = method.frame_sizes_bytes, method.reset_between
+        added = (parameter for extension in extensions for parameter in extension.parameters_of(method))
+        self.parameters = (*method.parameters, *added)
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Raise what the outermost extension, else the next one, and at last the method itself raises."""
+        for extension in reversed(self._extensions):
+            extension.check(Case(self._method, bed, parameters))
+        self._method.check(bed, parameters)
+
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of the method."""
+        return self._method.latency_pairs(bed, parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return the units of the method, as the extensions change them."""
+        units = self._method.units(parameters, sizes)
+        for extension in self._extensions:
+            units = extension.units(units, parameters)
+        return units
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of the method."""
+        return self._method.trials_expected(unit, parameters)
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Record:
+        """Measure one unit; a trial passes the innermost extension first on its way to the device."""
+        case = Case(self._method, bed, parameters)
+        run: Run = partial(self._method.run_unit, unit, bed, parameters)
+        for extension in self._extensions:
+            run = partial(extension.run_unit, run, unit, case)
+        return run(session)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Results) -> Outcome:
+        """Return the outcome of the method with what each extension adds."""
+        case = Case(self._method, bed, parameters)
+        assemble: Assemble = partial(self._method.assemble, bed, parameters)
+        for extension in self._extensions:
+            assemble = partial(extension.assemble, assemble, case)
+        return assemble(results)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The tests of one standard, and what all of them have in addition. Test names begin with the name of the suite."""
+
+    name: str
+    methods: tuple[Method, ...]
+    extensions: tuple[Extension, ...] = ()
+
+    def tests(self, extensions: Sequence[Extension]) -> tuple[Method, ...]:
+        """Return the tests within the extensions of the suite, and those within the given ones."""
+        return tuple(Composed(method, (*self.extensions, *extensions)) for method in self.methods)

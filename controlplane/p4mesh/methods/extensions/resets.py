@@ -1,0 +1,200 @@
+"""What every test can do to the device between its trials, and to a trial that loses its link (methodology 0.3)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import Method, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.composition import Case, Extension, Run
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, text, with_defaults
+from p4mesh.methods.results.record import Record
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import Hook, Reset, ResetAction, TrialSpec
+
+SWAP_ROLES = "swap_roles"
+_SECTION = "RFC 2544 23"
+_MINUTES_S = ("0", "3600")
+
+PARAMETERS: tuple[Parameter, ...] = (
+    choice(
+        "reset_between",
+        ResetAction.NONE.value,
+        _SECTION,
+        "before each trial: nothing, links off and on, neighbouring ports exchange their roles, a pause, a command",
+        (
+            ResetAction.NONE.value,
+            ResetAction.TOGGLE_LINK.value,
+            SWAP_ROLES,
+            ResetAction.WAIT_AGING.value,
+            ResetAction.HOOK.value,
+        ),
+    ),
+    decimal("link_off_s", "1", "s", _SECTION, "toggle_link: how long the links are off", _MINUTES_S),
+    decimal("link_on_delay_s", "1", "s", _SECTION, "toggle_link: pause after the links are up", _MINUTES_S),
+    decimal("link_sync_s", "30", "s", _SECTION, "toggle_link: the links are up after this, or ABORT", _MINUTES_S),
+    decimal("aging_s", "350", "s", _SECTION, "wait_aging: pause, above the device's aging time", ("0", "1000000")),
+    text("hook", _SECTION, "hook: command that resets the device, without a shell"),
+    decimal("hook_timeout_s", "60", "s", _SECTION, "time that the command may take", ("0.1", "86400")),
+    boolean("stop_on_los", True, _SECTION, "a loss of link on any tester port ends the trial as ABORT"),
+)
+
+
+class Resets(Extension):
+    """The device is reset before each trial, and a trial that loses its link is at an end."""
+
+    def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
+        """Return the parameters of this module, with the reset that the method needs."""
+        return with_defaults(PARAMETERS, reset_between=method.reset_between)
+
+    def check(self, case: Case) -> None:
+        """Refuse a hook without a command, and ports that cannot exchange their roles."""
+        reset_of(case.parameters)
+        if case.parameters.text("reset_between") == SWAP_ROLES:
+            neighbours(case.method.name, case.bed)
+
+    def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
+        """Measure the unit with a reset before each trial."""
+        return run(_ResettingSession(case, session))
+
+
+def reset_of(parameters: ParameterSet) -> Reset:
+    """Return the reset before each trial; raises ParameterError for a hook without a command."""
+    word = parameters.text("reset_between")
+    if word == SWAP_ROLES:
+        return Reset()
+    action = ResetAction(word)
+    hook = hook_of(parameters, "hook")
+    if action is ResetAction.HOOK and hook is None:
+        raise ParameterError(
+            "reset_between=hook: no command is given",
+            hint="name the program that resets the device: --set hook=COMMAND",
+        )
+    return Reset(
+        action,
+        _ns(parameters, "link_off_s"),
+        _ns(parameters, "link_sync_s"),
+        _ns(parameters, "link_on_delay_s"),
+        _ns(parameters, "aging_s"),
+        hook if action is ResetAction.HOOK else None,
+    )
+
+
+def hook_of(parameters: ParameterSet, name: str) -> Hook | None:
+    """Return the command in parameter ``name``, None where it is empty; raises ParameterError for bad quoting."""
+    command = parameters.text(name)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ParameterError(
+            f"--set {name}={command}: {error}", hint="a command with its arguments, quoted as in a shell"
+        ) from None
+    return Hook(command, _ns(parameters, "hook_timeout_s")) if words else None
+
+
+def neighbours(test: str, bed: Bed) -> dict[int, int]:
+    """Return whose role each port takes over: 1 and 2 exchange theirs, 3 and 4, and so on; a last odd one stays.
+
+    Raises TopologyError where the ports of a pair differ in rate or in the device behind them.
+    """
+    partner = {port.number: port.number for port in bed.ports}
+    for first, second in zip(bed.ports[::2], bed.ports[1::2], strict=False):
+        if (first.rate_bps, first.attached_to) != (second.rate_bps, second.attached_to):
+            raise TopologyError(
+                f"{test}: reset_between=swap_roles exchanges neighbouring ports, and ports {first.number} and "
+                f"{second.number} of topology '{bed.topology}' differ",
+                hint="neighbouring ports need one rate and one device; use another reset_between",
+            )
+        partner[first.number], partner[second.number] = second.number, first.number
+    return partner
+
+
+class _ResettingSession:
+    """A session whose trials begin with a reset of the device."""
+
+    def __init__(self, case: Case, session: Session) -> None:
+        parameters = case.parameters
+        self._session = session
+        self._reset = reset_of(parameters)
+        self._stop_on_los = parameters.flag("stop_on_los")
+        swaps = parameters.text("reset_between") == SWAP_ROLES
+        self._partner = neighbours(case.method.name, case.bed) if swaps else None
+        self._trials = 0
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        """Measure a trial after the reset; one that continues another finds the device as that one left it."""
+        if not spec.continues:
+            self._trials += 1
+        result = self._session.measure(self._offered(spec, self._trials), note)
+        partner = self._swapped_in(self._trials)
+        return relabelled_result(result, partner) if partner else result
+
+    def announce(self, specs: Sequence[TrialSpec]) -> None:
+        """Announce the trials as they will be offered."""
+        self._session.announce([self._offered(spec, self._trials + n) for n, spec in enumerate(specs, start=1)])
+
+    def _offered(self, spec: TrialSpec, number: int) -> TrialSpec:
+        """Return trial ``number``, counted from 1, with its reset."""
+        if not spec.continues:
+            spec = replace(spec, reset=self._reset)
+        if spec.interruption is None:
+            spec = replace(spec, stop_on_los=self._stop_on_los)
+        partner = self._swapped_in(number)
+        return relabelled(spec, partner) if partner else spec
+
+    def _swapped_in(self, number: int) -> Mapping[int, int] | None:
+        """Return whose role each port has in trial ``number``, None where it has its own."""
+        return None if number % 2 else self._partner
+
+
+def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
+    """Return the trial with every port in the role of its partner."""
+    streams = tuple(
+        replace(stream, tx_ports=_all(stream.tx_ports, partner), rx_ports=_all(stream.rx_ports, partner))
+        for stream in spec.streams
+    )
+    return replace(
+        spec,
+        streams=streams,
+        learning=replace(
+            spec.learning,
+            ports=_all(spec.learning.ports, partner),
+            addresses=tuple((partner[port], mac) for port, mac in spec.learning.addresses),
+        ),
+        controller_frames=tuple(replace(frame, port=partner[frame.port]) for frame in spec.controller_frames),
+        histogram_flows=tuple((name, partner[tx], partner[rx]) for name, tx, rx in spec.histogram_flows),
+    )
+
+
+def relabelled_result(result: TrialResult, partner: Mapping[int, int]) -> TrialResult:
+    """Return the result in terms of the roles: what a partner has counted stands under the port it stood in for."""
+
+    def of(port: int | None) -> int | None:
+        return None if port is None else partner[port]
+
+    ports = (replace(port, port=partner[port.port]) for port in result.ports)
+    return replace(
+        result,
+        ports=tuple(sorted(ports, key=lambda port: port.port)),
+        flows=tuple(
+            replace(flow, tx_port=partner[flow.tx_port], rx_port=partner[flow.rx_port]) for flow in result.flows
+        ),
+        histograms=tuple(
+            replace(item, tx_port=of(item.tx_port), rx_port=of(item.rx_port)) for item in result.histograms
+        ),
+        outages=tuple(
+            replace(item, tx_port=partner[item.tx_port], rx_port=partner[item.rx_port]) for item in result.outages
+        ),
+    )
+
+
+def _all(ports: tuple[int, ...], partner: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(partner[port] for port in ports)
+
+
+def _ns(parameters: ParameterSet, name: str) -> int:
+    return int(parameters.number(name) * NS_PER_S)

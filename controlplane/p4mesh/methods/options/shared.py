@@ -1,0 +1,307 @@
+"""Parameters that tests of several RFCs share, each with the clause that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, percent
+from p4mesh.methods.search.goal import Grid, SearchGoal
+from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
+from p4mesh.methods.search.loss_verification import LossVerification
+from p4mesh.methods.search.sweeps import sweep_loads
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
+from p4mesh.traffic.derived import staggered
+from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.spec import Learning, TrialSpec
+
+RFC_2889_DURATION_S = 30
+NS_PER_MS = 1_000_000
+SCALED = "scaled"
+SCALED_FRAMES = "scaled_frames"
+FRAME_FORMATS = {
+    "ipv4": FrameTemplate(ip_version=4),
+    "ipv6": FrameTemplate(ip_version=6),
+    "ethernet": FrameTemplate(ip_version=None),
+}
+HOP_BY_HOP = "hop_by_hop"
+EXTENSION_HEADERS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    HOP_BY_HOP: (HOP_BY_HOP,),
+    "destination": ("destination",),
+    "routing": ("routing",),
+    "fragment": ("fragment",),
+    "ah": ("ah",),
+    "esp": ("esp",),
+    "mobility": ("mobility",),
+    "chain": ("routing", "destination", "fragment"),
+}
+"""Extension headers of IPv6 frames, alone and as the chain of RFC 5180 5.3; tests of RFC 2544 take the parameter."""
+FRAME_PARAMETERS: tuple[Parameter, ...] = (
+    choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
+    integer("vlan_id", 0, "", "RFC 2544 8", "802.1Q tag of the test frames; 0 = untagged", (0, 4094)),
+)
+_PHASES = "RFC 2544 23"
+_PPM_PER_PCT = 10_000
+_NS_PER_US = 1000
+_PAUSE_MS = ("0", "600000")
+
+
+def scaled_duration(
+    name: str,
+    section: str,
+    summary: str,
+    real_time_s: int,
+    scaled: str = "scaled_frames at line rate",
+    longest_ms: str = "300000",
+) -> Parameter:
+    """Declare a duration that is scaled in virtual time, and ``real_time_s`` seconds where time is real."""
+    summary = f"{summary}; scaled = {scaled}"
+    declared = decimal(name, SCALED, "ms", section, summary, ("0.1", longest_ms), (SCALED,))
+    return replace(declared, real_time=Fraction(1000 * real_time_s))
+
+
+def trial_parameters(
+    setup: str, rfc_duration_s: int = RFC_2889_DURATION_S, real_time_s: int | None = None
+) -> tuple[Parameter, ...]:
+    """Return the parameters of every trial; ``setup`` is the clause about the set-up of the test.
+
+    Where time is real, trials take ``real_time_s``; by default the duration of the RFC.
+    """
+    return (
+        scaled_duration(
+            "duration_ms",
+            setup,
+            f"transmission time of one trial; RFC {rfc_duration_s} s",
+            real_time_s or rfc_duration_s,
+        ),
+        integer(
+            SCALED_FRAMES,
+            30_000,
+            "frames",
+            setup,
+            "frames per port and trial at line rate when duration_ms is scaled",
+            (10, 100_000_000),
+        ),
+        integer(
+            "burst_frames",
+            1,
+            "frames",
+            setup,
+            "frames per burst at minimum gap; 1 = evenly spaced",
+            (MIN_BURST_FRAMES, MAX_BURST_FRAMES),
+        ),
+        *FRAME_PARAMETERS,
+        decimal(
+            "ppm_below",
+            "0",
+            "ppm",
+            "RFC 8239 2.2",
+            "how far the highest load is below line rate",
+            ("0", "10000"),
+        ),
+        integer("start_stagger_us", 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
+        integer("learning_rate_fps", 50, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
+        integer("learning_frames", 1, "frames", _PHASES, "learning frames per address; 0 = no learning", (0, 100)),
+        boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
+        decimal("learning_wait_ms", "2000", "ms", _PHASES, "silence between learning and traffic", _PAUSE_MS),
+        decimal("settle_ms", "2000", "ms", _PHASES, "wait for residual frames before counters are read", _PAUSE_MS),
+        decimal("restabilise_ms", "5000", "ms", _PHASES, "silence between trials", _PAUSE_MS),
+    )
+
+
+def sweep_parameters(setup: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the forwarding-rate sweep."""
+    return (
+        percent("sweep_start_pct", "10", setup, "first load of the forwarding-rate sweep"),
+        percent("sweep_end_pct", "100", setup, "last load of the sweep, where FRMOL is read"),
+        percent("sweep_step_pct", "10", setup, "step of the sweep"),
+    )
+
+
+def search_parameters(procedure: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the throughput search; ``procedure`` is the clause about it."""
+    return (
+        percent("search_initial_pct", "50", procedure, "first load of the throughput search"),
+        percent("search_min_pct", "0.1", procedure, "lowest load of the search"),
+        percent("search_max_pct", "100", procedure, "highest load of the search"),
+        percent("search_resolution_pct", "0.1", procedure, "width at which the search stops after a PASS"),
+        boolean("search_try_max_first", True, procedure, "try the highest load before the bisection"),
+        choice(
+            "search_grid",
+            Grid.EXACT.value,
+            procedure,
+            "loads of a bisection: exact, or cut to three decimals as open testers do",
+            (Grid.EXACT.value, Grid.THREE_DECIMALS.value),
+        ),
+        choice(
+            "search_method",
+            SearchMethod.BISECT.value,
+            procedure,
+            "bisection, with loss verification, in steps, steps then bisection, or MLRsearch",
+            tuple(method.value for method in SearchMethod),
+        ),
+        percent("search_step_pct", "10", procedure, "step of the linear searches and of combo"),
+        decimal(
+            "search_backoff_pct",
+            "50",
+            "% of bracket",
+            procedure,
+            "combo: how far below a load that failed the next one is, towards the highest that passed",
+            ("1", "99"),
+        ),
+        integer("verify_trials", 2, "trials", "RFC 9004 6", "r: trials at a lossy load, bisect_verified", (1, 100)),
+        integer(
+            "verify_overload_frames", 1000, "frames", "RFC 9004 6", "z: more loss is not verified", (0, 1_000_000_000)
+        ),
+        choice(
+            "mlr_goals",
+            MlrPreset.CUSTOM.value,
+            "RFC 9971 4.6",
+            "the goal of mlr_trials and mlr_exceed_pct, or goals by name",
+            tuple(preset.value for preset in MlrPreset),
+        ),
+        integer("mlr_trials", 2, "trials", "RFC 9971 4.6", "duration sum, in trial durations", (1, 1000)),
+        decimal("mlr_initial_pct", "100", "% of duration", "RFC 9971 4.6", "shortest trial on the way", ("1", "100")),
+        decimal("mlr_exceed_pct", "50", "%", "RFC 9971 4.6", "exceed ratio of the goal", ("0", "99")),
+        decimal("mlr_width_pct", "0.5", "%", "RFC 9971 4.6", "relative width of the goal", ("0.01", "50")),
+        decimal(
+            "pass_threshold_pct", "0", "% of line rate", procedure, "a lower result is a FAIL; 0 = any", ("0", "100")
+        ),
+        decimal("acceptable_loss_pct", "0", "%", procedure, "loss that still passes a throughput trial", ("0", "100")),
+    )
+
+
+def sweep_of(parameters: ParameterSet) -> tuple[Fraction, ...]:
+    """Return the loads of the forwarding sweep; raise ParameterError when start exceeds end."""
+    start = parameters.number("sweep_start_pct")
+    end = min(parameters.number("sweep_end_pct"), maximum_load_pct(parameters))
+    if start > end:
+        raise ParameterError(
+            f"sweep_start_pct={float(start):g} is above sweep_end_pct={float(end):g}",
+            hint="the sweep runs upwards: sweep_start_pct <= sweep_end_pct",
+        )
+    return sweep_loads(start, end, parameters.number("sweep_step_pct"))
+
+
+def search_of(parameters: ParameterSet) -> LimitSearch:
+    """Return the throughput search; raise ParameterError when its bounds contradict."""
+    maximum = maximum_load_pct(parameters)
+    low, first, high = (min(parameters.number(f"search_{name}_pct"), maximum) for name in ("min", "initial", "max"))
+    if not low <= first <= high:
+        raise ParameterError(
+            f"search_min_pct={float(low):g}, search_initial_pct={float(first):g}, search_max_pct={float(high):g}"
+            " are out of order",
+            hint="search_min_pct <= search_initial_pct <= search_max_pct",
+        )
+    return LimitSearch(
+        SearchMethod(parameters.text("search_method")),
+        SearchGoal(
+            first,
+            low,
+            high,
+            parameters.number("search_resolution_pct"),
+            parameters.flag("search_try_max_first"),
+            Grid(parameters.text("search_grid")),
+        ),
+        parameters.number("search_step_pct"),
+        parameters.number("search_backoff_pct") / 100,
+        LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames")),
+        MlrAttributes(
+            MlrPreset(parameters.text("mlr_goals")),
+            parameters.integer("mlr_trials"),
+            parameters.number("mlr_exceed_pct") / 100,
+            parameters.number("mlr_width_pct") / 100,
+            parameters.number("mlr_initial_pct") / 100,
+        ),
+        parameters.number("acceptable_loss_pct") / 100,
+        parameters.number("pass_threshold_pct"),
+    )
+
+
+def maximum_load_pct(parameters: ParameterSet) -> Fraction:
+    """Return the highest load of any trial, in percent of line rate."""
+    return 100 - parameters.number("ppm_below") / _PPM_PER_PCT
+
+
+def template_of(parameters: ParameterSet) -> FrameTemplate:
+    """Return the headers of the test frames."""
+    vlan_id = parameters.integer("vlan_id")
+    template = replace(FRAME_FORMATS[parameters.text("frame_format")], vlan_ids=(vlan_id,) if vlan_id else ())
+    if template.ip_version != 6:
+        return template
+    return replace(template, ipv6_extensions=EXTENSION_HEADERS.get(str(parameters.values.get("extension_headers")), ()))
+
+
+def learning_of(parameters: ParameterSet) -> Learning:
+    """Return the learning phase that precedes each trial (RFC 2544 section 23)."""
+    return Learning(
+        enabled=parameters.integer("learning_frames") > 0,
+        rate_fps=parameters.integer("learning_rate_fps"),
+        frames_per_address=parameters.integer("learning_frames"),
+        wait_ns=nanoseconds(parameters, "learning_wait_ms"),
+        verify=parameters.flag("learning_verify"),
+    )
+
+
+def trial_of(
+    parameters: ParameterSet,
+    label: str,
+    streams: tuple[Stream, ...],
+    duration_ns: int,
+    *,
+    learning: Learning | None = None,
+    per_flow: bool = False,
+    histograms: HistogramPer | None = None,
+) -> TrialSpec:
+    """Return a trial with the phases that ``trial_parameters`` describe around its streams."""
+    return TrialSpec(
+        label,
+        staggered(streams, _NS_PER_US * parameters.integer("start_stagger_us")),
+        duration_ns,
+        learning or learning_of(parameters),
+        nanoseconds(parameters, "settle_ms"),
+        nanoseconds(parameters, "restabilise_ms"),
+        per_flow=per_flow,
+        histograms=histograms,
+    )
+
+
+def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bps: int) -> int:
+    """Return the transmission time of a trial; scaled, it is the same for all loads of a frame size."""
+    if parameters.is_word("duration_ms"):
+        return ceil(parameters.integer("scaled_frames") * frame_time_ns(frame_size_bytes, line_rate_bps))
+    return nanoseconds(parameters, "duration_ms")
+
+
+def duration_deviation(
+    parameters: ParameterSet,
+    frame_sizes_bytes: Sequence[int],
+    line_rate_bps: int,
+    rfc_duration_s: int = RFC_2889_DURATION_S,
+    clause: str = "RFC 2889 5.1.2",
+) -> str:
+    """Return the sentence about the trial duration for the report; empty when it is that of the RFC or longer."""
+    shortest, longest = (
+        pick(duration_ns_of(parameters, size, line_rate_bps) for size in frame_sizes_bytes) for pick in (min, max)
+    )
+    if shortest >= rfc_duration_s * NS_PER_S:
+        return ""
+    span = f"{longest / NS_PER_MS:.4g} ms"
+    if shortest != longest:
+        span = f"{shortest / NS_PER_MS:.4g} to {span}"
+    return (
+        f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}. An overload that fills the device's "
+        "buffers more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, "
+        "throughput and forwarding rates may read up to Q/N of line rate too high."
+    )
+
+
+def nanoseconds(parameters: ParameterSet, name: str) -> int:
+    """Return a ``*_ms`` parameter in whole nanoseconds."""
+    return int(parameters.number(name) * NS_PER_MS)

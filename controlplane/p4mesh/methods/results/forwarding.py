@@ -1,0 +1,131 @@
+"""What trials over a mesh of ports have measured: rates and counts of a trial, of a search and of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.throughput import Searched
+from p4mesh.trial.result import Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortRates(Record):
+    """What one port has counted in a trial."""
+
+    port: int
+    tx_frames: int
+    rx_frames: int
+    forwarding_fps: float
+    flooded_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direction(Record):
+    """What was sent and received in one direction of a trial."""
+
+    from_ports: str
+    to_ports: str
+    tx_frames: int
+    rx_frames: int
+    lost_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshLatencyRow(Record):
+    """Latency of all frames of a trial, as measured or with what the wires took subtracted."""
+
+    latency: LatencyCells = field(metadata=INLINE)
+    variation: VariationCells | None = field(default=None, metadata=INLINE)
+    definitions: DefinitionCells | None = field(default=None, metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshTrial(Record):
+    """Rates and counts of one trial, and what its test adds to them."""
+
+    frame_size_bytes: int | None = field(default=None, metadata=OMITTED)
+    load_pct: float
+    offered_pct: float
+    offered_fps: float
+    offered_l1_mbps: float
+    tx_frames: int
+    rx_frames: int
+    lost_frames: int
+    loss_pct: float
+    forwarding_fps: float
+    received_pct: float
+    received_l1_mbps: float
+    flooded_frames: int
+    duplicate_frames: int
+    reordered_frames: int
+    start_skew_us: float
+    start_skew_pct: float
+    status: Status
+    reason: str
+    ports: tuple[PortRates, ...]
+    latency: tuple[MeshLatencyRow, ...] | None = field(default=None, metadata=OMITTED)
+    wires: tuple[CalibrationCells, ...] | None = field(default=None, metadata=OMITTED)
+    directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
+    verdict: Verdict | None = field(default=None, metadata=OMITTED)
+    duration_ms: float | None = field(default=None, metadata=OMITTED)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the counts say something about the device."""
+        return self.status is Status.VALID
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshThroughput(Record):
+    """The throughput of one frame size, and the theoretical maximum of the pattern."""
+
+    frame_size_bytes: int
+    search: Searched[MeshTrial] = field(metadata=INLINE)
+    theoretical_fps: float
+    load_limit_pct: float
+    trial_frames: int | None = field(default=None, metadata=OMITTED)
+    """Of a throughput that was searched again: the frames of its trials at line rate."""
+
+    @property
+    def flooded_frames(self) -> int:
+        """Flooded frames of the search that decided."""
+        return self.search.flooded_frames
+
+    @property
+    def rows(self) -> tuple[MeshTrial, ...]:
+        """Every trial."""
+        return self.search.rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossSweep(Record):
+    """Trials of one frame size at several loads; each row has its frame size."""
+
+    frame_size_bytes: int
+    rows: tuple[MeshTrial, ...]
+    flooded_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshSweep(Record):
+    """The forwarding-rate sweep of one frame size; None without a trial that can be trusted."""
+
+    frame_size_bytes: int
+    rows: tuple[MeshTrial, ...]
+    mfr_fps: float | None
+    mfr_offered_pct: float | None
+    frmol_fps: float | None
+    frmol_offered_pct: float | None
+    flooded_frames: int
+    theoretical_fps: float
+    load_limit_pct: float
+
+
+def loss_sweep(size: int, rows: Iterable[MeshTrial]) -> LossSweep:
+    """Return the trials of one frame size with the flooded frames of all of them."""
+    sized = tuple(replace(row, frame_size_bytes=size) for row in rows)
+    return LossSweep(frame_size_bytes=size, rows=sized, flooded_frames=sum(row.flooded_frames for row in sized))

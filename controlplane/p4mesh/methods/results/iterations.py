@@ -1,0 +1,231 @@
+"""Whole tests repeated (RFC 8239 1.2): every row of every iteration, and under them what varies.
+
+Iterations with different verdicts are *flapping*: they are counted, and their values are never
+averaged with each other. INVALID and ABORT iterations are shown and enter no statistic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.repetition import spread_of
+
+ITERATION = Column("iteration", "Iteration")
+FLAPPING = "flapping"
+_STATE = "state"
+_CLASS_VERDICT = "_verdict"
+"""How the keys of columns end whose verdict is on a part of what the row is about, such as a class of frames."""
+_VERDICTS = "verdicts"
+_UNTRUSTED = (State.ABORT.value, State.INVALID.value)
+_MIN_DIGITS = 2
+"""Decimals of a repeated table: an average of integers is none, and a deviation is small."""
+
+Row = Mapping[str, Cell]
+
+
+def combined(title: str, outcomes: Sequence[Outcome]) -> Outcome:
+    """Return one outcome of all iterations of a test called ``title``."""
+    states = tuple(outcome.state for outcome in outcomes)
+    verdicts = _counted([state.value for state in states])
+    tables, flapping = [], []
+    for name in _names(table.name for outcome in outcomes for table in outcome.tables):
+        table, found = _combined_table(_numbered(name, outcomes))
+        tables.append(table)
+        flapping += found
+    findings = [
+        f"iteration {number}: {text}" for number, outcome in enumerate(outcomes, start=1) for text in outcome.findings
+    ]
+    return Outcome(
+        _overall(states),
+        f"{title}: {len(outcomes)} iterations, {verdicts}",
+        tuple(tables),
+        _figures(outcomes),
+        (*flapping, *findings),
+        tuple(_names(text for outcome in outcomes for text in outcome.deviations)),
+        states,
+    )
+
+
+def _overall(states: Sequence[State]) -> State:
+    """Return the verdict of all iterations: the worst; a test that passes only now and then has not passed."""
+    return State.worst(states, State.PASS if State.PASS in states else State.DONE)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A row of one iteration, and the verdicts in it, by column, that decide with which others it is averaged."""
+
+    row: dict[str, Cell]
+    verdicts: Mapping[str, str]
+
+    @property
+    def untrusted(self) -> bool:
+        return any(verdict in _UNTRUSTED for verdict in self.verdicts.values())
+
+
+def _entry(number: int, row: Row, outcome: State) -> _Entry:
+    """Return a row with its own verdicts, else with that of its iteration where that cannot be trusted."""
+    own = {key: _word(cell, key) for key, cell in row.items() if _is_verdict(key) and cell is not None}
+    whole = {ITERATION.key: outcome.value} if outcome.value in _UNTRUSTED else {}
+    return _Entry({ITERATION.key: str(number), **row}, own or whole)
+
+
+def _is_verdict(key: str) -> bool:
+    return key == _STATE or key.endswith(_CLASS_VERDICT)
+
+
+def _numbered(name: str, outcomes: Sequence[Outcome]) -> list[tuple[int, Table, State]]:
+    return [
+        (number, table, outcome.state)
+        for number, outcome in enumerate(outcomes, start=1)
+        for table in outcome.tables
+        if table.name == name
+    ]
+
+
+def _combined_table(numbered: Sequence[tuple[int, Table, State]]) -> tuple[Table, list[str]]:
+    """Return the table of all iterations, and a finding for every row whose verdict flaps."""
+    first = numbered[0][1]
+    columns = {column.key: column for _, table, _ in numbered for column in table.columns}
+    groups: dict[tuple[Cell, ...], list[_Entry]] = {}
+    for number, table, outcome in numbered:
+        seen: Counter[tuple[Cell, ...]] = Counter()
+        for row in table.rows:
+            key = tuple(row.get(name) for name in table.keys)
+            seen[key] += 1  # rows that share a key are matched in their order
+            groups.setdefault((*key, seen[key]) if table.keys else (), []).append(_entry(number, row, outcome))
+    rows: list[dict[str, Cell]] = []
+    flapping = []
+    for key, group in groups.items():
+        rows += [entry.row for entry in group]
+        if not first.keys:
+            continue
+        shared = {name: key[place] for place, name in enumerate(first.keys)}
+        measured = [column for name, column in columns.items() if name not in first.keys]
+        rows += [{**shared, **row} for row in _statistics(group, measured)]
+        where = ", ".join(_key_text(columns[name], value) for name, value in shared.items())
+        for name in filter(_is_verdict, columns):
+            states = [entry.verdicts[name] for entry in group if name in entry.verdicts]
+            if len(set(states)) > 1:
+                flapping.append(f"{first.title}, {where}: {_named(columns[name], _counted(states))}")
+    note = "min to RSD: over the iterations with the same verdict; INVALID and ABORT iterations enter no statistic."
+    place = len(first.keys)
+    shown = [replace(column, digits=max(_MIN_DIGITS, column.digits or 0)) for column in columns.values()]
+    kept = [column for column in shown if column.key in first.keys] if place else []
+    others = [column for column in shown if column.key not in first.keys]
+    return replace(
+        first,
+        columns=(*kept, ITERATION, *others),
+        rows=tuple(rows),
+        note=" ".join(text for text in (first.note, note if first.keys else "") if text),
+        keys=(*first.keys, ITERATION.key) if first.keys else (),
+    ), flapping
+
+
+def _statistics(group: Sequence[_Entry], columns: Sequence[Column]) -> list[dict[str, Cell]]:
+    """Return the rows below one group: differing words with their counts, then statistics per verdict."""
+    words: dict[str, Cell] = {}
+    for column in columns:
+        cells = [entry.row.get(column.key) for entry in group]
+        found = [_word(cell, column.key) for cell in cells if cell is not None]
+        if len(set(found)) > 1:
+            words[column.key] = _counted(found)
+    rows: list[dict[str, Cell]] = [{ITERATION.key: _VERDICTS, **words}] if words else []
+    differing = [column for column in columns if len({entry.verdicts.get(column.key) for entry in group}) > 1]
+    classes: dict[tuple[tuple[str, str], ...], list[_Entry]] = {}
+    for entry in group:
+        classes.setdefault(tuple(sorted(entry.verdicts.items())), []).append(entry)
+    for entries in classes.values():
+        first = entries[0]
+        if first.untrusted:
+            continue
+        alike = [entry.row for entry in entries]
+        named = (_named(column, first.verdicts[column.key]) for column in differing if column.key in first.verdicts)
+        label = "".join(f", {text}" for text in named)
+        statistics: dict[str, dict[str, Cell]] = {name: {} for name in ("min", "avg", "max", "std dev", "RSD %")}
+        for column in columns:
+            cells = [row.get(column.key) for row in alike]
+            numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+            if numbers:
+                _describe(column.key, numbers, statistics)
+            elif len(set(cells)) == 1:
+                for row in statistics.values():
+                    row[column.key] = cells[0]
+        rows += [{ITERATION.key: f"{name}{label}", **row} for name, row in statistics.items()]
+    return rows
+
+
+def _describe(key: str, numbers: Sequence[int | float], statistics: Mapping[str, dict[str, Cell]]) -> None:
+    spread = spread_of([Fraction(number) for number in numbers])
+    several = spread.count > 1
+    statistics["min"][key] = min(numbers)
+    statistics["avg"][key] = float(spread.mean)
+    statistics["max"][key] = max(numbers)
+    statistics["std dev"][key] = spread.stddev if several else None
+    statistics["RSD %"][key] = spread.rsd_pct if several else None
+
+
+def _figures(outcomes: Sequence[Outcome]) -> tuple[Figure, ...]:
+    """Return every figure once, with the average of the iterations at each point."""
+    averaged = []
+    for name in _names(figure.name for outcome in outcomes for figure in outcome.figures):
+        drawn = [figure for outcome in outcomes for figure in outcome.figures if figure.name == name]
+        lines: dict[str, list[Series]] = {}
+        for figure in drawn:
+            for series in figure.series:
+                lines.setdefault(series.name, []).append(series)
+        averaged.append(
+            replace(
+                drawn[0],
+                title=f"{drawn[0].title}, average of {len(drawn)} iterations",
+                series=tuple(replace(some[0], points=_average(some)) for some in lines.values()),
+            )
+        )
+    return tuple(averaged)
+
+
+def _average(lines: Sequence[Series]) -> tuple[tuple[float, float], ...]:
+    at: dict[float, list[float]] = {}
+    for line in lines:
+        for x, y in line.points:
+            at.setdefault(x, []).append(y)
+    return tuple((x, float(spread_of([Fraction(y) for y in at[x]]).mean)) for x in sorted(at))
+
+
+def _word(cell: Cell, key: str) -> str:
+    """Return what is compared between iterations: words, and of a number only that there is one.
+
+    A verdict is compared without what follows it, such as '(at least)'.
+    """
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, str):
+        return cell.partition(" (")[0].partition(":")[0] if key == _STATE else cell
+    return "" if cell is None else "measured"
+
+
+def _counted(verdicts: Sequence[str]) -> str:
+    """Return one verdict as it is, several with their counts."""
+    counts = Counter(verdicts)
+    if len(counts) == 1:
+        return verdicts[0]
+    return f"{FLAPPING}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+
+
+def _key_text(column: Column, value: Cell) -> str:
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"{value:g} {column.unit}" if column.unit else f"{column.title} {value:g}"
+
+
+def _named(column: Column, verdict: str) -> str:
+    """Return a verdict with what it is on, where it is not on the whole row."""
+    return verdict if column.key == _STATE else f"{column.title} {verdict}"
+
+
+def _names(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))

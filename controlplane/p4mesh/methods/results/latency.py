@@ -1,0 +1,249 @@
+"""Latency definitions of RFC 1242, RFC 8238 and ATM Forum BTD-TEST-TM, and delay variation.
+
+Time stamps of a frame's first bit give first in, first out (FIFO). The others follow for contiguous
+frames: ``LIFO = FIFO - Sin``, ``LILO = FIFO - Sin + Sout``, ``FILO = FIFO + Sout`` and
+``MIMO = min(LILO, FILO - NFOT)``, where S is the serialization time at the input or output rate.
+Software stamps whole frames; what lies between such stamps is called LILO-like and is not converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet, choice
+from p4mesh.tester.histogram import RELATIVE_ERROR
+from p4mesh.traffic.line_rate import serialization_ns
+from p4mesh.trial.result import LatencyStats, TrialResult
+
+
+class Definition(str, Enum):
+    """Which bits of a frame delimit the interval."""
+
+    FIFO = "FIFO"
+    """First in, first out: RFC 1242 for bit-forwarding (cut-through) devices."""
+    LIFO = "LIFO"
+    """Last in, first out: RFC 1242 for store-and-forward devices; negative for cut-through."""
+    LILO = "LILO"
+    """Last in, last out: RFC 4689 forwarding delay."""
+    FILO = "FILO"
+    """First in, last out: RFC 8238, required for data centres."""
+    MIMO = "MIMO"
+    """Message in, message out of a message of one frame."""
+
+
+LILO_LIKE = "LILO-like"
+"""Between software time stamps: after the whole frame was received, before it is sent."""
+_LARGEST_SHOWN = 99.9
+"""Per cent of the highest percentile in tables."""
+LATENCY_DEFINITION = choice(
+    "latency_definition",
+    Definition.LILO.value,
+    "RFC 1242 3.8, RFC 8238 2",
+    "which bits of a frame delimit its latency",
+    tuple(definition.value for definition in Definition),
+)
+
+
+def check_definition(test: str, bed: Bed, parameters: ParameterSet) -> None:
+    """Raise UnsupportedError when the time stamps of the target do not give the definition."""
+    wanted = parameters.text(LATENCY_DEFINITION.name)
+    if not bed.stamps.first_bit and wanted != Definition.LILO.value:
+        raise UnsupportedError(
+            f"{test}: latency_definition={wanted} is not supported on {bed.target}: "
+            f"its time stamps are {LILO_LIKE}, taken by software around whole frames",
+            hint="leave latency_definition out, or use a target whose time stamps are those of the first bit",
+        )
+
+
+def definition_text(bed: Bed, parameters: ParameterSet) -> str:
+    """Return what tables call the latency of this run."""
+    return parameters.text(LATENCY_DEFINITION.name) if bed.stamps.first_bit else LILO_LIKE
+
+
+def stamps_text(bed: Bed) -> str:
+    """Return the sentence about time stamps and their resolution that every latency table carries."""
+    kind = "of the first bit" if bed.stamps.first_bit else "by software around whole frames"
+    text = f"Time stamps {kind}, resolution {float(bed.stamps.resolution_ns):g} ns."
+    return f"{text} {bed.stamps.note}" if bed.stamps.note else text
+
+
+def offset_ns(
+    definition: Definition, frame_size_bytes: int, rate_in_bps: int, rate_out_bps: int | None = None
+) -> Fraction:
+    """Return what to add to FIFO; ``rate_out_bps`` is the input rate unless given."""
+    s_in = serialization_ns(frame_size_bytes, rate_in_bps)
+    s_out = serialization_ns(frame_size_bytes, rate_out_bps or rate_in_bps)
+    if definition is Definition.LIFO:
+        return -s_in
+    if definition is Definition.LILO:
+        return s_out - s_in
+    if definition is Definition.FILO:
+        return s_out
+    if definition is Definition.MIMO:
+        return min(s_out - s_in, Fraction(0))  # FILO - NFOT = FIFO, for one contiguous frame
+    return Fraction(0)
+
+
+def shift_ns(bed: Bed, definition: Definition, frame_size_bytes: int, tx_port: int, rx_port: int) -> Fraction:
+    """Return what to add to a measured latency between two ports; 0 where stamps are not converted."""
+    if not bed.stamps.first_bit:
+        return Fraction(0)
+    return offset_ns(definition, frame_size_bytes, bed.rate_bps(tx_port), bed.rate_bps(rx_port))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Measured latency of the frames from one port to another."""
+
+    tx_port: int
+    rx_port: int
+    stats: LatencyStats
+
+
+def groups_of(result: TrialResult, streams: Collection[str]) -> list[Group]:
+    """Return the latency of every flow of ``streams``, with percentiles where flows have histograms."""
+    counted = [
+        Group(found.tx_port, found.rx_port, found.latency)
+        for found in result.histograms
+        if found.stream in streams and found.tx_port is not None and found.rx_port is not None
+    ]
+    return counted or [
+        Group(flow.tx_port, flow.rx_port, flow.latency)
+        for flow in result.flows
+        if flow.stream in streams and flow.latency is not None
+    ]
+
+
+def summary_of(
+    groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition, *, calibrated: bool = False
+) -> LatencySummary | None:
+    """Return the latency of all groups together, with what their wires took subtracted where asked."""
+    summaries = []
+    for group in groups:
+        shift = shift_ns(bed, definition, frame_size_bytes, group.tx_port, group.rx_port)
+        if calibrated:
+            assert bed.calibration is not None
+            shift -= Fraction(bed.calibration.wire(group.tx_port, group.rx_port, frame_size_bytes).median_ns)
+        summary = summarise(group.stats, shift)
+        if summary is not None:
+            summaries.append(summary)
+    return merged(summaries)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Number, minimum, mean and maximum of values in nanoseconds."""
+
+    count: int
+    min_ns: Fraction
+    avg_ns: Fraction
+    max_ns: Fraction
+
+
+Percentiles = Mapping[float, Fraction]
+"""Per cent to nanoseconds."""
+
+
+@dataclass(frozen=True)
+class LatencySummary:
+    """Latency in one definition, with its variation, of the frames of one or more flows."""
+
+    latency: Spread
+    percentiles_ns: Percentiles
+    """Empty without histograms."""
+    percentile_error_ns: Fraction | None
+    """Largest distance of a percentile from the true value: half a bin."""
+    jitter: Spread | None
+    """RFC 4689: size of the difference between consecutive frames of a flow."""
+    pdv_percentiles_ns: Percentiles
+    """RFC 5481 4.2: latency above the smallest latency of the same frames."""
+    pdv_max_ns: Fraction
+    ipdv: Spread | None
+    """RFC 5481 4.1: signed difference to the frame sent before."""
+    ipdv_percentiles_ns: Percentiles
+    rfc3550: Spread | None
+    """RFC 3550 jitter of the flows at the end of the trial; the minimum is not kept and is 0."""
+    overflow_count: int = 0
+    """Frames that took longer than the time stamps reach, counted as the longest time they reach."""
+
+
+def percentile_error_ns(value_ns: Fraction, min_ns: Fraction, max_ns: Fraction) -> Fraction:
+    """Return how far a measured percentile may be from the true one: half its bin, at most the whole range."""
+    return min(value_ns * RELATIVE_ERROR, max_ns - min_ns)
+
+
+def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> LatencySummary | None:
+    """Return measured latency plus ``shift`` (see :func:`shift_ns`); None without samples."""
+    if stats is None or not stats.count:
+        return None
+    low, high = Fraction(stats.min_ns), Fraction(stats.max_ns)
+    raw = _within(stats.percentiles_ns, low, high)
+    errors = [percentile_error_ns(value, low, high) for percent, value in raw.items() if percent <= _LARGEST_SHOWN]
+    return LatencySummary(
+        Spread(stats.count, low + shift, Fraction(stats.sum_ns) / stats.count + shift, high + shift),
+        {percent: value + shift for percent, value in raw.items()},
+        max(errors, default=None),
+        _spread(stats.jitter_count, stats.jitter_min_ns, stats.jitter_sum_ns, stats.jitter_max_ns),
+        {percent: value - low for percent, value in raw.items()},
+        high - low,
+        _spread(stats.ipdv_count, stats.ipdv_min_ns, stats.ipdv_sum_ns, stats.ipdv_max_ns),
+        _within(stats.ipdv_percentiles_ns, Fraction(stats.ipdv_min_ns), Fraction(stats.ipdv_max_ns)),
+        _spread(stats.rfc3550_jitter_flows, 0.0, stats.rfc3550_jitter_sum_ns, stats.rfc3550_jitter_max_ns),
+        stats.overflow_count,
+    )
+
+
+def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
+    """Return one summary of several groups of frames: flows, ports or runs; None for none.
+
+    Averages are weighted with the frames. Percentiles of groups cannot be added: the result holds
+    the most unfavourable of all groups, for IPDV on both sides of its median.
+    """
+    if not summaries:
+        return None
+    latency = _merged_spread([summary.latency for summary in summaries])
+    assert latency is not None
+    errors = [summary.percentile_error_ns for summary in summaries if summary.percentile_error_ns is not None]
+    return LatencySummary(
+        latency,
+        _worst([summary.percentiles_ns for summary in summaries]),
+        max(errors, default=None),
+        _merged_spread([summary.jitter for summary in summaries]),
+        _worst([summary.pdv_percentiles_ns for summary in summaries]),
+        max(summary.pdv_max_ns for summary in summaries),
+        _merged_spread([summary.ipdv for summary in summaries]),
+        _worst([summary.ipdv_percentiles_ns for summary in summaries], both_sides=True),
+        _merged_spread([summary.rfc3550 for summary in summaries]),
+        sum(summary.overflow_count for summary in summaries),
+    )
+
+
+def _within(percentiles: Iterable[tuple[float, float]], low: Fraction, high: Fraction) -> dict[float, Fraction]:
+    """Return percentiles inside of what was measured: the middle of a bin may lie outside, the true value does not."""
+    return {percent: min(max(Fraction(value), low), high) for percent, value in percentiles}
+
+
+def _spread(count: int, low: float, total: float, high: float) -> Spread | None:
+    return Spread(count, Fraction(low), Fraction(total) / count, Fraction(high)) if count else None
+
+
+def _merged_spread(spreads: Sequence[Spread | None]) -> Spread | None:
+    known = [spread for spread in spreads if spread is not None]
+    if not known:
+        return None
+    count = sum(spread.count for spread in known)
+    total = sum((spread.avg_ns * spread.count for spread in known), Fraction(0))
+    return Spread(count, min(spread.min_ns for spread in known), total / count, max(spread.max_ns for spread in known))
+
+
+def _worst(groups: Sequence[Percentiles], *, both_sides: bool = False) -> Percentiles:
+    """Return the largest value of each percentile that all groups have; below the median the smallest."""
+    shared = [percent for percent in groups[0] if all(percent in group for group in groups)]
+    return {
+        percent: (min if both_sides and percent < 50 else max)(group[percent] for group in groups) for percent in shared
+    }

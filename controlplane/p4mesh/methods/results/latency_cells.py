@@ -1,0 +1,164 @@
+"""Latency and its variation as stored results, in microseconds, from summaries in nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import overload
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.latency import Definition, LatencySummary
+from p4mesh.methods.results.record import OMITTED, Record
+
+NS_PER_US = 1000
+RAW, CALIBRATED = "no", "yes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyCells(Record):
+    """The cells of LATENCY_COLUMNS; all empty but the definition without samples."""
+
+    definition: str
+    min_us: float | None = None
+    avg_us: float | None = None
+    max_us: float | None = None
+    p50_us: float | None = None
+    p99_us: float | None = None
+    p99_9_us: float | None = None
+    percentile_error_us: float | None = None
+    samples: int | None = None
+    jitter_min_us: float | None = None
+    jitter_avg_us: float | None = None
+    jitter_max_us: float | None = None
+    calibrated: str = RAW
+    overflow_frames: int | None = field(default=None, metadata=OMITTED)
+    """No column, but a finding."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinitionCells(Record):
+    """The cells of DEFINITION_COLUMNS: averages."""
+
+    fifo_us: float | None
+    lifo_us: float | None
+    lilo_us: float | None
+    filo_us: float | None
+    mimo_us: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariationCells(Record):
+    """The cells of VARIATION_COLUMNS; all empty for less than two samples."""
+
+    pdv_p99_us: float | None = None
+    pdv_p99_9_us: float | None = None
+    percentile_error_us: float | None = None
+    pdv_max_us: float | None = None
+    ipdv_min_us: float | None = None
+    ipdv_p1_us: float | None = None
+    ipdv_avg_us: float | None = None
+    ipdv_p99_us: float | None = None
+    ipdv_max_us: float | None = None
+    ipdv_samples: int | None = None
+    rfc3550_avg_us: float | None = None
+    rfc3550_max_us: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationCells(Record):
+    """The cells of CALIBRATION_COLUMNS for one pair of ports."""
+
+    tx_port: int
+    rx_port: int
+    wire_us: float
+    wire_error_us: float
+    latency_raw_us: float
+    latency_calibrated_us: float
+
+
+def latency_cells(summary: LatencySummary | None, definition: str, calibrated: str = RAW) -> LatencyCells:
+    """Return the cells of a summary."""
+    if summary is None:
+        return LatencyCells(definition=definition, calibrated=calibrated)
+    percentiles, jitter = summary.percentiles_ns, summary.jitter
+    return LatencyCells(
+        definition=definition,
+        min_us=us(summary.latency.min_ns),
+        avg_us=us(summary.latency.avg_ns),
+        max_us=us(summary.latency.max_ns),
+        p50_us=us(percentiles.get(50.0)),
+        p99_us=us(percentiles.get(99.0)),
+        p99_9_us=us(percentiles.get(99.9)),
+        percentile_error_us=us(summary.percentile_error_ns),
+        samples=summary.latency.count,
+        jitter_min_us=us(jitter.min_ns) if jitter else None,
+        jitter_avg_us=us(jitter.avg_ns) if jitter else None,
+        jitter_max_us=us(jitter.max_ns) if jitter else None,
+        calibrated=calibrated,
+        overflow_frames=summary.overflow_count,
+    )
+
+
+def definition_cells(found: Mapping[Definition, LatencySummary | None]) -> DefinitionCells:
+    """Return the averages in all definitions."""
+
+    def average_us(kind: Definition) -> float | None:
+        whole = found[kind]
+        return us(whole.latency.avg_ns) if whole else None
+
+    return DefinitionCells(
+        fifo_us=average_us(Definition.FIFO),
+        lifo_us=average_us(Definition.LIFO),
+        lilo_us=average_us(Definition.LILO),
+        filo_us=average_us(Definition.FILO),
+        mimo_us=average_us(Definition.MIMO),
+    )
+
+
+def variation_cells(summary: LatencySummary | None) -> VariationCells:
+    """Return the cells of a summary."""
+    if summary is None or summary.latency.count < 2:
+        return VariationCells()
+    ipdv, rfc3550 = summary.ipdv, summary.rfc3550
+    return VariationCells(
+        pdv_p99_us=us(summary.pdv_percentiles_ns.get(99.0)),
+        pdv_p99_9_us=us(summary.pdv_percentiles_ns.get(99.9)),
+        percentile_error_us=us(summary.percentile_error_ns),
+        pdv_max_us=us(summary.pdv_max_ns),
+        ipdv_min_us=us(ipdv.min_ns) if ipdv else None,
+        ipdv_p1_us=us(summary.ipdv_percentiles_ns.get(1.0)),
+        ipdv_avg_us=us(ipdv.avg_ns) if ipdv else None,
+        ipdv_p99_us=us(summary.ipdv_percentiles_ns.get(99.0)),
+        ipdv_max_us=us(ipdv.max_ns) if ipdv else None,
+        ipdv_samples=ipdv.count if ipdv else None,
+        rfc3550_avg_us=us(rfc3550.avg_ns) if rfc3550 else None,
+        rfc3550_max_us=us(rfc3550.max_ns) if rfc3550 else None,
+    )
+
+
+def calibration_cells(
+    bed: Bed, frame_size_bytes: int, tx_port: int, rx_port: int, average_us: float
+) -> CalibrationCells:
+    """Return the wire of one pair of ports beside the average latency there."""
+    assert bed.calibration is not None
+    wire = bed.calibration.wire(tx_port, rx_port, frame_size_bytes)
+    return CalibrationCells(
+        tx_port=tx_port,
+        rx_port=rx_port,
+        wire_us=wire.median_ns / NS_PER_US,
+        wire_error_us=wire.median_error_ns / NS_PER_US,
+        latency_raw_us=average_us,
+        latency_calibrated_us=float((Fraction(average_us) * NS_PER_US - Fraction(wire.median_ns)) / NS_PER_US),
+    )
+
+
+@overload
+def us(nanoseconds: Fraction) -> float: ...
+@overload
+def us(nanoseconds: None) -> None: ...
+@overload
+def us(nanoseconds: Fraction | None) -> float | None: ...
+def us(nanoseconds: Fraction | None) -> float | None:
+    """Return microseconds as shown; None stays None."""
+    return None if nanoseconds is None else float(nanoseconds / NS_PER_US)

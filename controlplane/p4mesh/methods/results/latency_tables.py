@@ -1,0 +1,188 @@
+"""Tables of latency and its variation (latency definitions, RFC 4689, RFC 5481, RFC 3550) from summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.latency import Definition, stamps_text
+from p4mesh.methods.results.latency_cells import RAW, LatencyCells
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.traffic.line_rate import serialization_ns
+
+Row = Mapping[str, Cell]
+
+LATENCY_COLUMNS = (
+    Column("definition", "Definition"),
+    Column("min_us", "Min", "us", 3),
+    Column("avg_us", "Avg", "us", 3),
+    Column("max_us", "Max", "us", 3),
+    Column("p50_us", "p50", "us", 3),
+    Column("p99_us", "p99", "us", 3),
+    Column("p99_9_us", "p99.9", "us", 3),
+    Column("percentile_error_us", "Error of p", "+- us", 3),
+    Column("samples", "Samples", "frames"),
+    Column("jitter_min_us", "Jitter min", "us", 3),
+    Column("jitter_avg_us", "Jitter avg", "us", 4),
+    Column("jitter_max_us", "Jitter max", "us", 3),
+    Column("calibrated", "Calibrated"),
+)
+OF_MANY_FRAMES = frozenset(
+    column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
+)
+"""Columns that a single frame of a flow has nothing for."""
+
+VARIATION_COLUMNS = (
+    Column("pdv_p99_us", "PDV p99", "us", 3),
+    Column("pdv_p99_9_us", "PDV p99.9", "us", 3),
+    Column("percentile_error_us", "Error of p", "+- us", 3),
+    Column("pdv_max_us", "PDV max", "us", 3),
+    Column("ipdv_min_us", "IPDV min", "us", 3),
+    Column("ipdv_p1_us", "IPDV p1", "us", 3),
+    Column("ipdv_avg_us", "IPDV mean", "us", 4),
+    Column("ipdv_p99_us", "IPDV p99", "us", 3),
+    Column("ipdv_max_us", "IPDV max", "us", 3),
+    Column("ipdv_samples", "IPDV samples", "pairs"),
+    Column("rfc3550_avg_us", "RFC 3550 avg", "us", 4),
+    Column("rfc3550_max_us", "RFC 3550 max", "us", 4),
+)
+_OF_FLOWS = ("pdv_p99_us", "pdv_p99_9_us", "pdv_max_us", "percentile_error_us")
+_OF_HISTOGRAMS = ("pdv_p99_us", "pdv_p99_9_us", "ipdv_p1_us", "ipdv_p99_us", "percentile_error_us")
+_PDV_NOTE = "PDV: latency above the smallest one of the same flow (RFC 5481 4.2), of the flow where it is largest."
+_COUNTED_NOTE = "Percentiles of IPDV are within 0.79 %."
+_VARIATION_NOTE = (
+    "IPDV: signed difference to the frame sent before, where both arrived (RFC 5481 4.1). RFC 3550: estimate of each "
+    "flow at the end of the trial."
+)
+
+DEFINITION_COLUMNS = tuple(Column(f"{kind.value.lower()}_us", kind.value, "us", 3) for kind in Definition)
+_DEFINITION_NOTE = (
+    "Average latency in every definition, from the same time stamps: DUT with test leads, not calibrated."
+)
+
+CALIBRATION_COLUMNS = (
+    Column("tx_port", "Tx port"),
+    Column("rx_port", "Rx port"),
+    Column("wire_us", "Wire, median", "us", 4),
+    Column("wire_error_us", "Error", "+- us", 4),
+    Column("latency_raw_us", "Raw latency", "us avg", 4),
+    Column("latency_calibrated_us", "Calibrated", "us avg", 4),
+)
+
+
+def variation_table(
+    bed: Bed,
+    name: str,
+    where: Sequence[Column],
+    keys: tuple[str, ...],
+    rows: Sequence[Row],
+    *,
+    of_flows: bool = True,
+    counted: bool = True,
+) -> Table:
+    """Return the table of delay variation; ``where`` are the columns that say of what.
+
+    PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
+    Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
+    """
+    measured = not bed.unmeasured
+    kept = [
+        column
+        for column in VARIATION_COLUMNS
+        if (of_flows or column.key not in _OF_FLOWS)
+        and (counted or column.key not in _OF_HISTOGRAMS)
+        and (measured or column.key in _OF_FLOWS)
+    ]
+    columns = (*where, *kept)
+    missing = f"{', '.join(bed.unmeasured)}: not supported on {bed.target}."
+    notes = (
+        _PDV_NOTE if of_flows else "",
+        _VARIATION_NOTE if measured else missing,
+        _COUNTED_NOTE if counted and measured else "",
+    )
+    kinds = [*(["PDV"] if of_flows else []), *(["IPDV", "RFC 3550 jitter"] if measured else [])]
+    title = f"Delay variation: {', '.join(kinds) or 'not supported'}"
+    return Table(name, title, columns, _cut(rows, columns), " ".join(filter(None, notes)), not of_flows, keys)
+
+
+def definition_table(name: str, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]) -> Table:
+    """Return the table of the average latency in every definition."""
+    columns = (*where, *DEFINITION_COLUMNS)
+    return Table(name, "Average latency by definition", columns, _cut(rows, columns), _DEFINITION_NOTE, keys=keys)
+
+
+def calibration_table(
+    name: str, bed: Bed, where: Sequence[Column], keys: tuple[str, ...], rows: Sequence[Row]
+) -> Table:
+    """Return the table of the wires beside raw and calibrated latencies."""
+    assert bed.calibration is not None
+    runs = "; ".join(
+        f"{run.topology} on {run.target}, {run.date_utc}, resolution {run.resolution_ns:g} ns"
+        for run in bed.calibration.runs
+    )
+    columns = (*where, *CALIBRATION_COLUMNS)
+    note = f"Calibrated = raw - median over the wire, which contains one cable. Wires: {runs}."
+    return Table(
+        name,
+        "Calibration: latency over the wire",
+        columns,
+        _cut(rows, columns),
+        note,
+        detail=len(rows) > _LONGEST_TABLE,
+        keys=(*keys, "tx_port", "rx_port"),
+    )
+
+
+_LONGEST_TABLE = 60
+
+
+def latency_note(bed: Bed) -> str:
+    """Return what must be said under every latency table."""
+    subtracted = (
+        "calibrated = no: DUT with test leads, nothing is subtracted; yes: the wire of the calibration is subtracted."
+        if bed.calibration
+        else "DUT with test leads, nothing is subtracted."
+    )
+    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689."
+
+
+def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
+    """Return a finding for every frame size with frames that took longer than the time stamps reach."""
+    counts: dict[int, int] = {}
+    for size, cells in rows:
+        if cells.calibrated == RAW:
+            counts[size] = counts.get(size, 0) + (cells.overflow_frames or 0)
+    return tuple(
+        f"{size} B: {count} frames took longer than 2^32 ticks of the time stamps: average and maximum are too low"
+        for size, count in counts.items()
+        if count
+    )
+
+
+def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
+    """Return what the growth of latency with the frame size says of the device; empty with one frame size.
+
+    ``fifo_min_ns`` maps frame sizes to the smallest FIFO latency, at one rate on both sides. The slope
+    over the serialization time is 0 for cut-through, 1 for store-and-forward, 1 + k with k more stages.
+    """
+    if len(fifo_min_ns) < 2:
+        return ""
+    times = {size: serialization_ns(size, rate_bps) for size in fifo_min_ns}
+    mean_time = sum(times.values(), Fraction(0)) / len(times)
+    mean_latency = sum(fifo_min_ns.values(), Fraction(0)) / len(times)
+    slope = float(
+        sum(((times[size] - mean_time) * (fifo_min_ns[size] - mean_latency) for size in times), Fraction(0))
+        / sum(((time - mean_time) ** 2 for time in times.values()), Fraction(0))
+    )
+    grows = f"the smallest first-in first-out latency grows by {slope:.2f} of the frame's serialization time"
+    stages = round(slope)
+    if abs(slope - stages) > 0.1 or stages < 0:
+        return f"Device type not identified: {grows}."
+    if stages == 0:
+        return f"Cut-through device, or a wire: {grows}."
+    return f"Store-and-forward device{f' of {stages} stages' if stages > 1 else ''}: {grows}."
+
+
+def _cut(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[dict[str, Cell], ...]:
+    return tuple({column.key: row.get(column.key) for column in columns} for row in rows)

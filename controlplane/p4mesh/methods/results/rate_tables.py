@@ -1,0 +1,247 @@
+"""Tables and figures of throughput and forwarding rate (methodology 2.1, 3.1), from unit results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
+from p4mesh.methods.search.throughput import HasSearch
+
+
+class Counted(Protocol):
+    """The result of a unit with the counts of its trials."""
+
+    @property
+    def frame_size_bytes(self) -> int:
+        """Frame size with FCS."""
+        ...
+
+    @property
+    def rows(self) -> Sequence[MeshTrial]:
+        """Every trial."""
+        ...
+
+    @property
+    def flooded_frames(self) -> int:
+        """Flooded frames of all trials that count."""
+        ...
+
+
+START_WITHIN_PCT = 1
+"""All ports have started after this share of the trial (RFC 2889: 300 ms of 30 s)."""
+_WHOLE_LINE_PCT = 100
+_SIZE = Column("frame_size_bytes", "Frame size", "B")
+
+THROUGHPUT_COLUMNS = (
+    _SIZE,
+    Column("state", "Result"),
+    Column("tx_pct", "Tx", "% of line", 4),
+    Column("tx_l1_mbps", "Tx (L1)", "Mbit/s", 2),
+    Column("tx_fps", "Tx", "frames/s", 0),
+    Column("rx_pct", "Rx", "% of line", 4),
+    Column("rx_l1_mbps", "Rx (L1)", "Mbit/s", 2),
+    Column("rx_fps", "Rx", "frames/s", 0),
+    Column("loss_pct", "Loss", "%", 4),
+    Column("lost_frames", "Lost", "frames"),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+
+LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
+"""Shown where the pattern over-subscribes an output, so that no device has 100 %."""
+
+FORWARDING_COLUMNS = (
+    _SIZE,
+    Column("theoretical_fps", "Theoretical", "frames/s", 0),
+    Column("mfr_fps", "MFR", "frames/s", 0),
+    Column("mfr_offered_pct", "Oload at MFR", "% of line", 2),
+    Column("frmol_fps", "FRMOL", "frames/s", 0),
+    Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
+    Column("flooded_frames", "Flooded", "frames"),
+    Column("state", "Result"),
+)
+
+
+def throughput_table(results: Sequence[MeshThroughput]) -> Table:
+    """Return the throughput table; a FAIL row shows the last load tried and its loss."""
+    rows: list[dict[str, Cell]] = []
+    for result in results:
+        shown = result.search.shown
+        rows.append(
+            {
+                "frame_size_bytes": result.frame_size_bytes,
+                "state": result.search.state_text,
+                "tx_pct": shown.load_pct,
+                "tx_fps": shown.offered_fps,
+                "tx_l1_mbps": shown.offered_l1_mbps,
+                "rx_pct": shown.received_pct,
+                "rx_fps": shown.forwarding_fps,
+                "rx_l1_mbps": shown.received_l1_mbps,
+                "loss_pct": shown.loss_pct,
+                "lost_frames": shown.lost_frames,
+                "upper_pct": result.search.upper_pct,
+                "trials": result.search.trials,
+                LIMIT_COLUMN.key: result.load_limit_pct,
+            }
+        )
+    limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
+    return Table(
+        "throughput",
+        "Throughput: highest load without loss",
+        (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
+        tuple(rows),
+        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames.",
+    )
+
+
+def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | None) -> Table:
+    """Return one row per frame size: MFR with its offered load, FRMOL, and the verdict."""
+    measured = [column for column in FORWARDING_COLUMNS if column.key != "state"]
+    rows = tuple({**result.cells(measured), "state": sweep_state(result).value} for result in results)
+    note = (
+        "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
+        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
+    )
+    note += f" {criterion_note(loss_limit_pct)}"
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
+
+
+def criterion_note(loss_limit_pct: Fraction | None) -> str:
+    """Return the sentence that says what PASS means for a sweep."""
+    if loss_limit_pct is None:
+        return "PASS: executed; no threshold of loss is set."
+    return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
+
+
+def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table]:
+    """Return load against received rate and load against loss, one column per frame size."""
+    return (
+        _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "received_pct", "Rx", results),
+        _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
+    )
+
+
+def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:
+    columns = [Column("load_pct", "Tx", "% of line", 2)]
+    by_load: dict[float, dict[str, Cell]] = {}
+    for result in results:
+        size = result.frame_size_bytes
+        column = Column(f"{key}_{size}B", f"{size} B {word}", "% of line" if key == "received_pct" else "%", 4)
+        columns.append(column)
+        for row in result.rows:
+            cells = by_load.setdefault(row.load_pct, {"load_pct": row.load_pct})
+            cells[column.key] = _share(row, key) if row.trusted else row.status.value
+    rows = tuple(by_load[load] for load in sorted(by_load))
+    return Table(name, title, tuple(columns), rows, keys=("load_pct",))
+
+
+def _share(row: MeshTrial, key: str) -> float:
+    return row.received_pct if key == "received_pct" else row.loss_pct
+
+
+def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Table:
+    """Return forwarding rate and flood count of every port in every trial (RFC 2889 5.1.4, 5.1.5)."""
+    columns = (
+        Column("part", "Part"),
+        _SIZE,
+        Column("load_pct", "Tx", "% of line", 4),
+        Column("port", "Port"),
+        Column("tx_frames", "Tx", "frames"),
+        Column("rx_frames", "Rx", "frames"),
+        Column("forwarding_fps", "Forwarding rate", "frames/s", 0),
+        Column("flooded_frames", "Flooded", "frames"),
+    )
+    shown = [("throughput", result.frame_size_bytes, result.search.shown) for result in throughput]
+    swept = [("forwarding", result.frame_size_bytes, row) for result in forwarding for row in result.rows]
+    rows = tuple(
+        {"part": part, "frame_size_bytes": size, "load_pct": row.load_pct, **port.data()}
+        for part, size, row in (*shown, *swept)
+        for port in row.ports
+    )
+    note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."
+    keys = ("part", "frame_size_bytes", "load_pct", "port")
+    return Table("port_rates", "Rates and flood counts per port", columns, rows, note, True, keys)
+
+
+def rate_figure(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> Figure:
+    """Return frame size against frame rate: theoretical, throughput and MFR (RFC 2889 5.1.5)."""
+    theory = {result.frame_size_bytes: result.theoretical_fps for result in throughput}
+    theory |= {result.frame_size_bytes: result.theoretical_fps for result in forwarding}
+    series = [Series("theoretical maximum", _points(theory), theoretical=True)]
+    found = {
+        result.frame_size_bytes: result.search.shown.offered_fps
+        for result in throughput
+        if result.search.result_pct is not None
+    }
+    peaks = {result.frame_size_bytes: result.mfr_fps for result in forwarding if result.mfr_fps is not None}
+    if found:
+        series.append(Series("throughput", _points(found)))
+    if peaks:
+        series.append(Series("maximum forwarding rate", _points(peaks)))
+    return Figure("rate", "Frame rate against frame size, all ports", "frame size (B)", "frames/s", tuple(series))
+
+
+def load_figures(forwarding: Sequence[MeshSweep]) -> tuple[Figure, ...]:
+    """Return load against received rate and against loss, one line per frame size."""
+    if not forwarding:
+        return ()
+    return tuple(
+        Figure(name, title, "intended load (% of line rate)", label, _lines(forwarding, key), 100.0, 100.0)
+        for name, title, label, key in (
+            ("received", "Received rate against load", "received (% of line rate)", "received_pct"),
+            ("loss", "Frame loss against load", "loss (%)", "loss_pct"),
+        )
+    )
+
+
+def sweep_state(result: Counted) -> State:
+    """Return the verdict on one sweep, the worst of its trials: without a threshold executed is PASS."""
+    return State.worst((row.verdict for row in result.rows if row.verdict), State.PASS)
+
+
+def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> State:
+    """Return the verdict on searches and sweeps, the worst of all; DONE where there are none."""
+    states = [*(result.search.verdict for result in throughput), *(sweep_state(result) for result in sweeps)]
+    return State.worst(states, State.PASS if states else State.DONE)
+
+
+def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
+    """Return what must not be overlooked: flooding, other faults of the device or tester, untrusted trials."""
+    found = []
+    for part, units in results.items():
+        for unit in units:
+            where = f"{part} {unit.frame_size_bytes} B"
+            if unit.flooded_frames:
+                found.append(f"flooding detected: {unit.flooded_frames} frames ({where})")
+            duplicate = sum(row.duplicate_frames for row in unit.rows)
+            reordered = sum(row.reordered_frames for row in unit.rows)
+            for word, count in (("duplicate", duplicate), ("reordered", reordered)):
+                if count:
+                    found.append(f"{count} {word} frames received ({where})")
+            skewed = max(unit.rows, key=lambda row: row.start_skew_pct)
+            if skewed.start_skew_pct > START_WITHIN_PCT:
+                found.append(
+                    f"ports started up to {skewed.start_skew_us:.4g} us apart, {skewed.start_skew_pct:.3g} % "
+                    f"of the trial ({where} at {skewed.load_pct:g} %): RFC 2889 allows {START_WITHIN_PCT} %"
+                )
+            for row in unit.rows:
+                if not row.trusted:
+                    found.append(f"{row.status.value} trial, {where} at {row.load_pct:g} %: {row.reason}")
+    return tuple(found)
+
+
+def _points(values: Mapping[int, float]) -> tuple[tuple[float, float], ...]:
+    return tuple((float(size), float(values[size])) for size in sorted(values))
+
+
+def _lines(results: Sequence[MeshSweep], key: str) -> tuple[Series, ...]:
+    return tuple(
+        Series(
+            f"{result.frame_size_bytes} B",
+            tuple((row.load_pct, _share(row, key)) for row in result.rows if row.trusted),
+        )
+        for result in results
+    )

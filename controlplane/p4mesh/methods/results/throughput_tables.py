@@ -1,0 +1,111 @@
+"""Tables of throughput as RFC 2544 26.1 and methodology 2.1 ask for, from unit results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from p4mesh.methods.results.forwarding import Direction, MeshThroughput
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.traffic.line_rate import l2_rate_bps
+from p4mesh.trial.result import TrialResult
+
+_SIZE = Column("frame_size_bytes", "Frame size", "B")
+COLUMNS = (
+    _SIZE,
+    Column("state", "Result"),
+    Column("theoretical_fps", "Theoretical", "frames/s", 0),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("throughput_pct", "Throughput", "% of line", 4),
+    Column("throughput_l1_mbps", "L1", "Mbit/s", 2),
+    Column("throughput_l2_mbps", "L2", "Mbit/s", 2),
+    Column("trials", "Trials"),
+    Column("duration_ms", "Duration", "ms", 3),
+    Column("fails_at_pct", "Fails at", "% of line", 4),
+    Column("tried_pct", "Last tried", "% of line", 4),
+    Column("loss_pct", "Loss there", "%", 4),
+)
+DIRECTION_COLUMNS = (
+    _SIZE,
+    Column("load_pct", "Load", "% of line", 4),
+    Column("from_ports", "From ports"),
+    Column("to_ports", "To ports"),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx", "frames"),
+    Column("lost_frames", "Lost", "frames"),
+)
+_NOTE = (
+    "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "
+    "load tried that lost frames. 'Last tried' and its loss stand where no throughput was found."
+)
+
+
+def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") -> Table:
+    """Return theoretical rate, throughput and how it was decided, per frame size; ``advertised`` closes the note."""
+    rows: list[dict[str, Cell]] = []
+    for result in results:
+        shown, found = result.search.shown, result.search.result_pct is not None
+        size, offered_fps = result.frame_size_bytes, shown.offered_fps
+        rows.append(
+            {
+                "frame_size_bytes": size,
+                "state": result.search.state_text,
+                "theoretical_fps": result.theoretical_fps,
+                "throughput_fps": offered_fps if found else None,
+                "throughput_pct": shown.load_pct if found else None,
+                "throughput_l1_mbps": shown.offered_l1_mbps if found else None,
+                "throughput_l2_mbps": float(l2_rate_bps(1, size)) * offered_fps / 1_000_000 if found else None,
+                "trials": result.search.trials,
+                "duration_ms": shown.duration_ms,
+                "fails_at_pct": result.search.upper_pct,
+                "tried_pct": None if found else shown.load_pct,
+                "loss_pct": None if found else shown.loss_pct,
+            }
+        )
+    note = f"{_NOTE} {advertised}".rstrip()
+    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note)
+
+
+def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
+    """Return the one number that RFC 2544 26.1 lets a vendor advertise: that of the smallest frame size."""
+    smallest = min(results, key=lambda result: result.frame_size_bytes)
+    if smallest.search.result_pct is None:
+        return ""
+    return (
+        f"As a single value: {smallest.search.shown.offered_fps:.0f} frames/s with {smallest.frame_size_bytes} B "
+        f"frames, of {smallest.theoretical_fps:.0f} frames/s that the lines carry, {protocol}."
+    )
+
+
+def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: TrialResult) -> tuple[Direction, ...]:
+    """Return what was sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports."""
+    rows = []
+    for tx_ports, rx_ports in legs:
+        flows = [flow for flow in result.flows if flow.tx_port in tx_ports and flow.rx_port in rx_ports]
+        ports = {port.port: port for port in result.ports}
+        if flows:
+            sent, received = sum(flow.tx_frames for flow in flows), sum(flow.rx_frames for flow in flows)
+        else:
+            sent = sum(ports[port].tx_frames for port in tx_ports if port in ports)
+            received = sum(ports[port].rx_frames for port in rx_ports if port in ports)
+        rows.append(
+            Direction(
+                from_ports=", ".join(map(str, tx_ports)),
+                to_ports=", ".join(map(str, rx_ports)),
+                tx_frames=sent,
+                rx_frames=received,
+                lost_frames=sent - received,
+            )
+        )
+    return tuple(rows)
+
+
+def direction_table(results: Sequence[MeshThroughput]) -> Table:
+    """Return sent and received frames per direction, in the trial that decided."""
+    rows = tuple(
+        {"frame_size_bytes": result.frame_size_bytes, "load_pct": shown.load_pct, **row.data()}
+        for result in results
+        for shown in (result.search.shown,)
+        for row in shown.directions or ()
+    )
+    keys = ("frame_size_bytes", "from_ports", "to_ports")
+    return Table("throughput_directions", "Throughput: each direction", DIRECTION_COLUMNS, rows, "", True, keys)

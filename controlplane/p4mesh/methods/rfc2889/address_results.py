@@ -1,0 +1,64 @@
+"""What the address tests of RFC 2889 (5.7, 5.8) have measured: iterations, searches, and all of one address base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.search.goal import Verdict
+
+CAPACITY = "capacity"
+"""What a search of the number of addresses is called in the results."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Iteration(Record):
+    """A learning trial and the test of all addresses; L learns, T sends to them, M are all other ports."""
+
+    search: str
+    frame_size_bytes: int
+    repetition: int
+    addresses: int
+    learning_rate_fps: float
+    learning_tx_frames: int
+    test_tx_frames: int
+    learning_rx_frames: int
+    learning_flood_frames: int
+    test_flood_frames: int
+    monitor_flood_frames: int
+    held_addresses: int
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressSearch(Record):
+    """A search of the number of addresses or of their rate."""
+
+    addresses: int | None = field(default=None, metadata=OMITTED)
+    """Of a search of the rate: with how many addresses."""
+    number: str | None = field(default=None, metadata=OMITTED)
+    """What that number is."""
+    search: str
+    state: Verdict
+    result: float | None
+    fails_at: float | None
+    at_least: bool
+    rows: tuple[Iteration, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressUnit(Record):
+    """The searches with one address base."""
+
+    frame_size_bytes: int
+    repetition: int
+    searches: tuple[AddressSearch, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningUnit(AddressUnit):
+    """The searches of the learning rate, with the capacity where it was asked for, and what 100 % of a rate is."""
+
+    capacity: int | None
+    base_fps: float

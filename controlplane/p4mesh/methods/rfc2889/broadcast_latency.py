@@ -1,0 +1,170 @@
+"""Latency of broadcast frames to every receiving port (RFC 2889 5.10): rows, and the tables made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, Definition, definition_text, groups_of, summary_of
+from p4mesh.methods.results.latency_cells import (
+    CALIBRATED,
+    CalibrationCells,
+    DefinitionCells,
+    LatencyCells,
+    VariationCells,
+    calibration_cells,
+    definition_cells,
+    latency_cells,
+    us,
+    variation_cells,
+)
+from p4mesh.methods.results.latency_tables import (
+    LATENCY_COLUMNS,
+    calibration_table,
+    definition_table,
+    latency_note,
+    variation_table,
+)
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.traffic.line_rate import rate_at_pct
+from p4mesh.trial.result import Status, TrialResult
+
+STREAM = "stream"
+ALL_DEVICES = "all"
+
+_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("mode", "Mode"))
+_KEYS = ("frame_size_bytes", "mode")
+_RATE = (Column("load_pct", "Load", "% of line", 4), Column("rate_fps", "Rate", "frames/s", 0))
+_LOW_HIGH = ("min_us", "avg_us", "max_us", "p99_us", "p99_9_us", "jitter_avg_us", "jitter_max_us")
+_NAMES = {column.key: column for column in LATENCY_COLUMNS}
+
+SUMMARY_COLUMNS = (
+    *_WHERE,
+    *_RATE,
+    _NAMES["definition"],
+    _NAMES["calibrated"],
+    Column("device", "Behind"),
+    Column("ports", "Ports"),
+    *(
+        Column(f"{key}_{end}", f"{_NAMES[key].title}, {end}", "us", 3)
+        for key in _LOW_HIGH
+        for end in ("low", "high")
+        if end == "high" or key in ("min_us", "avg_us", "max_us")
+    ),
+    Column("avg_us_mean", "Avg, all frames", "us", 3),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortLatency(Record):
+    """Latency to one receiving port, as measured or with what its wire took subtracted."""
+
+    frame_size_bytes: int
+    mode: str
+    load_pct: float | None
+    rate_fps: float | None
+    port: int
+    latency: LatencyCells = field(metadata=INLINE)
+    variation: VariationCells | None = field(default=None, metadata=OMITTED)
+    definitions: DefinitionCells | None = field(default=None, metadata=OMITTED)
+    wire: CalibrationCells | None = field(default=None, metadata=OMITTED)
+
+
+def port_latencies(
+    mode: str, size: int, load: Fraction, result: TrialResult, bed: Bed, parameters: ParameterSet
+) -> list[PortLatency]:
+    """Return one row per receiving port, and one more where its wire is subtracted."""
+    if result.status is not Status.VALID:
+        return []
+    kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
+    rate_fps = rate_at_pct(load, size, bed.slowest_rate_bps)
+    rows = []
+    for group in groups_of(result, ("broadcast",)):
+        whole = summary_of([group], bed, size, kind)
+        if whole is None:
+            continue
+        row = PortLatency(
+            frame_size_bytes=size,
+            mode=mode,
+            load_pct=float(load) if mode == STREAM else None,
+            rate_fps=float(rate_fps) if mode == STREAM else None,
+            port=group.rx_port,
+            latency=latency_cells(whole, name),
+        )
+        definitions = definition_cells({other: summary_of([group], bed, size, other) for other in Definition})
+        rows.append(replace(row, variation=variation_cells(whole), definitions=definitions))
+        if bed.calibration is not None:
+            calibrated = summary_of([group], bed, size, kind, calibrated=True)
+            wire = calibration_cells(bed, size, group.tx_port, group.rx_port, us(whole.latency.avg_ns))
+            rows.append(replace(row, latency=latency_cells(calibrated, name, CALIBRATED), wire=wire))
+    return rows
+
+
+def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
+    """Return low and high over the ports, every port, variation, definitions, and the wires."""
+    note = f"{latency_note(bed)} The stream runs at the throughput."
+    where, keys = (*_WHERE, Column("port", "Rx port")), (*_KEYS, "port")
+    columns = (*where, *_RATE, *LATENCY_COLUMNS)
+    every = tuple(row.cells(columns) for row in rows)
+    varied = [row.cells(columns) | row.variation.data() for row in rows if row.variation and row.mode == STREAM]
+    found = [
+        Table(
+            "broadcast_latency",
+            "Broadcast latency over the ports",
+            SUMMARY_COLUMNS,
+            _latency_summary(bed, rows),
+            note,
+            keys=(*_KEYS, "calibrated", "device"),
+        ),
+        Table(
+            "broadcast_latency_ports",
+            "Broadcast latency per port",
+            columns,
+            every,
+            note,
+            detail=True,
+            keys=(*keys, "calibrated"),
+        ),
+        replace(variation_table(bed, "broadcast_latency_variation", where, keys, varied), detail=True),
+    ]
+    if bed.stamps.first_bit:
+        defined = [row.cells(columns) | row.definitions.data() for row in rows if row.definitions]
+        found.append(replace(definition_table("broadcast_latency_definitions", where, keys, defined), detail=True))
+    if bed.calibration is not None:
+        wires = [row.cells(columns) | row.wire.data() for row in rows if row.wire]
+        found.append(calibration_table("broadcast_latency_wires", bed, _WHERE, _KEYS, wires))
+    return found
+
+
+def _latency_summary(bed: Bed, rows: Sequence[PortLatency]) -> tuple[dict[str, Cell], ...]:
+    """Return low and high over all ports, and over the ports of each device of a chain (layer)."""
+    devices = {port.number: port.attached_to for port in bed.ports}
+    layers = tuple(dict.fromkeys(devices.values()))
+    groups: dict[tuple[int, str, str], list[PortLatency]] = {}
+    for row in rows:
+        groups.setdefault((row.frame_size_bytes, row.mode, row.latency.calibrated), []).append(row)
+    summary = []
+    for ports in groups.values():
+        summary.append(_low_high(ALL_DEVICES, ports))
+        for layer in layers if len(layers) > 1 else ():
+            behind = [port for port in ports if devices[port.port] == layer]
+            summary += [_low_high(layer, behind)] if behind else []
+    return tuple(summary)
+
+
+def _low_high(device: str, ports: Sequence[PortLatency]) -> dict[str, Cell]:
+    shown = ports[0].cells(SUMMARY_COLUMNS) | {"device": device, "ports": len(ports)}
+    cells = [port.latency.data() for port in ports]
+    for key in _LOW_HIGH:
+        values = [cell[key] for cell in cells if cell[key] is not None]
+        for end, value in (("low", min(values, default=None)), ("high", max(values, default=None))):
+            if f"{key}_{end}" in shown:
+                shown[f"{key}_{end}"] = value
+    weighed = [(port.latency.avg_us, port.latency.samples) for port in ports]
+    total_us = sum(average_us * samples for average_us, samples in weighed if average_us is not None and samples)
+    shown["avg_us_mean"] = total_us / sum(samples or 0 for _, samples in weighed)
+    return shown

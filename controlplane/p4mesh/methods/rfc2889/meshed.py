@@ -1,0 +1,138 @@
+"""What the mesh tests of RFC 2889 (5.1 to 5.4) have in common; each test adds its ports and pattern."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import (
+    FORWARDING,
+    THROUGHPUT,
+    Mesh,
+    measure_forwarding,
+    measure_throughput,
+)
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
+from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
+from p4mesh.methods.search.sweeps import loss_limit, loss_limit_pct
+from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
+
+BOTH = "both"
+MeshUnit = MeshThroughput | MeshSweep
+"""One sub-test at one frame size."""
+_ADDRESSES = tuple(str(1 << bits) for bits in range(MAX_ADDRESSES_PER_PORT.bit_length()))
+
+
+def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
+    """Return the parameters of a mesh test; ``clause`` is its RFC 2889 section."""
+    return (
+        choice("parts", BOTH, f"RFC 2889 {clause}.3", "which sub-tests run", (BOTH, FORWARDING, THROUGHPUT)),
+        choice(
+            "addresses_per_port",
+            "1",
+            f"RFC 2889 {clause}.2",
+            "MAC addresses behind each port, of which every frame has a pseudo-random source and destination",
+            _ADDRESSES,
+        ),
+        LATENCY_DEFINITION,
+        PERCENTILES,
+        *shared.trial_parameters(f"RFC 2889 {clause}.2"),
+        *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
+        loss_limit(f"RFC 2889 {clause}.4"),
+        *shared.search_parameters(f"RFC 2889 {clause}.3"),
+    )
+
+
+class Meshed(MethodOf[MeshUnit]):
+    """Throughput search and forwarding-rate sweep over one traffic pattern."""
+
+    @abstractmethod
+    def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
+        """Return who sends to whom; raise TopologyError when the ports do not allow it."""
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds that the pattern cannot use, and contradicting parameters."""
+        self.mesh(bed, parameters)
+        shared.sweep_of(parameters)
+        shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs of the pattern."""
+        return self.mesh(bed, parameters).pairs
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size and sub-test."""
+        wanted = parameters.text("parts")
+        parts = (THROUGHPUT, FORWARDING) if wanted == BOTH else (wanted,)
+        return tuple(Unit(size, part) for size in sizes for part in parts)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the sweep length or the typical length of the search."""
+        if unit.part == FORWARDING:
+            return len(shared.sweep_of(parameters))
+        return shared.search_of(parameters).trials_expected
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MeshUnit:
+        """Measure one sub-test at one frame size."""
+        size = unit.frame_size_bytes
+        mesh = replace(self.mesh(bed, parameters), addresses_per_port=int(parameters.text("addresses_per_port")))
+        describe = MeshLatency(bed, size, parameters, mesh)
+        if unit.part == FORWARDING:
+            return measure_forwarding(mesh, size, parameters, session, describe)
+        return measure_throughput(mesh, size, parameters, session, describe)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
+        """Return the tables of methodology 3.1 and the verdict."""
+        throughput = [result for result in results.values() if isinstance(result, MeshThroughput)]
+        forwarding = [result for result in results.values() if isinstance(result, MeshSweep)]
+        mesh = self.mesh(bed, parameters)
+        state = tables.overall_state(throughput, forwarding)
+        shown = []
+        if throughput:
+            shown.append(tables.throughput_table(throughput))
+        if forwarding:
+            shown += [tables.forwarding_table(forwarding, loss_limit_pct(parameters)), *tables.sweep_tables(forwarding)]
+        shown += mesh_latency_tables(bed, parameters, throughput, forwarding, mesh)
+        shown += [tables.port_table(throughput, forwarding), *search_tables(throughput)]
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            tuple(shown),
+            (tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
+            (
+                *tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
+                *mesh_overflows(throughput, forwarding),
+            ),
+            _deviations(parameters, [unit.frame_size_bytes for unit in results], mesh),
+        )
+
+
+def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> tuple[str, ...]:
+    noted = [shared.duration_deviation(parameters, sizes, mesh.line_rate_bps)]
+    if mesh.load_limit_pct < 100:
+        noted.append(
+            f"The pattern over-subscribes an output above {float(mesh.load_limit_pct):.4g} % of line rate per port: "
+            "no device has a higher throughput."
+        )
+    if any(not leg.pattern.in_step for leg in mesh.legs):
+        noted.append(
+            "Pattern mesh_streams: the ports have no common phase, so outputs are over-subscribed for short times "
+            "(RFC 2889 5.1.3 asks for ports in step)."
+        )
+    burst_frames = parameters.integer("burst_frames")
+    bursts = f"bursts of {burst_frames} frames" if burst_frames > 1 else "no bursts"
+    noted.append(
+        f"Addresses per port: {parameters.text('addresses_per_port')}; duplex mode full; gaps of 96 bits or more; "
+        f"{bursts}."
+    )
+    return tuple(text for text in noted if text)

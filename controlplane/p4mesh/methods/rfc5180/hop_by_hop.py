@@ -1,0 +1,112 @@
+"""RFC 5180 5.3: frames with hop-by-hop options, which every router on the way may have to read.
+
+Not a throughput test: they are offered at low loads while the resources of the device are watched out of band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results import rate_tables as tables
+from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
+from p4mesh.methods.search.sweeps import executed, swept
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 5180 5.3"
+HOP_BY_HOP = shared.HOP_BY_HOP
+LOADS_PCT = (Fraction(1), Fraction(10), Fraction(50))
+ALL = "all"
+
+
+class HopByHop(MethodOf[LossSweep]):
+    """Frames with hop-by-hop options at 1, 10 and 50 % of line rate, for a look at the device's resources."""
+
+    name = "rfc5180.hop_by_hop"
+    title = "Hop-by-hop options"
+    section = SECTION
+    frame_sizes_bytes = (128, 256, 512, 1024, 1280, 1518)
+    parameters = (
+        decimal(
+            "load_pct", ALL, "% of line rate", SECTION, "load; all = 1, 10 and 50 % in turn", ("0.0001", "100"), (ALL,)
+        ),
+        choice(
+            "extension_headers",
+            HOP_BY_HOP,
+            SECTION,
+            "of the frames, within the frame size; none = the same frames without options, to compare",
+            (HOP_BY_HOP, "none"),
+        ),
+        *PARAMETERS,
+        *with_defaults(shared.trial_parameters(SECTION, RFC_DURATION_S), frame_format="ipv6"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse frames without IPv6, bridges, which read no options, and beds without port pairs of one rate."""
+        if parameters.text("frame_format") != "ipv6":
+            raise ParameterError(
+                f"{self.name}: frame_format={parameters.text('frame_format')} has no hop-by-hop options",
+                hint="use frame_format=ipv6",
+            )
+        if parameters.values.get("routed") is False:
+            raise ParameterError(
+                f"{self.name} without routed=true: only routers read hop-by-hop options", hint="add --set routed=true"
+            )
+        mesh_of(self.name, bed, parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, HOP_BY_HOP) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of loads."""
+        return len(_loads(parameters))
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:
+        """Offer every load of one frame size."""
+        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+
+        def spec_at(load: Fraction) -> TrialSpec:
+            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters)
+            # A device may drop these frames, which is a result: addresses are verified without them.
+            return replace(spec, streams=tuple(replace(stream, may_be_filtered=True) for stream in spec.streams))
+
+        rows = [
+            replace(forwarding_row(spec, result, mesh, load), verdict=executed(result))
+            for load, spec, result in swept(_loads(parameters), spec_at, session)
+        ]
+        return loss_sweep(size, rows)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
+        """Return what was offered and what came through."""
+        units = list(results.values())
+        rows = tuple(cells_of(row) for unit in units for row in unit.rows)
+        note = (
+            f"{tables.criterion_note(None)} No test of throughput: the device may drop what it need not read. Its "
+            "resources are watched out of band; the times of the trials are in timing.jsonl."
+        )
+        rate_bps, sizes = bed.common_rate_bps(self.name), [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+        state = tables.overall_state((), units)
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, {state.value}",
+            (Table(HOP_BY_HOP, self.title, COLUMNS, rows, note, keys=KEYS),),
+            (),
+            tables.findings({HOP_BY_HOP: units}),
+            (duration,) if duration else (),
+        )
+
+
+def _loads(parameters: ParameterSet) -> tuple[Fraction, ...]:
+    return LOADS_PCT if parameters.is_word("load_pct") else (parameters.number("load_pct"),)

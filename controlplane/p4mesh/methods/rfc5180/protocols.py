@@ -1,0 +1,144 @@
+"""What RFC 5180 adds to a test: IPv6 extension headers, IPv4 and IPv6 frames side by side, columns that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
+from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, template_of
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.rfc5180 import advertised_networks
+from p4mesh.traffic.stream import FrameTemplate, Stream
+
+NO_MIX = "none"
+_OTHER_FAMILY = "ipv4"
+"""Of the two in a mix, beside the IPv6 frames of ``frame_format``."""
+IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fraction(9, 10)}
+"""Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
+THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
+"""Hop-by-hop options are no test of throughput: they have a test of their own."""
+PARAMETERS: tuple[Parameter, ...] = (
+    choice(
+        "extension_headers",
+        "none",
+        "RFC 5180 5.3",
+        "of IPv6 frames, within the frame size; chain = routing, destination options, fragment",
+        THROUGHPUT_HEADERS,
+    ),
+    choice(
+        "ip_mix",
+        NO_MIX,
+        "RFC 5180 7",
+        "IPv4 frames : IPv6 frames in percent, with frame_format=ipv6; none = all of frame_format",
+        (NO_MIX, *IPV6_SHARES),
+    ),
+    advertised_networks.PARAMETER,
+)
+COLUMNS = (
+    Column("extension_headers", "Extension headers"),
+    Column("ip_mix", "IPv4 : IPv6"),
+    Column("prefix_bits", "Prefix", "bits"),
+)
+
+
+def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
+    """Refuse extension headers, mixes and networks without IPv6 frames, and networks that mean nothing."""
+    headers, mix = parameters.text("extension_headers"), parameters.text("ip_mix")
+    frame_format = parameters.text("frame_format")
+    prefix = parameters.text(advertised_networks.NAME)
+    for name, value in (("extension_headers", headers), ("ip_mix", mix), (advertised_networks.NAME, prefix)):
+        if value != "none" and frame_format != "ipv6":
+            raise ParameterError(
+                f"{test}: {name}={value} with frame_format={frame_format}", hint="add --set frame_format=ipv6"
+            )
+    if EXTENSION_HEADERS[headers] in bed.unsupported_headers:
+        possible = ", ".join(
+            name for name in THROUGHPUT_HEADERS if EXTENSION_HEADERS[name] not in bed.unsupported_headers
+        )
+        raise UnsupportedError(
+            f"{test}: extension_headers={headers} is not supported on {bed.target}, whose parser does not reach the "
+            "signature behind them",
+            hint=f"use one of {possible}",
+        )
+    advertised_networks.check(test, bed, parameters)
+
+
+def frame_formats(parameters: ParameterSet) -> tuple[str, ...]:
+    """Return the formats of the test frames: both families in a mix."""
+    own = parameters.text("frame_format")
+    return (own,) if parameters.text("ip_mix") == NO_MIX else (_OTHER_FAMILY, own)
+
+
+def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
+    """Return a stream of IPv6 frames as its IPv4 and its IPv6 part, each evenly spaced; alone without a mix.
+
+    Together they have rate and count of the stream. A stream of one frame stays IPv6.
+    """
+    if mix == NO_MIX:
+        return (stream,)
+    share = IPV6_SHARES[mix]
+    count = max(1, int(stream.frame_count * share))
+    if count == stream.frame_count:
+        return (stream,)
+    older = FRAME_FORMATS[_OTHER_FAMILY]
+    return (
+        replace(
+            stream,
+            name=f"{stream.name}-ipv4",
+            rate_fps=stream.rate_fps * (1 - share),
+            frame_count=stream.frame_count - count,
+            template=replace(older, vlan_ids=stream.template.vlan_ids),
+        ),
+        replace(stream, name=f"{stream.name}-ipv6", rate_fps=stream.rate_fps * share, frame_count=count),
+    )
+
+
+def protocol_text(template: FrameTemplate, mix: str = NO_MIX) -> str:
+    """Return what the test frames are, such as ``IPv6/UDP with routing header``."""
+    if template.ip_version is None:
+        return "Ethernet"
+    if mix != NO_MIX:
+        return f"IPv4/UDP : IPv6/UDP {mix}"
+    headers = f" with {_headers_text(template)} header" if template.ipv6_extensions else ""
+    return f"IPv{template.ip_version}/UDP{headers}"
+
+
+def with_columns(tables: Sequence[Table], parameters: ParameterSet) -> tuple[Table, ...]:
+    """Return the tables of IPv6 frames with the columns of methodology 2.7 behind the frame size."""
+    template, mix = template_of(parameters), parameters.text("ip_mix")
+    if template.ip_version != 6:
+        return tuple(tables)
+    cells: dict[str, Cell] = {
+        "extension_headers": _headers_text(template) or "none",
+        "ip_mix": "0:100" if mix == NO_MIX else mix,
+        "prefix_bits": advertised_networks.prefix_bits(parameters) or advertised_networks.CONNECTED_PREFIX_BITS,
+    }
+    return tuple(
+        replace(
+            table,
+            columns=(table.columns[0], *COLUMNS, *table.columns[1:]),
+            rows=tuple({**row, **cells} for row in table.rows),
+        )
+        if not table.detail and table.columns[0].key == "frame_size_bytes"
+        else table
+        for table in tables
+    )
+
+
+def _headers_text(template: FrameTemplate) -> str:
+    return " + ".join(template.ipv6_extensions)
+
+
+def deviations(template: FrameTemplate) -> tuple[str, ...]:
+    """Return what the headers of the frames are not, for the report."""
+    sentences = {
+        "ah": "An authentication header has an integrity value of 12 zeros and one sequence number: devices forward "
+        "it, no host accepts it.",
+        "esp": "An ESP header of 8 bytes stands in front of UDP in the clear (null encryption), without a trailer and "
+        "with one sequence number: devices forward it, no host accepts it.",
+    }
+    return tuple(sentences[name] for name in template.ipv6_extensions if name in sentences)

@@ -1,0 +1,325 @@
+"""RFC 2544 26.6 as replaced by RFC 6201: how long a reset keeps a device from forwarding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.extensions.resets import hook_of
+from p4mesh.methods.mesh import measure_throughput
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, text
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.throughput_tables import throughput_table
+from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
+from p4mesh.methods.rfc6201.reset_trial import (
+    NAME,
+    POWER,
+    RESET,
+    TIME_STAMPS,
+    after_ns,
+    before_ns,
+    is_routed,
+    off_time_ns,
+    reset_spec,
+    reset_time,
+    simulated_reset,
+)
+from p4mesh.traffic.line_rate import NS_PER_S, l2_rate_bps, rate_at_pct
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 6201 4"
+POWER_SECTION = "RFC 6201 4.3.1"
+TYPES = ("rp_hardware", "rp_switchover", "line_card", "os_software", "process", POWER)
+THROUGHPUT, AUTO = "throughput", "auto"
+RFC_BEFORE_S = 15
+NOT_RECOVERED = "not forwarding again"
+NO_LOSS = "no loss"
+"""All that RFC 6201 3 wants to be reported when nothing was lost."""
+_MS = 1_000_000
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("reset_type", "Reset"),
+    Column("state", "Result"),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("throughput_l2_mbps", "Throughput (L2)", "Mbit/s", 2),
+    Column("offered_fps", "Offered", "frames/s", 0),
+    Column("lost_frames_avg", "Lost avg", "frames", 1),
+    Column("reset_ms_avg", "Reset time avg", "ms", 6),
+    Column("method", "Method"),
+    Column("reset_ms_min", "Reset time min", "ms", 6),
+    Column("reset_ms_max", "Reset time max", "ms", 6),
+    Column("loss_ms_avg", "By frame loss avg", "ms", 6),
+    Column("stamps_ms_avg", "By time stamps avg", "ms", 6),
+    Column("resolution_ms", "Resolution", "ms", 6),
+    Column("trials", "Trials"),
+)
+_TRIAL_COLUMNS = (
+    COLUMNS[0],
+    Column("trial", "Trial"),
+    Column("state", "Result"),
+    Column("lost_frames", "Lost", "frames"),
+    Column("loss_ms", "By frame loss", "ms", 6),
+    Column("stamps_ms", "By time stamps", "ms", 6),
+    Column("method", "Preferred"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetTrial(Record):
+    """What one reset has shown; times without that without power."""
+
+    trial: int
+    state: str
+    lost_frames: int
+    loss_ms: float
+    stamps_ms: float | None
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetUnit(Record):
+    """Throughput and resets of one frame size; None where the device could not be measured."""
+
+    frame_size_bytes: int
+    reset_type: str
+    state: str
+    throughput_fps: float | None = None
+    throughput_l2_mbps: float | None = None
+    offered_fps: float | None = None
+    lost_frames_avg: float | None = None
+    reset_ms_avg: float | None = None
+    method: str | None = None
+    reset_ms_min: float | None = None
+    reset_ms_max: float | None = None
+    loss_ms_avg: float | None = None
+    stamps_ms_avg: float | None = None
+    resolution_ms: float | None = None
+    trials: int | None = None
+    each: tuple[ResetTrial, ...] = ()
+    reason: str = ""
+    throughput: MeshThroughput | None = None
+    """None where the load was given."""
+
+
+class Reset(MethodOf[ResetUnit]):
+    """Forward at the throughput rate, trigger a reset, and see for how long nothing comes through."""
+
+    name = NAME
+    title = "Reset"
+    section = "RFC 2544 26.6, RFC 6201"
+    frame_sizes_bytes = (64,)
+    parameters = (
+        choice(
+            "reset_type", "os_software", SECTION, "what is reset, for the report; power: off time subtracted", TYPES
+        ),
+        text("reset_cmd", SECTION, "command that triggers the reset; empty: the simulated device is reset"),
+        text("reset_device", SECTION, "simulated device that is reset; empty: the only one with 'reset'"),
+        decimal("power_off_s", "15", "s", POWER_SECTION, "time without power; RFC at least 15 s", ("0", "3600")),
+        integer("resets", 3, "trials", SECTION, "trials, averaged", (1, 1000)),
+        decimal(
+            "load_pct",
+            THROUGHPUT,
+            "% of line rate",
+            SECTION,
+            "load of the trials; throughput = searched first",
+            ("0.0001", "100"),
+            (THROUGHPUT,),
+        ),
+        shared.scaled_duration(
+            "before_ms",
+            SECTION,
+            f"forwarding before the reset; RFC at least {RFC_BEFORE_S} s",
+            RFC_BEFORE_S,
+            longest_ms="3600000",
+        ),
+        decimal(
+            "after_ms",
+            AUTO,
+            "ms",
+            SECTION,
+            "forwarding after the trigger; auto = twice the modelled reset time, 60 s with a command, and the off time",
+            ("1", "3600000"),
+            (AUTO,),
+        ),
+        decimal("sample_ms", "10", "ms", SECTION, "distance of the looks for the last frame before", ("0.01", "1000")),
+        *PARAMETERS,
+        *shared.trial_parameters("RFC 2544 26.1", RFC_DURATION_S),
+        *shared.search_parameters("RFC 2544 26.1"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds without port pairs, without anything to reset, and a trial that ends before the reset does."""
+        mesh_of(self.name, bed, parameters)
+        shared.search_of(parameters)
+        reset_time_ns = simulated_reset(self.name, bed, parameters)[1]
+        if hook_of(parameters, "reset_cmd") is None and after_ns(bed, parameters) <= reset_time_ns:
+            raise ParameterError(
+                f"after_ms={float(parameters.number('after_ms')):g} is over before the reset of "
+                f"{float(Fraction(reset_time_ns, _MS)):g} ms",
+                hint="give a longer after_ms, or leave it out",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size: the throughput of the size is a prerequisite."""
+        return tuple(Unit(size, RESET) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the throughput search, and the resets."""
+        searched = shared.search_of(parameters).trials_expected if parameters.is_word("load_pct") else 0
+        return searched + parameters.integer("resets")
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> ResetUnit:
+        """Find the throughput unless a load is given, and reset the device in each trial."""
+        mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
+        reset_type = parameters.text("reset_type")
+        found = None
+        if parameters.is_word("load_pct"):
+            found = measure_throughput(mesh, size, parameters, session)
+            if found.search.result_pct is None:
+                state = found.search.state.value
+                return ResetUnit(frame_size_bytes=size, reset_type=reset_type, state=state, throughput=found)
+            load_pct = Fraction(found.search.result_pct)
+        else:
+            load_pct = parameters.number("load_pct")
+        spec = reset_spec(self.name, mesh, size, load_pct, bed, parameters)
+        trials = parameters.integer("resets")
+        results = [session.measure(spec, TrialNote(load_pct, trials - number - 1)) for number in range(trials)]
+        fps = rate_at_pct(load_pct, size, mesh.line_rate_bps) * len(mesh.tx_ports)
+        row = ResetUnit(
+            frame_size_bytes=size,
+            reset_type=reset_type,
+            state=State.DONE.value,
+            throughput_fps=None if found is None else float(fps),
+            throughput_l2_mbps=None if found is None else float(l2_rate_bps(fps, size) / 1_000_000),
+            offered_fps=float(fps),
+            trials=len(results),
+            throughput=found,
+        )
+        return _measured(row, spec, parameters, results)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
+        """Return what RFC 6201 1.4 asks to report."""
+        rows = tuple(results.values())
+        failed = any(row.state == NOT_RECOVERED for row in rows)
+        state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
+        trials = tuple({"frame_size_bytes": row.frame_size_bytes, **one.data()} for row in rows for one in row.each)
+        searched = [row.throughput for row in rows if row.throughput]
+        return Outcome(
+            state,
+            f"{self.title}: {parameters.text('reset_type')}, {state.value}",
+            (
+                Table(
+                    RESET,
+                    "Reset",
+                    COLUMNS,
+                    tuple(row.cells(COLUMNS) for row in rows),
+                    _note(bed, parameters),
+                ),
+                Table(
+                    "reset_trials", "Reset, each trial", _TRIAL_COLUMNS, trials, "", True, ("frame_size_bytes", "trial")
+                ),
+                *((throughput_table(searched), *search_tables(searched)) if searched else ()),
+            ),
+            (),
+            tuple(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+            _deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
+        )
+
+
+def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results: Sequence[TrialResult]) -> ResetUnit:
+    """Return the row with what the trials have shown."""
+    off_ns = off_time_ns(parameters)
+    untrusted = next((result for result in results if result.status is not Status.VALID), None)
+    if untrusted:
+        return replace(row, state=untrusted.status.value, reason=untrusted.reason)
+    times = [reset_time(spec, result) for result in results]
+    each = []
+    for number, (time, result) in enumerate(zip(times, results, strict=True), start=1):
+        state = State.DONE.value if time.recovered else NOT_RECOVERED
+        each.append(
+            ResetTrial(
+                trial=number,
+                state=NO_LOSS if result.lost_frames == 0 else state,
+                lost_frames=result.lost_frames,
+                loss_ms=float(_without(time.loss_ns, off_ns) / _MS),
+                stamps_ms=None if time.stamps_ns is None else float((time.stamps_ns - off_ns) / _MS),
+                method=time.method,
+            )
+        )
+    lost_frames = [result.lost_frames for result in results]
+    row = replace(
+        row,
+        state=row.state if any(lost_frames) else NO_LOSS,
+        lost_frames_avg=float(spread_of(lost_frames).mean),
+        each=tuple(each),
+    )
+    if not all(time.recovered for time in times):
+        reason = "frames were lost until the end of the trial: raise after_ms"
+        return replace(row, state=NOT_RECOVERED, reason=reason)
+    chosen = [
+        time.stamps_ns if time.method == TIME_STAMPS and time.stamps_ns is not None else time.loss_ns for time in times
+    ]
+    spread = spread_of([_without(value, off_ns) for value in chosen])
+    stamps = [time.stamps_ns - off_ns for time in times if time.stamps_ns is not None]
+    return replace(
+        row,
+        reset_ms_avg=float(spread.mean / _MS),
+        method=", ".join(sorted({time.method for time in times})),
+        reset_ms_min=float(spread.minimum / _MS),
+        reset_ms_max=float(spread.maximum / _MS),
+        loss_ms_avg=float(spread_of([_without(time.loss_ns, off_ns) for time in times]).mean / _MS),
+        stamps_ms_avg=float(spread_of(stamps).mean / _MS) if stamps else None,
+        resolution_ms=float(NS_PER_S / min(stream.rate_fps for stream in spec.streams) / _MS),
+    )
+
+
+def _without(value_ns: Fraction, off_ns: int) -> Fraction:
+    """Return a reset time without the time that the device had no power; 0 where nothing was lost."""
+    return value_ns - off_ns if value_ns else value_ns
+
+
+def _note(bed: Bed, parameters: ParameterSet) -> str:
+    template, speed_mbps = shared.template_of(parameters), bed.ports[0].rate_bps / 1_000_000
+    protocol = protocol_text(template, str(parameters.values.get("ip_mix", NO_MIX)))
+    tagged = f" VLAN {template.vlan_ids[0]}" if template.vlan_ids else ""
+    return (
+        f"Protocol {protocol}, media Ethernet, port speed {speed_mbps:g} Mbit/s, encapsulation Ethernet{tagged}, "
+        f"topology {bed.topology}. By frame loss: lost frames / rate of the flow "
+        "that lost most, within one resolution. By time stamps: departure of the first frame that arrived after it "
+        "less that of the last one before, up to two resolutions too long. The reset time is the more accurate one: "
+        "frame loss, or time stamps where frames were lost elsewhere, too. Rates are sums over the transmitting ports."
+    )
+
+
+def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+    shortest = min(before_ns(parameters, size, bed.common_rate_bps(NAME)) for size in sizes)
+    texts = []
+    rate_bps = bed.common_rate_bps(NAME)
+    duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+    if duration and parameters.is_word("load_pct"):
+        texts.append(duration)
+    if shortest < RFC_BEFORE_S * NS_PER_S:
+        texts.append(f"Forwarding for {shortest / _MS:.4g} ms before the reset instead of {RFC_BEFORE_S} s or more.")
+    if is_routed(parameters):
+        texts.append(
+            "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "
+            "and until it is answered is part of its reset time."
+        )
+    if parameters.text("reset_type") == POWER:
+        off_s = float(parameters.number("power_off_s"))
+        texts.append(f"{off_s:g} s without power are subtracted.")
+        if off_s < RFC_BEFORE_S:
+            texts.append(f"The device was without power for less than {RFC_BEFORE_S} s.")
+    return tuple(texts)

@@ -1,0 +1,137 @@
+"""One trial with a reset of the device, and what it says of the time without forwarding (RFC 6201 1.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.extensions.resets import hook_of
+from p4mesh.methods.mesh import Mesh, trial_spec
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
+from p4mesh.trial.result import Outage, TrialResult
+from p4mesh.trial.spec import Interruption, TrialSpec
+
+NAME = "rfc2544.reset"
+RESET = "reset"
+POWER = "power"
+FRAME_LOSS, TIME_STAMPS = "frame loss", "time stamps"
+_AFTER_HOOK_NS = 60 * NS_PER_S
+_RESOLUTION_NS = 100_000_000
+"""Time for a router to find its neighbours anew."""
+_GIVE_COMMAND = "give the command that resets the device: --set reset_cmd=COMMAND"
+
+
+@dataclass(frozen=True)
+class ResetTime:
+    """What one trial says; times in ns, the time without power not yet subtracted."""
+
+    loss_ns: Fraction
+    stamps_ns: Fraction | None
+    """None when the last frame before or the first one after is not known."""
+    method: str
+    """The more accurate of the two here."""
+    recovered: bool
+
+
+def reset_time(spec: TrialSpec, result: TrialResult) -> ResetTime:
+    """Return the longest interruption of any flow.
+
+    By frame loss it is lost frames / rate, within one interval of the frames. By time stamps it is the
+    distance of the frames around the gap, up to two intervals too much. Loss is preferred unless frames
+    were lost elsewhere as well.
+    """
+    recovered = all(outage.tail_lost_frames == 0 for outage in result.outages)
+    times = [(outage, _interval_ns(spec, outage)) for outage in result.outages]
+    loss_ns = max(outage.lost_frames * interval_ns for outage, interval_ns in times)
+    hit = [item for item in times if item[0].lost_frames]
+    stamps = [_stamps_ns(outage) for outage, _ in hit]
+    known = [value for value in stamps if value is not None]
+    stamps_ns = max(known) if known and len(known) == len(stamps) else None
+    elsewhere = stamps_ns is not None and any(
+        loss * interval_ns > stamp + interval_ns
+        for (outage, interval_ns), stamp in zip(hit, known, strict=True)
+        for loss in (outage.lost_frames,)
+    )
+    return ResetTime(loss_ns, stamps_ns, TIME_STAMPS if elsewhere else FRAME_LOSS, recovered)
+
+
+def reset_spec(test: str, mesh: Mesh, size: int, load_pct: Fraction, bed: Bed, parameters: ParameterSet) -> TrialSpec:
+    """Return the trial: forward, reset, and forward until the device must be back."""
+    hook = hook_of(parameters, "reset_cmd")
+    device, _ = simulated_reset(test, bed, parameters)
+    before = before_ns(parameters, size, mesh.line_rate_bps)
+    spec = trial_spec(mesh, RESET, size, load_pct, parameters, before + after_ns(bed, parameters))
+    interval_ns = NS_PER_S / min(stream.rate_fps for stream in spec.streams)
+    interruption = Interruption(
+        before,
+        max(shared.nanoseconds(parameters, "sample_ms"), ceil(4 * interval_ns)),
+        hook,
+        "" if hook else device,
+        0 if hook else off_time_ns(parameters),
+    )
+    return replace(spec, interruption=interruption, stop_on_los=False)
+
+
+def before_ns(parameters: ParameterSet, size: int, line_rate_bps: int) -> int:
+    """Return how long the device forwards before the reset."""
+    if parameters.is_word("before_ms"):
+        return ceil(parameters.integer("scaled_frames") * frame_time_ns(size, line_rate_bps))
+    return shared.nanoseconds(parameters, "before_ms")
+
+
+def after_ns(bed: Bed, parameters: ParameterSet) -> int:
+    """Return how long frames are sent after the trigger."""
+    if not parameters.is_word("after_ms"):
+        return shared.nanoseconds(parameters, "after_ms")
+    if parameters.text("reset_cmd"):
+        return _AFTER_HOOK_NS + off_time_ns(parameters)
+    _, reset_ns = simulated_reset(NAME, bed, parameters)
+    return 2 * reset_ns - off_time_ns(parameters) + (_RESOLUTION_NS if is_routed(parameters) else 0)
+
+
+def simulated_reset(test: str, bed: Bed, parameters: ParameterSet) -> tuple[str, int]:
+    """Return the simulated device that is reset, and the time that this takes with the time without power."""
+    if parameters.text("reset_cmd"):
+        return "", 0
+    if not bed.resets_devices:
+        raise UnsupportedError(f"{test}: resetting a device is not supported on {bed.target}", hint=_GIVE_COMMAND)
+    known = {device: round(Fraction(str(seconds)) * NS_PER_S) for device, seconds in bed.reset_times_s}
+    wanted = parameters.text("reset_device")
+    if not known:
+        raise TopologyError(
+            f"{test} needs a device that can be reset, topology '{bed.topology}' has none",
+            hint=f"give a node its reset: {{time_s: 0.3}}; or {_GIVE_COMMAND}",
+        )
+    if wanted not in known and (wanted or len(known) > 1):
+        which = f"topology '{bed.topology}' can reset {', '.join(known)}"
+        raise ParameterError(f"reset_device={wanted}: {which}", hint=f"--set reset_device={next(iter(known))}")
+    device = wanted or next(iter(known))
+    return device, known[device] + off_time_ns(parameters)
+
+
+def off_time_ns(parameters: ParameterSet) -> int:
+    """Return how long the device has no power."""
+    power = parameters.text("reset_type") == POWER
+    return int(parameters.number("power_off_s") * NS_PER_S) if power else 0
+
+
+def is_routed(parameters: ParameterSet) -> bool:
+    """Whether the device is a router, which forgets its neighbours."""
+    return parameters.values.get("routed") is True
+
+
+def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
+    """Return the mean distance of the frames of a flow."""
+    stream = next(item for item in spec.streams if outage.tx_port in item.tx_ports and outage.rx_port in item.rx_ports)
+    return Fraction(stream.frame_count, outage.tx_frames) * NS_PER_S / stream.rate_fps
+
+
+def _stamps_ns(outage: Outage) -> Fraction | None:
+    if outage.last_before_ns is None or outage.first_after_ns is None:
+        return None
+    return Fraction(outage.first_after_ns - outage.last_before_ns)

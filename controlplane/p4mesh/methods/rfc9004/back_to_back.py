@@ -1,0 +1,354 @@
+"""RFC 2544 26.4 as replaced by RFC 9004: the longest burst without loss, and the buffer behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
+from p4mesh.methods.port_pairs import RFC_DURATION_S
+from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
+from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
+from p4mesh.methods.search.bisection import bisect
+from p4mesh.methods.search.goal import SearchOutcome, Verdict
+from p4mesh.methods.search.loss_verification import LossVerification, verified
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps, rate_at_pct
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.spec import TrialSpec
+
+SECTION = "RFC 9004 6.2"
+BACK_TO_BACK = "back_to_back"
+RFC_REPETITIONS = 50
+MIN_PORTS = 2
+NOT_APPLICABLE = "not applicable"
+NO_LIMIT_FOUND = "INVALID: raise search_max_pct"
+THROUGHPUT = "throughput"
+MAX_BURST_FRAMES = (1 << 31) - 1
+"""What a transmitter counts to."""
+_FULL_PCT = Fraction(100)
+_RAISE = 4
+"""How much longer the longest burst becomes when a result is near it."""
+
+COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("state", "Result"),
+    Column("burst_frames_avg", "Burst avg", "frames", 1),
+    Column("burst_frames_min", "Burst min", "frames"),
+    Column("burst_frames_max", "Burst max", "frames"),
+    Column("burst_frames_stddev", "Std dev", "frames", 2),
+    Column("corrected_buffer_s", "Corrected buffer", "s", 9),
+    Column("implied_buffer_s", "Implied buffer", "s", 9),
+    Column("actual_buffer_s", "Actual buffer", "s", 9),
+    Column("actual_fps", "at rate", "frames/s", 0),
+    Column("throughput_fps", "Throughput", "frames/s", 0),
+    Column("throughput_pct", "Throughput", "% of line", 4),
+    Column("limit_frames", "Longest tried", "frames"),
+    Column("repetitions", "N"),
+    Column("trials", "Trials"),
+)
+
+SEARCH_COLUMNS = (
+    COLUMNS[0],
+    Column("search", "Search"),
+    Column("state", "Result"),
+    Column("limit_frames", "Longest allowed", "frames"),
+    Column("lower_frames", "Lower bound", "frames"),
+    Column("upper_frames", "Upper bound", "frames"),
+    Column("trials", "Trials"),
+    Column("steps", "Bursts tried", "frames"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BurstSearch(Record):
+    """One search for the longest burst without loss."""
+
+    frame_size_bytes: int
+    search: int
+    state: str
+    limit_frames: int
+    lower_frames: int | None
+    upper_frames: int | None
+    trials: int
+    steps: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bursts(Record):
+    """Throughput, longest burst and buffer of one frame size; None where there is no burst that fills the buffer."""
+
+    frame_size_bytes: int
+    state: str
+    burst_frames_avg: float | None = None
+    burst_frames_min: int | None = None
+    burst_frames_max: int | None = None
+    burst_frames_stddev: float | None = None
+    corrected_buffer_s: float | None = None
+    implied_buffer_s: float | None = None
+    actual_buffer_s: float | None = None
+    actual_fps: float | None = None
+    throughput_fps: float | None = None
+    throughput_pct: float | None
+    limit_frames: int | None = None
+    repetitions: int | None = None
+    trials: int
+    throughput: MeshThroughput
+    searches: tuple[BurstSearch, ...]
+
+
+class BackToBack(MethodOf[Bursts]):
+    """Bursts at minimum gap from port 1 to port 2, for sizes whose throughput is below line rate."""
+
+    name = "rfc2544.back_to_back"
+    title = "Back-to-back frames"
+    section = "RFC 2544 26.4, RFC 9004"
+    parameters = (
+        integer("burst_min_frames", 1, "frames", SECTION, "shortest burst of the search", (1, MAX_BURST_FRAMES)),
+        integer(
+            "burst_max_frames",
+            100_000,
+            "frames",
+            SECTION,
+            "longest burst of the search, raised and searched again when a result is near it",
+            (2, MAX_BURST_FRAMES),
+        ),
+        decimal(
+            "burst_limit_s", "30", "s", SECTION, "how long the longest burst may become by that", ("0.000001", "300")
+        ),
+        integer("burst_step_frames", 1, "frames", SECTION, "resolution of the search", (1, 10**6)),
+        integer(
+            "repetitions", RFC_REPETITIONS, "searches", "RFC 9004 6.3", "N: complete searches, averaged", (1, 1000)
+        ),
+        decimal(
+            "actual_pct",
+            THROUGHPUT,
+            "% of line rate",
+            "RFC 9004 7",
+            "rate, at most the throughput, for which the buffer time is told as well",
+            ("0.0001", "100"),
+            (THROUGHPUT,),
+        ),
+        decimal(
+            "buffer_error_pct",
+            "1",
+            "%",
+            "RFC 9004 6.4",
+            "of the corrected time, by short throughput trials; scaled ones are repeated longer where it would be more",
+            ("0.1", "100"),
+        ),
+        *with_defaults(shared.trial_parameters("RFC 2544 26.1", RFC_DURATION_S), scaled_frames=500_000),
+        *with_defaults(shared.search_parameters("RFC 2544 26.1"), search_resolution_pct=Fraction(1, 1000)),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds without two ports of one rate, contradicting bounds, and a throughput with loss."""
+        bed.require_ports(self.name, MIN_PORTS)
+        bed.common_rate_bps(self.name)
+        shared.search_of(parameters)
+        burst_goal(parameters)
+        acceptable = parameters.number("acceptable_loss_pct")
+        if acceptable:
+            raise ParameterError(
+                f"acceptable_loss_pct={float(acceptable):g}: {self.name} needs the throughput without loss",
+                hint="leave acceptable_loss_pct out (RFC 9004 5)",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size: the throughput of the size is a prerequisite."""
+        return tuple(Unit(size, BACK_TO_BACK) for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the throughput search and of the burst searches."""
+        bursts = burst_goal(parameters).trials_expected * parameters.integer("repetitions")
+        return shared.search_of(parameters).trials_expected + bursts
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Bursts:
+        """Find the throughput; below line rate, search the longest burst without loss N times."""
+        size, rate_bps = unit.frame_size_bytes, bed.common_rate_bps(self.name)
+        sender, receiver = bed.port_numbers[:MIN_PORTS]
+        mesh = Mesh((Leg(Pairs(), (sender,), (receiver,)),), rate_bps)
+        found = measure_throughput(mesh, size, parameters, session)
+        result_pct = found.search.result_load_pct
+        if result_pct is None:
+            return _row(size, rate_bps, found, found.search.state.value, Searches(0), parameters)
+        if result_pct >= shared.maximum_load_pct(parameters):
+            return _row(size, rate_bps, found, NOT_APPLICABLE, Searches(0), parameters)
+        if found.search.upper_pct is None:
+            return _row(size, rate_bps, found, NO_LIMIT_FOUND, Searches(0), parameters)
+        rule = _rule(parameters)
+        searches = Searches(parameters.integer("repetitions"))
+        longest = parameters.integer("burst_max_frames")
+        cap = max(
+            longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * max_rate_fps(size, rate_bps)))
+        )
+        while not searches.complete:
+            goal = burst_goal(parameters, longest)
+            left = (searches.missing - 1) * goal.trials_expected
+
+            def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
+                spec = burst_spec(mesh, size, int(frames), parameters)
+                result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
+                return judge_loss(result), result.lost_frames
+
+            searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
+            if searches.last_is_near:
+                longest = min(cap, _RAISE * longest)
+        if searches.state == State.PASS.value:
+            found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
+        state = searches.state if found.search.result_pct is not None else found.search.state.value
+        return _row(size, rate_bps, found, state, searches, parameters)
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
+        """Return the table of RFC 9004 section 7."""
+        rows = tuple(results.values())
+        state = State.worst((row.state for row in rows), State.DONE)
+        shown = tuple(row.cells(COLUMNS) for row in rows)
+        goal, rule = burst_goal(parameters), _rule(parameters)
+        resolution = float(parameters.number("search_resolution_pct"))
+        note = (
+            f"Average of N = {parameters.integer('repetitions')} searches (RFC 9004 6.3): binary search with loss "
+            f"verification, smallest step {goal.resolution} (frames), r = {rule.trials} trials, "
+            f"z = {rule.overload_frames} frames. "
+            f"'{NOT_APPLICABLE}': the throughput is the line rate, so no burst can fill the buffer. Corrected buffer = "
+            "implied x (1 - throughput / line rate): the nearer the throughput to line rate, the larger its error; "
+            f"the throughput is within {resolution:g} % of line. Actual buffer: the same frames at another rate."
+        )
+        sizes = [unit.frame_size_bytes for unit in results]
+        return Outcome(
+            state,
+            f"{self.title}: {state.value}",
+            (
+                Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),
+                *_burst_table(parameters, [search for row in rows for search in row.searches]),
+                *search_tables([row.throughput for row in rows]),
+            ),
+            (),
+            tuple(
+                text
+                for row in rows
+                if row.burst_frames_avg is not None
+                for text in hidden_finding(
+                    Fraction(row.burst_frames_avg), row.throughput, bed.common_rate_bps(self.name), parameters
+                )
+            ),
+            self._deviations(bed, parameters, sizes),
+        )
+
+    def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+        rate_bps, searches = bed.common_rate_bps(self.name), parameters.integer("repetitions")
+        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
+        few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.3)."
+        ipv6 = "RFC 5180 7.4 no longer recommends this test for IPv6."
+        return (
+            *((duration,) if duration else ()),
+            *((few,) if searches < RFC_REPETITIONS else ()),
+            *((ipv6,) if parameters.text("frame_format") == "ipv6" else ()),
+        )
+
+
+def burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) -> TrialSpec:
+    """Return the trial of one burst; the silence behind it is as long as the burst where that takes longer."""
+    fps = max_rate_fps(size, mesh.line_rate_bps)
+    (leg,) = mesh.legs
+    template = shared.template_of(parameters)
+    stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template)
+    spec = shared.trial_of(
+        parameters,
+        f"{BACK_TO_BACK} {size} B {frames} frames",
+        (stream,),
+        int(frames * NS_PER_S / fps) + 1,
+    )
+    return replace(spec, settle_ns=max(spec.settle_ns, spec.duration_ns))
+
+
+def _rule(parameters: ParameterSet) -> LossVerification:
+    return LossVerification(parameters.integer("verify_trials"), parameters.integer("verify_overload_frames"))
+
+
+def _burst_table(parameters: ParameterSet, searches: Sequence[BurstSearch]) -> tuple[Table, ...]:
+    """Return the searches for the longest burst, where there were any."""
+    goal, rule = burst_goal(parameters), _rule(parameters)
+    note = (
+        f"Bisection of integers from {goal.minimum} to the longest burst allowed, first its middle, resolution "
+        f"{goal.resolution}; loss verification with r = {rule.trials}, z = {rule.overload_frames} frames. A result "
+        f"within 1 % of the longest burst is repeated with {_RAISE} times that length."
+    )
+    keys = ("frame_size_bytes", "search")
+    title = "Searches for the longest burst"
+    rows = tuple(search.data() for search in searches)
+    return (Table("back_to_back_searches", title, SEARCH_COLUMNS, rows, note, True, keys),) if rows else ()
+
+
+def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> BurstSearch:
+    steps = ", ".join(f"{int(step.load)} {step.verdict.value}" for step in outcome.steps)
+    return BurstSearch(
+        frame_size_bytes=size,
+        search=number,
+        state=state,
+        limit_frames=int(outcome.goal.maximum),
+        lower_frames=None if outcome.passed is None else int(outcome.passed),
+        upper_frames=None if outcome.failed is None else int(outcome.failed),
+        trials=len(outcome.steps),
+        steps=steps,
+    )
+
+
+def _row(
+    size: int,
+    rate_bps: int,
+    found: MeshThroughput,
+    state: str,
+    searches: Searches,
+    parameters: ParameterSet,
+) -> Bursts:
+    result_pct = found.search.result_load_pct
+    row = Bursts(
+        frame_size_bytes=size,
+        state=state,
+        throughput_pct=found.search.result_pct,
+        trials=found.search.trials + sum(len(outcome.steps) for outcome, _ in searches.outcomes),
+        throughput=found,
+        searches=tuple(_search_row(size, number, *search) for number, search in enumerate(searches.outcomes, 1)),
+    )
+    if result_pct is None:
+        return row
+    max_fps = max_rate_fps(size, rate_bps)
+    throughput_fps = result_pct / 100 * max_fps
+    limit_frames = int(searches.outcomes[-1][0].goal.maximum) if searches.outcomes else None
+    row = replace(row, throughput_fps=float(throughput_fps), limit_frames=limit_frames)
+    bursts = searches.bursts
+    if state != State.PASS.value or not bursts:
+        return row
+    spread = spread_of(bursts)
+    asked_fps = (
+        throughput_fps
+        if parameters.is_word("actual_pct")
+        else rate_at_pct(parameters.number("actual_pct"), size, rate_bps)
+    )
+    times = buffer_times(spread.mean, throughput_fps, max_fps, asked_fps)
+    possible = asked_fps <= throughput_fps
+    return replace(
+        row,
+        burst_frames_avg=float(spread.mean),
+        burst_frames_min=min(bursts),
+        burst_frames_max=max(bursts),
+        burst_frames_stddev=spread.stddev,
+        corrected_buffer_s=float(times.corrected_s),
+        implied_buffer_s=float(times.implied_s),
+        actual_buffer_s=float(times.actual_s) if possible else None,
+        actual_fps=float(asked_fps),
+        repetitions=len(bursts),
+    )

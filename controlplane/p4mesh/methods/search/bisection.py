@@ -1,0 +1,102 @@
+"""Bisection for the highest load that passes, of one search or of several in the same trials (methodology 1.1, 1.6).
+
+A search calls ``trial(load)`` and learns one verdict; it never sees counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Mapping
+from fractions import Fraction
+from typing import TypeVar
+
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+
+K = TypeVar("K", bound=Hashable)
+
+
+def bisect(goal: SearchGoal, trial: Callable[[Fraction], Verdict]) -> SearchOutcome:
+    """Run the search of :func:`bisection`, one trial after the other."""
+    return bisect_each({None: goal}, lambda loads: {None: trial(loads[None])})[None]
+
+
+def bisect_each(
+    goals: Mapping[K, SearchGoal], trial: Callable[[Mapping[K, Fraction]], Mapping[K, Verdict]]
+) -> dict[K, SearchOutcome]:
+    """Run several searches in the same trials; each goes on with its own verdicts (methodology 1.6).
+
+    A search that has ended stays at its result, or at its minimum where nothing passed.
+    """
+    searches = {key: bisection(goal) for key, goal in goals.items()}
+    loads = {key: next(search) for key, search in searches.items()}
+    outcomes: dict[K, SearchOutcome] = {}
+    while len(outcomes) < len(goals):
+        verdicts = trial(loads)
+        for key, search in searches.items():
+            if key in outcomes:
+                continue
+            try:
+                loads = {**loads, key: search.send(verdicts[key])}
+            except StopIteration as end:
+                found: SearchOutcome = end.value
+                outcomes[key] = found
+                loads = {**loads, key: goals[key].minimum if found.result is None else found.result}
+    return outcomes
+
+
+def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
+    """Search as methodology 1.1: yields loads, is sent their verdicts, returns the outcome.
+
+    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the
+    minimum ends the search as FAIL, also when the minimum itself passed (the published rule). Two
+    rules close what it leaves open: a bracket narrower than the grid's granularity ends the search (a
+    device whose limit is exactly a tried load would be searched for ever), and an INVALID or ABORT
+    trial ends it at once, because it is neither PASS nor FAIL.
+    """
+    run = _Bracket(goal)
+    load = goal.initial
+    if goal.try_max_first:
+        verdict = run.note(goal.maximum, (yield goal.maximum))
+        if verdict is not Verdict.FAIL or goal.minimum == goal.maximum:
+            return run.outcome(verdict)
+        if load == goal.maximum:
+            load = goal.grid.midpoint(goal.minimum, goal.maximum)
+    while True:
+        verdict = run.note(load, (yield load))
+        if not verdict.decides:
+            return run.outcome(verdict)
+        if verdict is Verdict.PASS:
+            following = goal.grid.midpoint(load, run.right)
+            if following >= goal.maximum or run.right - load <= goal.resolution:
+                return run.outcome(Verdict.PASS)
+        else:
+            following = goal.grid.midpoint(run.left, load)
+            if load <= goal.minimum + goal.resolution:
+                return run.outcome(Verdict.FAIL)
+            if run.right <= run.left:
+                return run.outcome(Verdict.FAIL)
+            if run.right - run.left < goal.grid.granularity:
+                return run.outcome(Verdict.FAIL if run.passed is None else Verdict.PASS)
+        load = following
+
+
+class _Bracket:
+    """State of one bisection: the bracket and the trials so far."""
+
+    def __init__(self, goal: SearchGoal) -> None:
+        self.goal = goal
+        self.left = goal.minimum
+        self.right = goal.maximum
+        self.passed: Fraction | None = None
+        self.failed: Fraction | None = None
+        self.steps: list[SearchStep] = []
+
+    def note(self, load: Fraction, verdict: Verdict) -> Verdict:
+        self.steps.append(SearchStep(load, verdict))
+        if verdict is Verdict.PASS:
+            self.passed = self.left = load
+        elif verdict is Verdict.FAIL:
+            self.failed = self.right = load
+        return verdict
+
+    def outcome(self, state: Verdict) -> SearchOutcome:
+        return SearchOutcome(state, self.passed, self.failed, self.steps[-1].load, tuple(self.steps), self.goal)

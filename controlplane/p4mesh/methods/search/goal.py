@@ -1,0 +1,115 @@
+"""What every search is given, what it learns of a trial, and what it answers (methodology section 1).
+
+A search that found no passing load has no value, only the last load that it tried: there are no marker values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from math import ceil, floor, log2
+
+
+class Verdict(str, Enum):
+    """Verdict of one trial or of a search (methodology 0.6)."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    INVALID = "INVALID"
+    ABORT = "ABORT"
+
+    @property
+    def decides(self) -> bool:
+        """Whether the device was judged; an INVALID or ABORT trial says nothing about it."""
+        return self in (Verdict.PASS, Verdict.FAIL)
+
+
+class Grid(str, Enum):
+    """Which loads a bisection may try."""
+
+    EXACT = "exact"
+    """Midpoints at full precision (Valkyrie2889 1.40)."""
+    THREE_DECIMALS = "three_decimals"
+    """Midpoints rounded down to 3 decimals (XOA)."""
+    INTEGER = "integer"
+    """Midpoints rounded down to integers in both directions (addresses)."""
+
+    def midpoint(self, low: Fraction, high: Fraction) -> Fraction:
+        """Return the next load between ``low`` and ``high``."""
+        return self.floored((low + high) / 2)
+
+    def floored(self, load: Fraction) -> Fraction:
+        """Return the load of the grid at or below ``load``."""
+        if self is Grid.INTEGER:
+            return Fraction(floor(load))
+        if self is Grid.THREE_DECIMALS:
+            return Fraction(floor(load * 1000), 1000)
+        return load
+
+    @property
+    def granularity(self) -> Fraction:
+        """Smallest bracket worth a trial: one ppm of line rate where loads are percents."""
+        return {
+            Grid.EXACT: Fraction(1, 10_000),
+            Grid.THREE_DECIMALS: Fraction(1, 1000),
+            Grid.INTEGER: Fraction(1),
+        }[self]
+
+
+@dataclass(frozen=True)
+class SearchGoal:
+    """Parameters of a bisection; loads are percents of line rate or integers."""
+
+    initial: Fraction
+    minimum: Fraction
+    maximum: Fraction
+    resolution: Fraction
+    try_max_first: bool = False
+    grid: Grid = Grid.EXACT
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that no search can honour."""
+        if not self.minimum <= self.initial <= self.maximum or self.resolution <= 0:
+            raise ValueError(
+                f"a search needs minimum <= initial <= maximum and a positive resolution, not {self.minimum}, "
+                f"{self.initial}, {self.maximum}, {self.resolution}"
+            )
+
+    @property
+    def trials_expected(self) -> int:
+        """Typical number of trials, for progress only."""
+        span = max(self.maximum - self.minimum, self.resolution)
+        return 2 + int(self.try_max_first) + ceil(log2(span / self.resolution))
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """One trial of a search."""
+
+    load: Fraction
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What a search found, with its bounds and every trial in order."""
+
+    state: Verdict
+    passed: Fraction | None
+    """Highest load that passed. It is the result only when ``state`` is PASS."""
+    failed: Fraction | None
+    """Lowest load that failed; None when nothing failed."""
+    last_tried: Fraction
+    steps: tuple[SearchStep, ...]
+    goal: SearchGoal
+
+    @property
+    def result(self) -> Fraction | None:
+        """The load that the search answers with; None unless the search passed."""
+        return self.passed if self.state is Verdict.PASS else None
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the result is only a floor: no load above it was tried, and it is not the maximum."""
+        return self.result is not None and self.failed is None and self.result < self.goal.maximum

@@ -1,0 +1,207 @@
+"""Which search finds the limit: one choice with its parameters, the same answer from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from math import ceil, log2
+
+from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.search.bisection import bisect
+from p4mesh.methods.search.combined import HALF, combo
+from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.linear import linear_down, linear_up
+from p4mesh.methods.search.loss_verification import LossVerification, verified
+from p4mesh.methods.search.mlr import MlrGoal, MlrGoalResult, MlrTrial, mlr_search
+
+
+class SearchMethod(str, Enum):
+    """How the next load is chosen."""
+
+    BISECT = "bisect"
+    VERIFIED = "bisect_verified"
+    LINEAR_DOWN = "linear_down"
+    LINEAR_UP = "linear_up"
+    COMBO = "combo"
+    MLR = "mlr"
+
+
+@dataclass(frozen=True)
+class TrialAnswer:
+    """What a search may know of a trial."""
+
+    verdict: Verdict
+    offered_frames: int
+    lost_frames: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome of a search, and what MLRsearch says of each of its goals."""
+
+    outcome: SearchOutcome
+    goals: tuple[MlrGoalResult, ...] = ()
+
+
+class MlrPreset(str, Enum):
+    """Goals of RFC 9971 by name; durations in trial durations T."""
+
+    CUSTOM = "custom"
+    """One goal with the attributes given."""
+    RFC_2544 = "rfc2544"
+    """Unconditional: one trial of T without loss."""
+    TST_009 = "tst009"
+    """Two trials of T, of which one may lose frames."""
+    SOFTWARE = "software"
+    """21 T in sum, loss ratios 0 and 0.5 %, half of the time may exceed them."""
+
+
+_SOFTWARE_SUM = 21
+_SOFTWARE_LOSS_RATIOS = (Fraction(0), Fraction(1, 200))
+
+
+@dataclass(frozen=True)
+class MlrAttributes:
+    """Attributes of the RFC 9971 goals that are not the trial duration or the loss ratio."""
+
+    preset: MlrPreset = MlrPreset.CUSTOM
+    duration_sum_trials: int = 2
+    exceed_ratio: Fraction = HALF
+    relative_width: Fraction = Fraction(1, 200)
+    initial_share: Fraction = Fraction(1)
+    """Shortest trial as a share of T."""
+
+    def goals(self, trial_duration_s: Fraction, loss_ratio: Fraction) -> tuple[MlrGoal, ...]:
+        """Return the goals for trials of ``trial_duration_s``; ``loss_ratio`` is that of the custom goal."""
+        attributes: tuple[tuple[int, Fraction, Fraction], ...] = {
+            MlrPreset.CUSTOM: ((self.duration_sum_trials, loss_ratio, self.exceed_ratio),),
+            MlrPreset.RFC_2544: ((1, Fraction(0), Fraction(0)),),
+            MlrPreset.TST_009: ((2, Fraction(0), HALF),),
+            MlrPreset.SOFTWARE: tuple((_SOFTWARE_SUM, ratio, HALF) for ratio in _SOFTWARE_LOSS_RATIOS),
+        }[self.preset]
+        return tuple(
+            MlrGoal(
+                trial_duration_s,
+                trials * trial_duration_s,
+                ratio,
+                exceed,
+                self.relative_width,
+                self.initial_share * trial_duration_s,
+            )
+            for trials, ratio, exceed in attributes
+        )
+
+
+Trial = Callable[[Fraction, Fraction], TrialAnswer]
+"""(load, duration in seconds) -> answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAttributes(Record):
+    """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
+
+    search_method: SearchMethod
+    minimum_pct: float
+    maximum_pct: float
+    acceptable_loss_pct: float
+    threshold_pct: float
+    step_pct: float | None = field(default=None, metadata=OMITTED)
+    initial_pct: float | None = field(default=None, metadata=OMITTED)
+    try_max_first: bool | None = field(default=None, metadata=OMITTED)
+    backoff_pct: float | None = field(default=None, metadata=OMITTED)
+    resolution_pct: float | None = field(default=None, metadata=OMITTED)
+    grid: Grid | None = field(default=None, metadata=OMITTED)
+    verify_trials: int | None = field(default=None, metadata=OMITTED)
+    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
+
+
+@dataclass(frozen=True)
+class LimitSearch:
+    """A search with all its parameters."""
+
+    method: SearchMethod
+    goal: SearchGoal
+    step: Fraction = Fraction(10)
+    backoff: Fraction = HALF
+    verification: LossVerification = field(default_factory=LossVerification)
+    mlr: MlrAttributes = field(default_factory=MlrAttributes)
+    loss_ratio: Fraction = Fraction(0)
+    threshold: Fraction = Fraction(0)
+    """Result below which the device fails, in percent of line rate."""
+
+    @property
+    def trials_expected(self) -> int:
+        """Typical number of trials, for progress only."""
+        span = self.goal.maximum - self.goal.minimum
+        if self.method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP):
+            return ceil(span / self.step) + 1
+        if self.method is SearchMethod.COMBO:
+            steps = ceil((self.goal.maximum - self.goal.initial) / self.step) + 1
+            return steps + max(1, ceil(log2(self.step / self.goal.resolution)))
+        if self.method is SearchMethod.MLR:
+            goals = self.mlr.goals(Fraction(1), self.loss_ratio)
+            return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
+        return self.goal.trials_expected
+
+    @property
+    def attributes(self) -> SearchAttributes:
+        """The parameters that this method uses, for reports."""
+        method = self.method
+        bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
+        steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
+        narrows = bisects or method is SearchMethod.COMBO
+        verifies = method is SearchMethod.VERIFIED
+        return SearchAttributes(
+            search_method=method,
+            minimum_pct=float(self.goal.minimum),
+            maximum_pct=float(self.goal.maximum),
+            acceptable_loss_pct=float(100 * self.loss_ratio),
+            threshold_pct=float(self.threshold),
+            step_pct=float(self.step) if steps else None,
+            initial_pct=float(self.goal.initial) if narrows else None,
+            try_max_first=self.goal.try_max_first if bisects else None,
+            backoff_pct=float(100 * self.backoff) if method is SearchMethod.COMBO else None,
+            resolution_pct=float(self.goal.resolution) if narrows else None,
+            grid=self.goal.grid if narrows else None,
+            verify_trials=self.verification.trials if verifies else None,
+            verify_overload_frames=self.verification.overload_frames if verifies else None,
+        )
+
+    def run(self, trial: Trial, trial_duration_s: Fraction) -> Found:
+        """Search with trials of ``trial_duration_s``; MLRsearch may use shorter ones on its way."""
+
+        def answer(load: Fraction) -> TrialAnswer:
+            return trial(load, trial_duration_s)
+
+        def verdict(load: Fraction) -> Verdict:
+            return answer(load).verdict
+
+        if self.method is SearchMethod.MLR:
+            return self._mlr(trial, trial_duration_s)
+        if self.method is SearchMethod.LINEAR_DOWN:
+            return Found(linear_down(self.goal, self.step, verdict))
+        if self.method is SearchMethod.LINEAR_UP:
+            return Found(linear_up(self.goal, self.step, verdict))
+        if self.method is SearchMethod.COMBO:
+            return Found(combo(self.goal, self.step, verdict, self.backoff))
+        if self.method is SearchMethod.VERIFIED:
+            return Found(bisect(self.goal, verified(_with_loss(answer), self.verification)))
+        return Found(bisect(self.goal, verdict))
+
+    def _mlr(self, trial: Trial, trial_duration_s: Fraction) -> Found:
+        def counted(load: Fraction, duration_s: Fraction) -> MlrTrial:
+            answer = trial(load, duration_s)
+            return MlrTrial(answer.offered_frames, answer.lost_frames, answer.verdict)
+
+        found = mlr_search(self.goal, self.mlr.goals(trial_duration_s, self.loss_ratio), counted)
+        return Found(found.outcome, found.results)
+
+
+def _with_loss(trial: Callable[[Fraction], TrialAnswer]) -> Callable[[Fraction], tuple[Verdict, int]]:
+    def judge(load: Fraction) -> tuple[Verdict, int]:
+        answer = trial(load)
+        return answer.verdict, answer.lost_frames
+
+    return judge

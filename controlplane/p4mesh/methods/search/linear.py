@@ -1,0 +1,56 @@
+"""Step searches (methodology 1.2): downwards and upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+
+Trial = Callable[[Fraction], Verdict]
+
+
+def linear_down(goal: SearchGoal, step: Fraction, trial: Trial) -> SearchOutcome:
+    """Step down from the maximum, at last to the minimum, until the first PASS, which is the result."""
+    return walk(goal, _downwards(goal, step), trial, stop=Verdict.PASS)
+
+
+def linear_up(goal: SearchGoal, step: Fraction, trial: Trial) -> SearchOutcome:
+    """Step up from the minimum, at last to the maximum, until the first FAIL; the load before it is the result."""
+    return walk(goal, upwards(goal, step, goal.minimum), trial, stop=Verdict.FAIL)
+
+
+def walk(goal: SearchGoal, loads: Iterator[Fraction], trial: Trial, stop: Verdict) -> SearchOutcome:
+    """Try the loads in turn until one has the verdict ``stop`` or says nothing about the device."""
+    steps: list[SearchStep] = []
+    passed = failed = None
+    for load in loads:
+        verdict = trial(load)
+        steps.append(SearchStep(load, verdict))
+        if not verdict.decides:
+            return SearchOutcome(verdict, passed, failed, load, tuple(steps), goal)
+        if verdict is Verdict.PASS:
+            passed = load
+        else:
+            failed = load
+        if verdict is stop:
+            break
+    state = Verdict.FAIL if passed is None else Verdict.PASS
+    return SearchOutcome(state, passed, failed, steps[-1].load, tuple(steps), goal)
+
+
+def _downwards(goal: SearchGoal, step: Fraction) -> Iterator[Fraction]:
+    load = goal.maximum
+    while load > goal.minimum:
+        yield load
+        load -= step
+    yield goal.minimum
+
+
+def upwards(goal: SearchGoal, step: Fraction, start: Fraction) -> Iterator[Fraction]:
+    """Yield the loads from ``start`` in steps, and at last the maximum."""
+    load = start
+    while load < goal.maximum:
+        yield load
+        load += step
+    yield goal.maximum

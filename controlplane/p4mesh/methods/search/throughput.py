@@ -1,0 +1,176 @@
+"""Throughput as data: runs a limit search and keeps the row of every trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, Protocol, TypeVar
+
+from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.limit import LimitSearch, SearchAttributes, TrialAnswer
+from p4mesh.methods.search.mlr import MlrGoalResult
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.trial.result import TrialResult
+
+NS_PER_MS = 1_000_000
+
+
+class SearchRow(Protocol):
+    """What a search must know of the row that tables show of a trial."""
+
+    @property
+    def load_pct(self) -> float:
+        """Intended load."""
+        ...
+
+    @property
+    def flooded_frames(self) -> int:
+        """Test frames that came to ports that they do not belong to."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Verdict of the search on the trial."""
+        ...
+
+    def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
+        """Return the cells of a table row."""
+        ...
+
+
+Row = TypeVar("Row", bound=SearchRow)
+Shown = TypeVar("Shown", bound=SearchRow, covariant=True)
+
+
+@dataclass(frozen=True)
+class JudgedTrial(Generic[Row]):
+    """A trial, and its row with the verdict of the search on it."""
+
+    verdict: Verdict
+    result: TrialResult
+    row: Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlrGoalRow(Record):
+    """A goal of MLRsearch, with its relevant bounds."""
+
+    initial_duration_ms: float
+    final_duration_ms: float
+    duration_sum_ms: float
+    goal_loss_pct: float
+    exceed_pct: float
+    width_pct: float
+    lower_pct: float | None
+    upper_pct: float | None
+    conditional_pct: float | None
+    regularity: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched(Record, Generic[Shown]):
+    """What a search for the throughput has found, and every trial of it; loads in percent of line rate."""
+
+    state: Verdict
+    result_pct: float | None
+    """None unless a load passed."""
+    lower_pct: float | None
+    upper_pct: float | None
+    at_least: bool
+    goal: SearchAttributes
+    mlr_goals: tuple[MlrGoalRow, ...]
+    trials: int
+    shown: Shown
+    """That of the result, or of the last load tried when nothing passed."""
+    rows: tuple[Shown, ...]
+    flooded_frames: int
+
+    @property
+    def result_load_pct(self) -> Fraction | None:
+        """The load of the result, as exact as its decimals: one at the highest load equals that load.
+
+        Stored as a binary number, 99.99 is a little less than it says.
+        """
+        return None if self.result_pct is None else Fraction(str(self.result_pct))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the device: a search that passes below the threshold is a FAIL (methodology 2.1)."""
+        below = self.result_pct is not None and self.result_pct < self.goal.threshold_pct
+        return Verdict.FAIL if below else self.state
+
+    @property
+    def state_text(self) -> str:
+        """The verdict, with what qualifies it in brackets."""
+        verdict = self.verdict
+        if verdict is not self.state:
+            return f"{verdict.value} (below {self.goal.threshold_pct:g} %)"
+        return f"{verdict.value} (at least)" if self.at_least else verdict.value
+
+
+class HasSearch(Protocol):
+    """The result of a unit that has searched the throughput of a frame size."""
+
+    @property
+    def frame_size_bytes(self) -> int:
+        """Frame size with FCS."""
+        ...
+
+    @property
+    def search(self) -> Searched[SearchRow]:
+        """What the search has found."""
+        ...
+
+
+def search_throughput(
+    search: LimitSearch, duration_ns: int, trial: Callable[[Fraction, int, int], JudgedTrial[Row]]
+) -> Searched[Row]:
+    """Return result, bounds, goal and rows; ``trial(load, remaining, duration_ns)`` measures and judges one load."""
+    rows: list[Row] = []
+
+    def answer(load: Fraction, duration_s: Fraction) -> TrialAnswer:
+        judged = trial(load, max(0, search.trials_expected - len(rows) - 1), round(duration_s * NS_PER_S))
+        rows.append(judged.row)
+        return TrialAnswer(judged.verdict, judged.result.expected_rx_frames, judged.result.lost_frames)
+
+    found = search.run(answer, Fraction(duration_ns, NS_PER_S))
+    outcome = found.outcome
+    result_pct = _number(outcome.result)
+    answers = [row for row in rows if row.verdict is Verdict.PASS and row.load_pct == result_pct]
+    return Searched(
+        state=outcome.state,
+        result_pct=result_pct,
+        lower_pct=_number(outcome.passed),
+        upper_pct=_number(outcome.failed),
+        at_least=outcome.at_least,
+        goal=search.attributes,
+        mlr_goals=tuple(_mlr_row(result) for result in found.goals),
+        trials=len(rows),
+        shown=answers[-1] if answers else rows[-1],
+        rows=tuple(rows),
+        flooded_frames=sum(row.flooded_frames for row in rows),
+    )
+
+
+def _mlr_row(result: MlrGoalResult) -> MlrGoalRow:
+    goal = result.goal
+    initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
+    return MlrGoalRow(
+        initial_duration_ms=float(1000 * initial_s),
+        final_duration_ms=float(1000 * goal.final_trial_duration_s),
+        duration_sum_ms=float(1000 * goal.duration_sum_s),
+        goal_loss_pct=float(100 * goal.loss_ratio),
+        exceed_pct=float(100 * goal.exceed_ratio),
+        width_pct=float(100 * goal.relative_width),
+        lower_pct=_number(result.lower),
+        upper_pct=_number(result.upper),
+        conditional_pct=_number(result.conditional),
+        regularity="irregular" if result.lower is None else "regular",
+    )
+
+
+def _number(load: Fraction | None) -> float | None:
+    return None if load is None else float(load)

@@ -1,0 +1,108 @@
+"""Measures the wires of a topology and stores them, beside those measured before."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from fractions import Fraction
+from pathlib import Path
+
+from p4mesh import __version__
+from p4mesh.errors import CalibrationError, ParameterError, TopologyError
+from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
+from p4mesh.run.events import Observer, WiresMeasured, unobserved
+from p4mesh.run.job import opener_of
+from p4mesh.run.options import CalibrationOptions
+from p4mesh.run.preparation import bed_of, parse_frame_sizes
+from p4mesh.run.single import topology_of
+from p4mesh.store.calibration_file import read_calibration, write_calibration
+from p4mesh.topology import TESTER, Topology
+from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
+
+_AT_ONCE = 256
+"""Flows that have a histogram of their own in one trial."""
+
+
+@dataclass(frozen=True)
+class FinishedCalibration:
+    """The wires that were measured, and the file with all that are known."""
+
+    path: Path
+    topology: str
+    measured: Calibration
+    known: Calibration
+    """What the file holds now: the measured wires and those that were in it."""
+    added: int
+    """Wires that were not in the file before."""
+    first_bit: bool
+    """Latencies run from the first bit sent to the first bit received, not between software time stamps."""
+    resolution_ns: float
+
+
+def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> FinishedCalibration:
+    """Measure every wire in both directions and write the file.
+
+    Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
+    trusted, CalibrationError where the file cannot be read or written or contradicts what was measured.
+    """
+    topology, path = topology_of(options.topology), Path(options.out)
+    sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
+    load_pct = _load_pct(options.load_pct)
+    pairs = _pairs(topology)
+    bed = bed_of(topology, options.target)
+    if path.is_dir() or not path.parent.is_dir():
+        raise CalibrationError(
+            f"--out {path}: not a file in an existing directory", hint="name a file such as wires.json"
+        )
+    before = read_calibration(path, "--out") if path.exists() else None
+    wires: list[Wire] = []
+    started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    with opener_of(options.target, options.opener)(topology) as measurer:
+        for size in sizes:
+            for first in range(0, len(pairs), _AT_ONCE):
+                result = measurer.measure(wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct))
+                wires += wires_of(result, size, bed)
+            observer(WiresMeasured(size, len(pairs)))
+    run = _run(topology, bed, started)
+    found = Calibration((run,), tuple(sorted(wires, key=lambda wire: wire.place)))
+    joined = before.joined(found, f"--out {path}") if before else found
+    write_calibration(path, joined)
+    added = len(joined.wires) - (len(before.wires) if before else 0)
+    return FinishedCalibration(path, topology.name, found, joined, added, bed.stamps.first_bit, run.resolution_ns)
+
+
+def _load_pct(text: str) -> Fraction:
+    try:
+        value = LOAD_PCT.parse(text)
+    except ParameterError as error:
+        raise ParameterError(f"--load-pct {text}: not valid", hint=error.hint) from None
+    assert isinstance(value, Fraction)
+    return value
+
+
+def _pairs(topology: Topology) -> tuple[Pair, ...]:
+    """Return every direction of every wire; raises TopologyError when a port has a device behind it."""
+    pairs = []
+    for link in topology.links:
+        near, far = link.ends
+        if near.node != TESTER or far.node != TESTER:
+            raise TopologyError(
+                f"calibrate needs tester ports cabled to each other, topology '{topology.name}' links {near} to {far}",
+                hint="topologies/back-to-back.yaml is an example",
+            )
+        pairs += [(near.port, far.port), (far.port, near.port)]
+    return tuple(sorted(pairs))
+
+
+def _run(topology: Topology, bed: Bed, started: str) -> CalibrationRun:
+    return CalibrationRun(
+        topology.name,
+        hashlib.sha256(topology.text.encode()).hexdigest(),
+        bed.target,
+        float(bed.stamps.resolution_ns),
+        started,
+        __version__,
+    )

@@ -1,0 +1,94 @@
+"""What happens during a run: one frozen dataclass per kind, handed to an observer when it has happened.
+
+An observer is called from the threads of a run, never from two at a time. It must return soon: the next trial waits for
+it. What it raises ends the run, which can be resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from p4mesh.methods.results.outcome import Outcome
+    from p4mesh.store.run_directory import StoredTrial, Timing
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The input is checked, the run directory is open, and something is left to measure."""
+
+    test: str
+    topology: str
+    directory: Path
+    trials_expected: Mapping[str, int]
+    """Typical number of trials of each unit, in the order of the units."""
+    trials_stored: int | None
+    """Trials that a resumed run finds on disk; None for a new run."""
+    workers: int
+    """How many processes measure at the same time; 1: this one alone."""
+    cluster: str = ""
+    """Address of the cluster that the workers belong to; empty for this machine."""
+    one_device: str = ""
+    """Why the trials of a unit share one device and run one after the other; empty where they need not."""
+
+
+@dataclass(frozen=True)
+class TrialFinished:
+    """A trial is on disk."""
+
+    trial: StoredTrial
+    timing: Timing | None
+    """None when the trial was read from disk."""
+    remaining: int
+    """Trials of the same unit that are expected after this one."""
+
+
+@dataclass(frozen=True)
+class UnitFinished:
+    """All trials of a unit are on disk, and it has its result."""
+
+    unit: str
+
+
+@dataclass(frozen=True)
+class WorkerLost:
+    """A worker of a cluster went away; what it was measuring is measured again by another one."""
+
+    worker: str
+    workers_left: int
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """The outcome of a test and every file of its run directory are on disk."""
+
+    test: str
+    directory: Path
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """The topology or the target cannot carry a test of a suite."""
+
+    test: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class WiresMeasured:
+    """The wires of a topology are measured with one frame size."""
+
+    frame_size_bytes: int
+    directions: int
+
+
+Event = RunStarted | TrialFinished | UnitFinished | WorkerLost | RunFinished | NotRun | WiresMeasured
+Observer = Callable[[Event], None]
+
+
+def unobserved(_: Event) -> None:
+    """Observe nothing."""

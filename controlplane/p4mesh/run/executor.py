@@ -1,0 +1,63 @@
+"""What workers are to a run: whoever measures one trial after the other, in a process of this machine or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from p4mesh.run.session import Measured
+from p4mesh.trial.spec import TrialSpec
+
+
+@dataclass(frozen=True)
+class Task:
+    """One trial for a worker."""
+
+    spec: TrialSpec
+    iteration: int
+    device: str = ""
+    """Name of the device that stays open for further trials; empty: a new one for this trial alone."""
+    before: tuple[TrialSpec, ...] = ()
+    """What the device measures first when it is new."""
+
+
+class Worker(Protocol):
+    """Measures one trial at a time; has one device at most."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        ...
+
+    def measure(self, task: Task) -> Measured:
+        """Return the answer; raises what the trial has raised, WorkerLostError, and ClosedError after the end."""
+        ...
+
+
+class Executor(Protocol):
+    """The workers of one run, from its beginning to its end."""
+
+    patience_s: float
+    """How long a run without any worker waits for one to join."""
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        """Those that are there at the beginning."""
+        ...
+
+    def watch(self, joined: Callable[[Worker], None], failed: Callable[[BaseException], None]) -> None:
+        """Call ``joined`` for each worker that comes later, ``failed`` when there is no way to go on."""
+        ...
+
+    def close(self) -> None:
+        """End the work, whatever the workers are doing; those who wait for an answer get ClosedError."""
+        ...
+
+
+class WorkerLostError(Exception):
+    """A worker is gone with its device, and another one may do its task again."""
+
+
+class ClosedError(Exception):
+    """The run is over: its threads end."""

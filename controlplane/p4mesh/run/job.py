@@ -1,0 +1,62 @@
+"""The job: what every process that measures for a run needs to know, and how it gets a measurer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, cast
+
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.registry import find_test
+from p4mesh.topology import Topology
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_MEASURER = "p4mesh.trial.opening:open_measurer"
+"""Named, not imported: only what measures needs gRPC and Scapy, which take long to load."""
+
+
+class Measurer(Protocol):
+    """The trial engine, seen from here."""
+
+    def measure(self, spec: TrialSpec) -> TrialResult:
+        """Run one trial."""
+        ...
+
+
+Opener = Callable[[Topology], AbstractContextManager[Measurer]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run; the same in every process."""
+
+    test: str
+    topology: Topology
+    bed: Bed
+    parameters: ParameterSet
+    opener: str = ""
+    """Instead of the target's own, as module:function, so that worker processes can find it."""
+    simulated: bool = False
+    """Devices are simulated, so that there can be any number of them."""
+    memory: str = ""
+    """What makes trials on one device depend on each other; empty where the learning phase restores everything."""
+    memory_without_verification: str = ""
+    """The same for trials that do not verify what was learned."""
+
+    @property
+    def method(self) -> Method:
+        """Return the test."""
+        return find_test(self.test)
+
+
+def opener_of(target: str, instead: str = "") -> Opener:
+    """Return what opens measurers on a target, or the function ``module:function`` instead of it."""
+    module, _, function = (instead or _MEASURER).partition(":")
+    found = getattr(importlib.import_module(module), function)
+    return cast(Opener, found if instead else partial(found, target=target))

@@ -1,0 +1,53 @@
+"""What a caller asks for, not yet checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from p4mesh.topology import Topology
+
+SIMULATED = "sim"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """One run of a test or of a suite; the fields are the options of ``p4mesh run``."""
+
+    test: str
+    """Name of a test, such as ``rfc2544.throughput``; for :func:`p4mesh.run.run_suite` that of a suite."""
+    topology: str | Path | Topology
+    """A topology, or the file that it is in."""
+    sizes: str | None = None
+    """Frame sizes in bytes with FCS, separated by commas; None: those of the RFC."""
+    settings: tuple[str, ...] = ()
+    """Test parameters as ``name=value``."""
+    out: str | Path | None = None
+    """Run directory; an interrupted run in it is resumed. None: a new directory below ``runs``."""
+    jobs: int | None = None
+    """Worker processes on this machine; None: one per processor on sim, one elsewhere."""
+    workers: str | None = None
+    """Address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers measure instead."""
+    target: str = SIMULATED
+    calibration: str | Path | None = None
+    """File of measured wires, to be shown beside latencies."""
+    opener: str = ""
+    """What opens the measurer instead of the target, as ``module:function``."""
+
+
+@dataclass(frozen=True)
+class CalibrationOptions:
+    """One measurement of wires; the fields are the options of ``p4mesh calibrate``."""
+
+    topology: str | Path | Topology
+    out: str | Path
+    """Calibration file; wires are appended to those that are in it."""
+    sizes: str | None = None
+    """Frame sizes in bytes with FCS, separated by commas; None: those of RFC 2544."""
+    load_pct: str = "1"
+    """Rate of the frames in percent of line rate."""
+    target: str = SIMULATED
+    opener: str = ""
+    """What opens the measurer instead of the target, as ``module:function``."""

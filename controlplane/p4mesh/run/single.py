@@ -1,0 +1,154 @@
+"""Runs one test: measures what its run directory does not hold yet, judges it, and writes results and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from p4mesh import __version__
+from p4mesh.methods.base import Unit
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+from p4mesh.report.publish import publish, stored_outcome
+from p4mesh.run.dask_cluster import DaskCluster
+from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved
+from p4mesh.run.executor import Executor
+from p4mesh.run.one_process import run_in_process
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import Prepared, prepare
+from p4mesh.run.worker_processes import WorkerProcesses
+from p4mesh.run.workers import run_parallel
+from p4mesh.store.codec import encode
+from p4mesh.store.run_directory import RunDirectory, StoredTrial
+from p4mesh.topology import Topology, load_topology
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run that is over: what it says, and where everything lies that it says it from."""
+
+    directory: Path
+    outcome: Outcome
+
+
+def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
+    """Run a test, or finish the run that ``options.out`` holds; a finished one is returned as it is.
+
+    Raises a P4MeshError: UsageError for options that cannot be used, EnvironmentFault for what the machine, the target
+    or the cluster cannot do. Trials that are on disk by then are not measured again when the same options come again.
+    """
+    method = find_test(options.test)
+    prepared = prepare(method, topology_of(options.topology), options)
+    return execute(prepared, directory_path(options.out, method.name), observer)
+
+
+def topology_of(topology: str | Path | Topology) -> Topology:
+    """Return a topology as it is, or the one in a file; raises TopologyError."""
+    return topology if isinstance(topology, Topology) else load_topology(topology)
+
+
+def directory_path(out: str | Path | None, name: str) -> Path:
+    """Return where a run goes: what the user named, else a new directory below runs/."""
+    if out is not None:
+        return Path(out)
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{name}-{stamp}"
+
+
+def execute(prepared: Prepared, path: Path, observer: Observer) -> FinishedRun:
+    """Measure what the run directory does not hold yet, publish, and return the outcome."""
+    directory = RunDirectory.open(path, _config(prepared))
+    if not directory.is_finished:
+        with directory.discarded_when_nothing_was_measured():
+            _measure(prepared, directory, observer)
+    publish(directory)
+    finished = FinishedRun(directory.path, stored_outcome(directory.path))
+    observer(RunFinished(prepared.method.name, finished.directory, finished.outcome))
+    return finished
+
+
+def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) -> None:
+    method, job = prepared.method, prepared.job
+    units = method.units(job.parameters, prepared.sizes)
+    results = _results(prepared, units, directory, observer)
+    outcome = method.assemble(job.bed, job.parameters, results)
+    found = tuple(text for unit in units for text in misdirection(unit.key, directory.stored(unit.key)))
+    outcome = replace(outcome, findings=(*outcome.findings, *found))
+    directory.finish(
+        [unit.key for unit in units],
+        {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
+    )
+
+
+def _results(
+    prepared: Prepared, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
+) -> Mapping[Unit, Record]:
+    if not prepared.cluster and prepared.jobs == 1:
+        observer(_started(prepared, units, directory, 1))
+        return run_in_process(prepared.job, units, directory, observer)
+    with _executor(prepared) as executor:
+        observer(_started(prepared, units, directory, len(executor.workers)))
+        return run_parallel(prepared.job, units, directory, observer, executor)
+
+
+def _executor(prepared: Prepared) -> AbstractContextManager[Executor]:
+    if prepared.cluster:
+        return DaskCluster(prepared.cluster, prepared.job)
+    return WorkerProcesses(prepared.job, prepared.jobs)
+
+
+def _started(prepared: Prepared, units: tuple[Unit, ...], directory: RunDirectory, workers: int) -> RunStarted:
+    method, job = prepared.method, prepared.job
+    return RunStarted(
+        method.name,
+        job.topology.name,
+        directory.path,
+        {unit.key: method.trials_expected(unit, job.parameters) for unit in units},
+        sum(len(directory.stored(unit.key)) for unit in units) if directory.resumed else None,
+        workers,
+        prepared.cluster,
+        job.memory,
+    )
+
+
+def misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on frames that came to the address of a port with the payload of another one, if there are."""
+    counts = [trial.result.get("misdirected_frames", 0) for trial in trials]
+    if not any(counts):
+        return ()
+    return (
+        f"misdirected payload: {sum(counts)} frames in {sum(map(bool, counts))} trials of {unit} had the address of "
+        "the port that they came to, and were made for another one; they count as lost",
+    )
+
+
+def _config(prepared: Prepared) -> dict[str, Any]:
+    method, job = prepared.method, prepared.job
+    topology, values = job.topology, job.parameters.shown()
+    return {
+        "test": method.name,
+        "title": method.title,
+        "section": method.section,
+        "version": __version__,
+        "target": prepared.target,
+        "topology": {"name": topology.name, "description": topology.description, "text": topology.text},
+        "ports": [encode(port) for port in job.bed.ports],
+        "time_stamps": encode(job.bed.stamps),
+        "calibration": encode(job.bed.calibration),
+        "frame_sizes_bytes": list(prepared.sizes),
+        "parameters": [
+            {
+                "name": item.name,
+                "value": values[item.name],
+                "unit": item.unit,
+                "section": item.section,
+                "summary": item.summary,
+            }
+            for item in method.parameters
+        ],
+    }

@@ -1,0 +1,127 @@
+"""Runs a suite: all tests of one RFC on one topology, each in a run directory of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from p4mesh.errors import (
+    P4MeshError,
+    ParameterError,
+    RunDirectoryError,
+    TopologyError,
+    UnknownTestError,
+    UnsupportedError,
+)
+from p4mesh.methods.base import Method
+from p4mesh.methods.registry import suites
+from p4mesh.methods.results.latency import LATENCY_DEFINITION
+from p4mesh.methods.results.outcome import Cell
+from p4mesh.report.index import index_html
+from p4mesh.report.publish import REPORT
+from p4mesh.run.events import NotRun, Observer, unobserved
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import Prepared, prepare
+from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
+
+INDEX = "suite.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One test of a suite: its finished run, or the reason why the topology or the target cannot carry it."""
+
+    method: Method
+    run: FinishedRun | None
+    reason: str = ""
+
+    @property
+    def row(self) -> dict[str, Cell]:
+        """The test as a row of the summary."""
+        return {
+            "test": self.method.name,
+            "section": self.method.section,
+            "state": self.run.outcome.state.value if self.run else "not run",
+            "summary": self.run.outcome.summary if self.run else self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class FinishedSuite:
+    """A suite that is over: one entry per test, in the order of the RFC."""
+
+    directory: Path
+    entries: tuple[Entry, ...]
+
+
+def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedSuite:
+    """Run every test of a suite that the topology can carry, or finish the run that ``options.out`` holds.
+
+    Raises a P4MeshError as :func:`p4mesh.run.run` does, and where no test can run.
+    """
+    planned = _plan(options)
+    directory = _open(directory_path(options.out, options.test), options.test)
+    entries = []
+    for method, prepared in planned.items():
+        if isinstance(prepared, Prepared):
+            entries.append(Entry(method, execute(prepared, directory / _short(method), observer)))
+        else:
+            observer(NotRun(method.name, prepared.message))
+            entries.append(Entry(method, None, prepared.message))
+    links = {entry.method.name: f"{_short(entry.method)}/{REPORT}" for entry in entries if entry.run}
+    page = index_html(options.test, [entry.row for entry in entries], links)
+    (directory / REPORT).write_text(page, encoding="utf-8")
+    return FinishedSuite(directory, tuple(entries))
+
+
+def _plan(options: RunOptions) -> Mapping[Method, Prepared | P4MeshError]:
+    """Return each test, prepared or refused; raises the first refusal when there is nothing else."""
+    if options.test not in suites():
+        raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
+    topology = topology_of(options.topology)
+    tests = suites()[options.test]
+    keys = [setting.partition("=")[0] for setting in options.settings]
+    for key in keys:
+        if not any(parameter.name == key for test in tests for parameter in test.parameters):
+            raise ParameterError(
+                f"--set {key}: no test of {options.test} has this parameter", hint="p4mesh tests lists the parameters"
+            )
+    planned: dict[Method, Prepared | P4MeshError] = {}
+    for test in tests:
+        known = {parameter.name for parameter in test.parameters}
+        own = tuple(setting for setting in options.settings if setting.partition("=")[0] in known)
+        try:
+            planned[test] = prepare(test, topology, _for_test(options, test, own))
+        except (TopologyError, UnsupportedError) as refusal:
+            planned[test] = refusal
+    refusals = [prepared for prepared in planned.values() if isinstance(prepared, P4MeshError)]
+    if len(refusals) == len(tests):
+        raise refusals[0]
+    return planned
+
+
+def _for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
+    """Return the options of one test with its own settings: a calibration is for those that print latencies."""
+    prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
+    return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
+
+
+def _open(path: Path, suite: str) -> Path:
+    """Create the directory of a suite, or continue in it; raises RunDirectoryError for any other one."""
+    mark = path / INDEX
+    wanted = json.dumps({"format": 1, "suite": suite}) + "\n"
+    if path.exists() and not path.is_dir():
+        raise RunDirectoryError(f"--out {path}: not a directory", hint="name a new or an empty directory")
+    if path.exists() and any(path.iterdir()) and (not mark.exists() or mark.read_text(encoding="utf-8") != wanted):
+        raise RunDirectoryError(
+            f"--out {path}: holds something other than a run of {suite}", hint="name a new or an empty directory"
+        )
+    path.mkdir(parents=True, exist_ok=True)
+    mark.write_text(wanted, encoding="utf-8")
+    return path
+
+
+def _short(method: Method) -> str:
+    return method.name.partition(".")[2]

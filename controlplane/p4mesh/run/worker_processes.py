@@ -1,0 +1,137 @@
+"""Workers of this machine: processes that are started for their first trial, and again after they have died."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import TracebackType
+from typing import cast
+
+from p4mesh.errors import TargetError
+from p4mesh.run.executor import ClosedError, Executor, Task, Worker
+from p4mesh.run.job import Job
+from p4mesh.run.session import Measured
+from p4mesh.run.worker_device import WorkerDevice
+
+_STOPPED_S = 5.0
+
+
+class WorkerProcesses(Executor):
+    """A number of processes. One that dies ends the run: on this machine it is the trial that it dies of."""
+
+    patience_s = 0.0
+
+    def __init__(self, job: Job, count: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._processes = [_WorkerProcess(job, context, f"process {number}") for number in range(1, count + 1)]
+
+    def __enter__(self) -> WorkerProcesses:
+        """Start nothing: processes start when they are needed first."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End all processes."""
+        self.close()
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        """All of them."""
+        return self._processes
+
+    def watch(self, joined: Callable[[Worker], None], failed: Callable[[BaseException], None]) -> None:
+        """Do nothing: no process joins later."""
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            process.stop()
+
+
+class _WorkerProcess:
+    """One worker process."""
+
+    def __init__(self, job: Job, context: SpawnContext, name: str) -> None:
+        self.name = name
+        self._job = job
+        self._context = context
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+
+    def measure(self, task: Task) -> Measured:
+        """Return the answer of the process; raises what it has raised, and TargetError when it has died."""
+        connection = self._connected()
+        try:
+            connection.send(task)
+            answer = connection.recv()
+        except (EOFError, OSError):
+            raise self._died() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return cast(Measured, answer)
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing; a thread that waits for it is told."""
+        with self._lock:
+            self._stopped = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.terminate()
+            process.join(_STOPPED_S)
+
+    def _connected(self) -> Connection:
+        with self._lock:
+            if self._stopped:
+                raise ClosedError
+            if self._connection is None:
+                self._connection, child = self._context.Pipe()
+                self._process = self._context.Process(target=_work, args=(child, self._job), daemon=True)
+                # An interrupt from the keyboard goes to every process; this one must not be the first to hear of it.
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    self._process.start()
+                finally:
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+                child.close()
+            return self._connection
+
+    def _died(self) -> Exception:
+        with self._lock:
+            if self._stopped or self._process is None:
+                return ClosedError()
+            process, self._process, self._connection = self._process, None, None
+        process.join(_STOPPED_S)
+        return TargetError(
+            f"a worker process ended with exit code {process.exitcode}",
+            hint="the same command with --out resumes the run; --jobs 1 runs it in one process",
+        )
+
+
+def _work(connection: Connection, job: Job) -> None:
+    """Measure what comes, in a process of its own, until the parent closes the connection or ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    device = WorkerDevice(job)
+    while True:
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            return
+        connection.send(device.answer(task))
+
+
+def _end_with_parent() -> None:
+    """End this process when the parent has died, in the middle of a trial too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,53 @@
+"""What a target declares of itself, so that nobody else has to know it by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from p4mesh.target.loop import LoopModel
+
+
+class Architecture(str, Enum):
+    """Which tester program a target runs, and thus how its cells are read (docs/DATAPLANE.md, docs/TOFINO.md)."""
+
+    V1MODEL = "v1model"
+    TNA = "tna"
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """The time stamps that the program sees."""
+
+    tick_ps: int
+    """Length of a tick, and thus their resolution."""
+    first_bit: bool = True
+    """Of a frame's first bit on the wire; else taken by software around whole frames."""
+    note: str = ""
+    """What else must be said of them."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """One target on one topology, before it is opened."""
+
+    target: str
+    architecture: Architecture
+    real_time: bool
+    """Time passes by itself, and trials at the same time disturb each other; else it passes in :meth:`Target.wait`."""
+    stamps: Stamps
+    loop: LoopModel
+    start_lead_ns: int
+    """Time between the start request and the first departure that the target needs at least."""
+    scheduling_jitter_ns: int
+    """How late the target may run besides its loop; bounds what a short trial shows of its load."""
+    front_loops: tuple[LoopModel, ...] = ()
+    """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
+    bad_fcs: bool = False
+    """Ports can send frames with a frame check sequence that does not fit."""
+    resets_devices: bool = False
+    """The devices under test are simulated, and those whose model says how can be reset."""
+    unmeasured: tuple[str, ...] = ()
+    """What tables show and the target does not measure."""
+    unsupported_headers: tuple[tuple[str, ...], ...] = ()
+    """Chains of IPv6 extension headers behind which the program does not find the signature."""

@@ -1,0 +1,34 @@
+"""The loop that seeds circulate in: what a target declares about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.traffic.line_rate import PREAMBLE_BYTES, STANDARD_OVERHEAD_BYTES
+
+_PS_PER_S = 10**12
+
+
+@dataclass(frozen=True)
+class LoopModel:
+    """How a frame circulates: a recirculation port with a line rate, and the way round it."""
+
+    rate_bps: int
+    latency_ps: int
+    passes_per_s: int | None = None
+    """Passes per second that the target can execute at all; None = no limit but the port."""
+
+    def pass_ps(self, frame_size_bytes: int) -> Fraction:
+        """Time that one pass occupies the recirculation port."""
+        wire = Fraction(8 * (frame_size_bytes + STANDARD_OVERHEAD_BYTES) * _PS_PER_S, self.rate_bps)
+        if self.passes_per_s is None:
+            return wire
+        return max(wire, Fraction(_PS_PER_S, self.passes_per_s))
+
+    def round_ps(self, frame_size_bytes: int) -> Fraction:
+        """Time of one round of a lone seed: the gap behind a frame passes while it is on its way."""
+        on_wire = Fraction(8 * (frame_size_bytes + PREAMBLE_BYTES) * _PS_PER_S, self.rate_bps)
+        if self.passes_per_s is not None:
+            on_wire = max(on_wire, Fraction(_PS_PER_S, self.passes_per_s))
+        return self.latency_ps + on_wire

@@ -1,0 +1,222 @@
+"""The instrument: ``load`` streams, ``arm``, ``start``, ``read`` at any time, ``stop``.
+
+It knows when something can be read and what that takes, not what it means: a trial, or a server, decides what to
+load, how long to let it run and what to make of the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from p4mesh.errors import TargetError
+from p4mesh.target.base import Target
+from p4mesh.tester.bad_fcs import bad_fcs_rules
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import DataPlane
+from p4mesh.tester.frames import seed_payload
+from p4mesh.tester.histogram import FlowName, HistogramPer
+from p4mesh.tester.histogram_plan import with_histograms
+from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.packet_service import PacketService
+from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.stream_checks import require_line_rates
+from p4mesh.traffic.derived import with_start_skew
+from p4mesh.traffic.stream import Stream
+
+_LAST_RUN = 255
+_SETTLE_ATTEMPTS = 20
+
+
+class Tester:
+    """One tester on a target that runs. One instance owns the data plane."""
+
+    def __init__(self, target: Target, contract: Contract, dataplane: DataPlane) -> None:
+        self.target = target
+        self.contract = contract
+        self.dataplane = dataplane
+        self.packets = PacketService(dataplane, target)
+        """Protocols on the ports of the tester; they are served in :meth:`wait`, and not while cells are read."""
+        self.elapsed_ns: int | Fraction = 0
+        """Target time that has passed in this instance's waits."""
+        self._run = 0
+        self._cells_used = 0
+        self._plan: Plan | None = None
+        self._round_ns = 0
+        self._circulating = False
+        self._frames_before: dict[tuple[int, str], int] = {}
+        self._bad_fcs_before: dict[int, tuple[int, int]] = {}
+
+    def plan(self, streams: Sequence[Stream], per: HistogramPer | None = None, chosen: Sequence[FlowName] = ()) -> Plan:
+        """Return what the streams need, with histograms per stream, receive port or flow; nothing is sent.
+
+        Raises ParameterError for streams that contradict themselves or the ports, UnsupportedError where the
+        program has no room for them.
+        """
+        require_line_rates(streams, self.target.topology.tester_ports)
+        skewed = [with_start_skew(stream, self.target.start_skew_ns_of) for stream in streams]
+        plan = make_plan(skewed, self._limits, self.target.own_rate_bps_of)
+        return with_histograms(plan, per, chosen, self._limits)
+
+    # Verbs
+
+    def load(self, streams: Sequence[Stream] | Plan) -> None:
+        """Install streams, or what :meth:`plan` has made of them, with cleared registers; counts begin here."""
+        plan = streams if isinstance(streams, Plan) else self.plan(streams)
+        self._circulating = False
+        self._next_run()
+        self._plan, self._round_ns = plan, self.round_ns(plan)
+        self._cells_used = max(self._cells_used, plan.cells)
+        self.dataplane.configure(plan, self._run)
+        self.dataplane.clear(plan.cells, self._wait_for_passes)
+        self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
+        self._bad_fcs_before = self.target.bad_fcs_counts()
+        self._frames_before = self.dataplane.reason_counts(plan.ports)
+
+    def arm(self) -> None:
+        """Put the seeds of the loaded streams into their loops; none departs before :meth:`start`."""
+        self.dataplane.hold(len(self.loaded.streams), self._wait_for_passes)
+        for stream in self.loaded.streams:
+            self._inject_seeds(stream)
+        self._circulating = True
+
+    def start(self) -> int:
+        """Start all streams together; return the time in ns from now to the first departure."""
+        plan = self.loaded
+        # All seeds have made their first round, and all streams are started, before it is over.
+        lead_ns = max(self.target.capabilities.start_lead_ns, (len(plan.streams) + 4) * self._round_ns)
+        self.dataplane.start(len(plan.streams), lead_ns * 1000 // self.tick_ps)
+        return lead_ns
+
+    def read(self) -> Reading:
+        """Return counts and registers of the loaded streams, also while traffic runs.
+
+        A record is one consistent copy of a cell, made in one pass: its receive registers are of one time, and its
+        transmit registers are of one time a moment later, when the copy leaves for the controller. That is within
+        one round of the loop after its READ_TICKS. On Tofino a copy takes three passes: low and high words of a value
+        that moves may be two rounds apart. Records of one reading are copied one after the other, all within the
+        target time that the reading takes: about a round for each cell and pass. Counters and histograms are read
+        after the records. So what only counts up never goes back from reading to reading, and sums over cells, or
+        over records and counters, agree only when nothing is in flight.
+        """
+        plan = self.loaded
+        records = self.records()
+        frames = self.dataplane.reason_counts(plan.ports)
+        bins = self.dataplane.histogram_counts(plan.histograms, records)
+        return Reading(
+            records,
+            {place: count - self._frames_before.get(place, 0) for place, count in frames.items()},
+            bins,
+            {
+                port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
+                for port, (sent, received) in self.target.bad_fcs_counts().items()
+            },
+        )
+
+    def records(self) -> np.ndarray[Any, Any]:
+        """Return the records of a reading alone."""
+        return self.dataplane.read(self.loaded.cells, self._wait_for_passes)
+
+    def frames(self, reason: str) -> int:
+        """Return the frames that all ports have counted for a reason since the streams were loaded."""
+        now = self.dataplane.reason_counts(self.loaded.ports)
+        return sum(count - self._frames_before[place] for place, count in now.items() if place[1] == reason)
+
+    def stop(self) -> None:
+        """End the streams and wait until their seeds are gone; frames between the ports are not waited for."""
+        self.dataplane.stop_streams()
+        self.wait(2 * self._round_ns)
+        self._circulating = False
+
+    # Time
+
+    def wait(self, duration_ns: int | Fraction) -> None:
+        """Let the target's time pass, in which the protocols on the ports are served."""
+        if duration_ns:
+            self.packets.wait(duration_ns)
+            self.elapsed_ns += duration_ns
+
+    def drain(self) -> None:
+        """Wait until no frame is known to be between the ports, in steps that grow; raise TargetError if some stay."""
+        step_ns = 100_000
+        for _ in range(_SETTLE_ATTEMPTS):
+            if self.target.in_flight() == 0:
+                return
+            self.wait(step_ns)
+            step_ns *= 2
+        raise TargetError(
+            f"{self.target.name}: frames are still in flight {step_ns // 1_000_000} ms after the last departure",
+            hint="a device of the topology may circulate frames",
+        )
+
+    @property
+    def tick_ps(self) -> int:
+        """Length of a tick of the time stamps in records."""
+        return self.target.capabilities.stamps.tick_ps
+
+    @property
+    def loaded(self) -> Plan:
+        """What is loaded."""
+        assert self._plan is not None, "streams are loaded before they are used"
+        return self._plan
+
+    def loop_uses(self, plan: Plan) -> list[LoopUse]:
+        """Return how each stream of a plan uses the loop that it circulates in."""
+        capabilities = self.target.capabilities
+        uses: dict[int, LoopUse] = {}
+        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
+            members = [stream for stream in plan.streams if stream.loop == number]
+            sizes = [stream.stream.frame_size_bytes for stream in members]
+            found = loop_use([stream.seeds for stream in members], sizes, loop, self.tick_ps)
+            uses.update({stream.index: use for stream, use in zip(members, found, strict=True)})
+        return [uses[stream.index] for stream in plan.streams]
+
+    def round_ns(self, plan: Plan) -> int:
+        """Return the longest round of a seed of a plan, rounded up."""
+        return int(max(use.round_ps for use in self.loop_uses(plan))) // 1000 + 1
+
+    @property
+    def _limits(self) -> Limits:
+        capabilities = self.target.capabilities
+        return Limits.of(
+            self.contract,
+            self.tick_ps,
+            capabilities.loop,
+            capabilities.target,
+            bad_fcs=capabilities.bad_fcs,
+            front_loops=capabilities.front_loops,
+        )
+
+    def _next_run(self) -> None:
+        if self._run == _LAST_RUN:
+            # Tags of the duplicate window repeat after this; it is cleared once in 255 runs.
+            self.dataplane.clear_windows(self._cells_used, self._wait_for_passes)
+            self._run = 0
+        self._run += 1
+
+    def _inject_seeds(self, stream: StreamPlan) -> None:
+        """Put the seeds into the loop, evenly spread over one round where the clock allows it."""
+        payload = seed_payload(stream.stream.template, stream.stream.frame_size_bytes)
+        capabilities = self.target.capabilities
+        spacing_ns = capabilities.loop.round_ps(stream.stream.frame_size_bytes) / stream.seeds / 1000
+        for number in range(stream.seeds):
+            self.dataplane.inject_seed(
+                stream.index, payload, number, stream.seeds, stream.loop, stream.clock.interval_fraction_q32
+            )
+            if not capabilities.real_time:
+                self.wait(spacing_ns)
+
+    def _wait_for_passes(self, passes: int) -> None:
+        """Wait as long as a frame of a request needs for ``passes`` rounds: a lone one, or one among seeds."""
+        if self._circulating:
+            duration_ns = passes * self._round_ns
+        else:
+            record_bytes = sum(width for _, width in self.contract.record_fields)
+            duration_ns = int(passes * self.target.capabilities.loop.round_ps(record_bytes)) // 1000 + 1_000
+        if duration_ns:
+            self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
+            self.elapsed_ns += duration_ns

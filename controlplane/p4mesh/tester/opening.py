@@ -1,0 +1,49 @@
+"""Opens a tester: its target, the program for it, and a client that is the primary of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from p4mesh.p4runtime import Client, TlsCredentials
+from p4mesh.target.base import ProgramPorts, Target
+from p4mesh.target.capabilities import Architecture
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import DataPlane, SwitchPorts
+from p4mesh.tester.instrument import Tester
+from p4mesh.tester.programs import contract_of
+from p4mesh.tester.tofino_dataplane import TofinoDataPlane
+from p4mesh.topology import Topology
+
+
+@contextmanager
+def open_tester(target: type[Target], topology: Topology) -> Iterator[Tester]:
+    """Start a target with the tester program on it; yields the instrument."""
+    contract = contract_of(target, topology)
+    ports = ProgramPorts(loop=contract["PORT_LOOP"], cpu=contract["PORT_CPU"])
+    with (
+        target.open(topology, ports) as running,
+        Client(running.address, running.device_id, running.election_id, tls=_credentials(running)) as client,
+    ):
+        dataplane = _dataplane(running, client, contract)
+        dataplane.load_program()
+        yield Tester(running, contract, dataplane)
+
+
+def _credentials(target: Target) -> TlsCredentials | None:
+    files = target.tls
+    if files is None:
+        return None
+    ca, certificate, key = (Path(name) if name else None for name in (files.ca, files.certificate, files.key))
+    return TlsCredentials(ca, certificate, key, files.server_name)
+
+
+def _dataplane(target: Target, client: Client, contract: Contract) -> DataPlane:
+    if target.capabilities.architecture is Architecture.V1MODEL:
+        return DataPlane(client, contract)
+    switch = target.topology.tofino
+    assert switch is not None, "a target that declares itself for TNA has found its switch"
+    devices = {port.number: port.device_port for port in target.topology.tester_ports if port.device_port is not None}
+    ports = SwitchPorts(devices, tuple(loop.device_port for loop in switch.front_loops))
+    return TofinoDataPlane(client, contract, ports)

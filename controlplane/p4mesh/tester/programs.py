@@ -1,0 +1,20 @@
+"""Which compiled program a target runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from p4mesh.target.base import Target
+from p4mesh.target.capabilities import Architecture
+from p4mesh.tester.contract import Contract, load_contract
+from p4mesh.tester.tofino_contract import load_tofino_contract
+from p4mesh.topology import Topology
+
+
+def contract_of(target: type[Target], topology: Topology) -> Contract:
+    """Return the program that a target runs; raise ProgramError where it is missing or stale."""
+    if target.declare(topology).architecture is Architecture.V1MODEL:
+        return load_contract()
+    switch = topology.tofino
+    assert switch is not None, "a target that declares itself for TNA has found its switch"
+    return load_tofino_contract(switch.chip, Path(switch.device_config))

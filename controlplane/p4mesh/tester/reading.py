@@ -1,0 +1,35 @@
+"""What a tester tells of the streams that it has loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from p4mesh.tester.histogram import Bins
+
+ReasonCounts = Mapping[tuple[int, str], int]
+"""Frames per (port, reason name), receive and transmit reasons together."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Counts and registers since the streams were loaded, at rest or while traffic runs (:meth:`Tester.read`)."""
+
+    records: np.ndarray[Any, Any]
+    """One per cell, with the time of its reading (:mod:`p4mesh.tester.records`)."""
+    frames: ReasonCounts
+    bins: Mapping[int, Bins] = field(default_factory=dict)
+    """Frames per bin of each histogram of the plan."""
+    bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Frames with a bad FCS that each port has sent and received; empty where nobody counts them."""
+
+    def counted(self, port: int, reason: str) -> int:
+        """Return the frames of one port and reason."""
+        return self.frames.get((port, reason), 0)
+
+    def received(self, reason: str) -> int:
+        """Return the frames of one reason on all ports."""
+        return sum(count for (_, name), count in self.frames.items() if name == reason)

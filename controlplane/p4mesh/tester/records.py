@@ -1,0 +1,47 @@
+"""Records of the tester's cells: which histogram bins their extremes leave, and what a target may not measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from p4mesh.tester.histogram import bin_of
+
+READ_TICKS = "read_ticks"
+"""Field that the controller adds to every record: when the reading frame entered the loop for the pass that copied
+the cell, in ticks of the target's clock. The registers are read within one round after it."""
+ALL_ONES = 0xFFFFFFFF
+IPDV_ZERO = 1 << 31
+
+
+def latency_bins(records: np.ndarray[Any, Any]) -> range:
+    """Return the bins between the smallest and the largest latency of all records."""
+    if not records["frames"].any():
+        return range(0)
+    shortest = ALL_ONES - int(records["latency_min_inverted"].max())
+    return range(bin_of(shortest), bin_of(int(records["latency_max"].max())) + 1)
+
+
+def ipdv_bins(records: np.ndarray[Any, Any]) -> range:
+    """Return the bins up to the largest size of an IPDV of all records."""
+    varied = with_ipdv(records)
+    if not len(varied):
+        return range(0)
+    lowest = ALL_ONES - int(varied["ipdv_min_inverted"].max()) - IPDV_ZERO
+    highest = int(varied["ipdv_max"].max()) - IPDV_ZERO
+    return range(bin_of(max(abs(lowest), abs(highest))) + 1)
+
+
+def with_ipdv(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the records with IPDV; none on a target that does not measure it."""
+    return records[records["ipdv_count"] > 0] if "ipdv_count" in (records.dtype.names or ()) else records[:0]
+
+
+def with_read_ticks(records: np.ndarray[Any, Any], ticks: list[int]) -> np.ndarray[Any, Any]:
+    """Return the records with the field READ_TICKS."""
+    timed = np.empty(len(records), dtype=np.dtype([*records.dtype.descr, (READ_TICKS, np.uint64)]))
+    for name in records.dtype.names or ():
+        timed[name] = records[name]
+    timed[READ_TICKS] = ticks
+    return timed

@@ -1,0 +1,52 @@
+"""The tester program for Tofino: the same contract, made by two compilers (docs/TOFINO.md)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4mesh.errors import ProgramError
+from p4mesh.tester.contract import P4SRC, Contract, hash_of_sources, load_contract, sources_of
+
+_MAIN = "tna/p4mesh.p4"
+_FIX = "run make p4-tofino where the Tofino back end of p4c is installed, or check out p4src again"
+
+
+@dataclass(frozen=True)
+class TofinoContract(Contract):
+    """The program for one chip; its records are those of v1model, less what it does not measure."""
+
+    device_config: Path
+    records: tuple[tuple[str, int], ...]
+
+    @property
+    def device_config_path(self) -> Path:
+        """What the compiler and the assembler of the user made of the program."""
+        return self.device_config
+
+    @property
+    def record_fields(self) -> tuple[tuple[str, int], ...]:
+        """Names and widths in bytes of the fields of ``record_t``."""
+        return self.records
+
+
+def load_tofino_contract(chip: str, device_config: Path, p4src: Path = P4SRC) -> TofinoContract:
+    """Return the program for ``tofino1`` or ``tofino2``; raise ProgramError when something is missing or stale."""
+    directory = p4src / "compiled"
+    path = directory / "tofino.json"
+    try:
+        record = json.loads(path.read_text())
+        constants = record["constants"][chip]
+    except (OSError, KeyError, json.JSONDecodeError):
+        raise ProgramError(f"{path}: no record of the program for {chip}", hint=_FIX) from None
+    if (p4src / _MAIN).exists() and hash_of_sources(sources_of(_MAIN, p4src), p4src) != record["source_sha256"]:
+        raise ProgramError(f"{path}: the compiled program is older than its sources", hint=_FIX)
+    if not device_config.is_file():
+        raise ProgramError(
+            f"{device_config}: the compiled program for the switch is missing",
+            hint="build it as docs/TOFINO.md says, and name the file as tester.tofino.device_config",
+        )
+    return TofinoContract(
+        directory, f"p4mesh.{chip}", constants, device_config, load_contract(p4src=p4src).record_fields
+    )

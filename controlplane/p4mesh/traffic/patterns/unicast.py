@@ -1,0 +1,110 @@
+"""Patterns whose frames each go to one port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+from typing import TYPE_CHECKING, ClassVar
+
+from p4mesh.errors import ParameterError
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.patterns.base import Destination, Pattern, Places, Ports
+
+if TYPE_CHECKING:
+    from p4mesh.traffic.stream import Stream
+
+
+class _Unicast(Pattern):
+    """Goes through the list of the receive ports."""
+
+    def destinations(self, ports: Ports) -> tuple[Destination, ...]:
+        return tuple(Destination((port,)) for port in ports.rx_ports)
+
+
+@dataclass(frozen=True)
+class FullMesh(_Unicast):
+    """RFC 2889 5.1.3: ``dst(i, k) = 1 + ((i + (k mod (N-1))) mod N)``; transmit ports = receive ports."""
+
+    kind: ClassVar[str] = "full_mesh"
+
+    def places(self, ports: Ports, source: int) -> Places:
+        """Begin behind the source, and leave it out."""
+        count = len(ports.rx_ports)
+        return Places(source + 1, count - 1, count)
+
+    def check(self, stream: Stream) -> None:
+        """Require two or more ports that send and receive."""
+        if stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2:
+            raise ParameterError(
+                f"stream '{stream.name}': a full mesh needs two or more ports, the same to transmit and to receive",
+                hint="use the pattern rotate for partial meshes",
+            )
+
+
+@dataclass(frozen=True)
+class MeshStreams(FullMesh):
+    """Full mesh as testers send it whose ports are not in step.
+
+    One stream per (source, destination), each with its share of the port's rate, and no common phase of the ports.
+    """
+
+    kind: ClassVar[str] = "mesh_streams"
+    in_step: ClassVar[bool] = False
+    seed: int = 0
+
+    def as_sent(self, stream: Stream) -> Stream:
+        """Return a full mesh whose ports do not start in step.
+
+        Every port begins with a pseudo-random number of departures left out, fewer than its destinations.
+        The destinations of a moment are then no permutation: outputs are over-subscribed for short times.
+        """
+        random = Random(self.seed)
+        interval_ns = Fraction(NS_PER_S) / stream.rate_fps
+        asked = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+        offsets = tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
+        return replace(stream, pattern=FullMesh(), start_offset_ns=offsets)
+
+
+@dataclass(frozen=True)
+class Rotate(_Unicast):
+    """RFC 2889 5.3.3 and 5.4: ``dst(i, k) = r[(i - 1 + k) mod K]``; also one-to-many and many-to-one."""
+
+    kind: ClassVar[str] = "rotate"
+
+    def places(self, ports: Ports, source: int) -> Places:
+        """Begin with the source's own place in the list."""
+        count = len(ports.rx_ports)
+        return Places(source % count, count, count)
+
+
+@dataclass(frozen=True)
+class InPhase(_Unicast):
+    """RFC 2544 section 16: every source sends the same sequence r[k mod K]."""
+
+    kind: ClassVar[str] = "in_phase"
+
+    def places(self, ports: Ports, source: int) -> Places:
+        """Begin with the first receiver."""
+        count = len(ports.rx_ports)
+        return Places(0, count, count)
+
+
+@dataclass(frozen=True)
+class Pairs(_Unicast):
+    """Transmit port i to receive port i only."""
+
+    kind: ClassVar[str] = "pairs"
+
+    def places(self, ports: Ports, source: int) -> Places:
+        """Stay at the source's own place in the list."""
+        return Places(source, 1, len(ports.rx_ports))
+
+    def check(self, stream: Stream) -> None:
+        """Require as many ports that send as ports that receive."""
+        if len(stream.tx_ports) != len(stream.rx_ports):
+            raise ParameterError(
+                f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
+                "are no pairs",
+                hint="name equally many ports",
+            )

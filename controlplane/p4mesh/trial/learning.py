@@ -1,0 +1,75 @@
+"""The learning phase of a trial (methodology 0.3 b): learning frames, and the proof that they were learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from p4mesh.tester.frames import learning_frame
+from p4mesh.tester.instrument import Tester
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.stations import addresses_of
+from p4mesh.trial.classify import addresses_reached
+from p4mesh.trial.spec import TrialSpec
+from p4mesh.trial.verification import verification_streams
+
+_ATTEMPTS = 3
+
+Transmit = Callable[[Plan, TrialSpec], Reading]
+"""Lets the streams of a plan run as a trial says, to their end."""
+
+
+def learn(tester: Tester, spec: TrialSpec) -> None:
+    """Send learning frames from every receiving address, at the learning rate, then wait."""
+    if not spec.learning.enabled:
+        return
+    addresses = {
+        (port, stream.template.vlan_ids, mac)
+        for stream in spec.streams
+        for port, mac in spec.learning.addresses
+        or (
+            (port, mac)
+            for port in spec.learning.ports or (*stream.tx_ports, *stream.rx_ports)
+            for mac in addresses_of(port, stream.addresses_per_port)
+        )
+    }
+    gap_ns = 1_000_000_000 // spec.learning.rate_fps
+    for port, vlan_ids, mac in sorted(addresses):
+        for _ in range(spec.learning.frames_per_address):
+            tester.dataplane.send(port, learning_frame(mac, vlan_ids))
+            tester.wait(gap_ns)
+    tester.wait(spec.learning.wait_ns)
+
+
+def verify_learning(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
+    """Send a frame to every address; return what is wrong after the last attempt, or an empty text.
+
+    In one attempt no frame may be flooded, nor lost on its way through a router; in one of them a frame
+    must reach each address, so that a device that loses frames now and then can be measured.
+    """
+    streams, duration_ns = verification_streams(spec.streams, tester.target.own_rate_bps_of)
+    if not streams:
+        return ""
+    plan = tester.plan(streams)
+    short = replace(
+        spec, streams=streams, duration_ns=duration_ns, settle_ns=0, controller_frames=(), interruption=None
+    )
+    routed = any(stream.routed for stream in streams)
+    missing = {port for stream in streams for port in stream.rx_ports}
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            learn(tester, spec)
+        reading = transmit(plan, short)
+        flooded = reading.received("flooded")
+        lost = sum(t.frames for item in plan.streams for t in item.transmitters) - reading.received("expected")
+        missing -= addresses_reached(plan, reading)
+        if not (flooded or missing or (routed and lost)):
+            return ""
+    if misdirected := reading.received("misdirected"):
+        return f"{misdirected} frames came to a port with its address and were made for another one"
+    if flooded:
+        return f"{flooded} frames flooded"
+    if routed:
+        return f"{lost} frames did not arrive through the router"
+    return f"no frame reached port {min(missing)}"

@@ -1,0 +1,157 @@
+"""Lets loaded streams run as a trial asks: its frames, its interruption and its samples in between, then the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.tester.instrument import Tester
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.station_service import StationService
+from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.trial.classify import Observed
+from p4mesh.trial.link_watch import LinkWatch
+from p4mesh.trial.resets import StallFinder, trigger
+from p4mesh.trial.spec import Interruption, TrialSpec
+
+_CATCH_UP_ATTEMPTS = 50
+_LINK_LOOK_NS = 100_000_000
+"""Distance of the looks at the links while streams run."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Readings while the streams of a trial run, for whoever shows or keeps them."""
+
+    every_ns: int
+    """From the start of one reading to the next; where reading takes longer, they follow each other."""
+    take: Callable[[Reading], None]
+
+
+class Transmission:
+    """One transmission of the streams of a plan, from their start to the last reading."""
+
+    def __init__(
+        self,
+        tester: Tester,
+        stations: StationService,
+        plan: Plan,
+        spec: TrialSpec,
+        watch: LinkWatch,
+        samples: Samples | None = None,
+    ) -> None:
+        self.plan = plan
+        self._tester = tester
+        self._stations = stations
+        self._spec = spec
+        self._watch = watch
+        self._samples = samples
+        self._stalls = StallFinder(plan)
+        self._began_ns: int | Fraction = 0
+        self._until_ns: int | Fraction = 0
+        self._sample_ns: int | Fraction = 0
+        self._observed: Observed | None = None
+
+    def run(self) -> None:
+        """Start the streams and let their time pass; raises LinkLostError where the trial must not go on."""
+        self._stations.forget_answers()
+        self._tester.load(self.plan)
+        self._tester.arm()
+        lead_ns = self._tester.start()
+        self._began_ns = self._tester.elapsed_ns
+        self._sample_ns = lead_ns + self._samples.every_ns if self._samples else 0
+        end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
+        frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
+        if self._spec.interruption is None:
+            self._stations.transmission(end_ns, frames, self._wait)
+        else:
+            self._run_interrupted(self._spec.interruption, lead_ns, end_ns, frames)
+        self._await_last_departure()
+
+    def end(self) -> Observed:
+        """Stop the streams, wait for frames on their way, and return what was observed; the same when asked again."""
+        if self._observed is not None:
+            return self._observed
+        tester, settle_ns = self._tester, self._spec.settle_ns
+        tester.drain()
+        tester.stop()
+        tester.drain()
+        tester.wait(settle_ns)
+        self._tester.packets.serve()
+        reading = tester.read()
+        # Where frames in flight are not known, silence must be at least twice the largest latency seen.
+        wanted_ns = 2 * int(reading.records["latency_max"].max()) * tester.tick_ps // 1000
+        if tester.target.capabilities.real_time and wanted_ns > settle_ns:
+            tester.wait(wanted_ns - settle_ns)
+            reading = tester.read()
+        self._observed = Observed(reading, self._stalls.last_before, self._watch.losses())
+        return self._observed
+
+    @property
+    def _now_ns(self) -> int | Fraction:
+        """Time since the start request."""
+        return self._tester.elapsed_ns - self._began_ns
+
+    def _run_interrupted(
+        self,
+        interruption: Interruption,
+        lead_ns: int,
+        end_ns: int,
+        frames: Sequence[tuple[int, ControllerFrame]],
+    ) -> None:
+        at_ns = lead_ns + interruption.after_ns
+        earlier = [(due_ns, frame) for due_ns, frame in frames if due_ns <= at_ns]
+        later = list(frames[len(earlier) :])
+        self._stations.transmission(at_ns, earlier, self._wait)
+        trigger(interruption, self._tester.target, self._spec.label)
+        self._find_stalls(interruption, end_ns)
+        at_ns = int(self._now_ns)
+        self._until_ns = at_ns
+        self._stations.transmission(
+            end_ns - at_ns, [(max(0, due_ns - at_ns), frame) for due_ns, frame in later], self._wait
+        )
+
+    def _find_stalls(self, interruption: Interruption, end_ns: int) -> None:
+        """Look at the records until every flow has stood still, at most until ``end_ns``."""
+        while not self._stalls.complete:
+            self._watch.require_links()
+            self._stalls.look(self._tester.records())
+            self._tester.packets.serve()
+            if self._now_ns + interruption.sample_ns >= end_ns:
+                return
+            self._tester.wait(interruption.sample_ns)
+
+    def _wait(self, duration_ns: int) -> None:
+        """Wait, with looks at the links and samples; time that samples have taken counts."""
+        self._until_ns += duration_ns
+        while (left_ns := self._until_ns - self._now_ns) > 0:
+            self._watch.require_links()
+            step_ns = min(left_ns, _LINK_LOOK_NS)
+            if self._samples is not None:
+                if self._now_ns >= self._sample_ns:
+                    self._sample(self._samples)
+                    continue
+                step_ns = min(step_ns, self._sample_ns - self._now_ns)
+            self._tester.wait(step_ns)
+        self._watch.require_links()
+
+    def _sample(self, samples: Samples) -> None:
+        self._sample_ns = max(self._sample_ns + samples.every_ns, self._now_ns)
+        samples.take(self._tester.read())
+
+    def _await_last_departure(self) -> None:
+        """Give a target on the wall clock, which may run late, time to catch up."""
+        capabilities = self._tester.target.capabilities
+        if not capabilities.real_time:
+            return
+        intended = sum(t.frames for stream in self.plan.streams for t in stream.transmitters)
+        for _ in range(_CATCH_UP_ATTEMPTS):
+            if self._tester.frames("transmitted") >= intended:
+                return
+            self._tester.wait(capabilities.scheduling_jitter_ns)
+
+    @property
+    def _longest_offset_ns(self) -> int:
+        return max((offset for stream in self.plan.streams for offset in stream.stream.start_offset_ns), default=0)

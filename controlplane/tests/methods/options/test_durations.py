@@ -1,0 +1,148 @@
+"""Durations (methodology 0.5): as the RFC says where time is real, scaled in virtual time, and reports tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+
+from p4mesh.cli.main import main
+from p4mesh.methods.base import Method, TrialNote, Unit
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.record import Record
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
+from p4mesh.topology import load_topology
+from p4mesh.trial.result import Outage, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+BED = Bed(
+    "fake",
+    tuple(Port(n, f"p{n}", GIGABIT, 88, "ab"[n > 2], pads_short_frames=False) for n in range(1, 5)),
+    GIGABIT,
+    reset_times_s=(("dut", 1),),
+)
+BRIDGE = Path(__file__).parents[4] / "topologies" / "bridge-4x10m.yaml"
+TIMED = [test for test in TESTS if any(parameter.name == "duration_ms" for parameter in test.parameters)]
+SECONDS = {"rfc2544.throughput": 30}
+"""Search trials, of which the result is confirmed for 60 s; other tests measure as long as their RFC says."""
+
+
+class OneFrameLost(FlowMeasurer):
+    """A wire; a device that is reset loses a frame."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        """Return the counts of one trial."""
+        result = super().measure(spec, note)
+        if spec.interruption is None:
+            return result
+        return replace(result, outages=(Outage(spec.streams[0].name, 1, 2, 1000, 1, 0, 0, 1000),))
+
+
+def run(test: Method, measurer: FakeMeasurer, *settings: str, real_time: bool) -> tuple[Outcome, list[TrialSpec]]:
+    parameters = resolve(test.name, test.parameters, settings, real_time=real_time)
+    test.check(BED, parameters)
+    results: dict[Unit, Record] = {
+        unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (128,))
+    }
+    return test.assemble(BED, parameters, results), measurer.specs
+
+
+def seconds(specs: Sequence[TrialSpec]) -> list[float]:
+    return [spec.duration_ns / 10**9 for spec in specs]
+
+
+@pytest.mark.parametrize("test", TIMED, ids=lambda test: test.name)
+def test_trials_take_as_long_as_the_rfc_says_where_time_is_real(test: Method) -> None:
+    wanted = SECONDS.get(test.name, 30 if test.name.startswith("rfc2889.") else 60)
+    for real_time, shown in ((False, "scaled"), (True, str(1000 * wanted))):
+        assert resolve(test.name, test.parameters, (), real_time=real_time).shown()["duration_ms"] == shown
+
+
+def test_only_address_tests_have_no_duration_of_a_trial() -> None:
+    """Theirs follows from the number of addresses and the rate."""
+    without = {test.name for test in TESTS} - {test.name for test in TIMED}
+    assert without == {"rfc2889.address_caching", "rfc2889.address_learning"}
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "shown"),
+    [
+        ("sim", (), "scaled"),
+        ("live", (), "30000"),
+        ("bmv2", (), "30000"),
+        ("live", ("duration_ms=1000",), "1000"),
+        ("live", ("duration_ms=scaled",), "scaled"),
+        ("live", ("scaled_frames=500",), "scaled"),
+    ],
+)
+def test_the_target_decides_unless_the_user_says_otherwise(target: str, settings: tuple[str, ...], shown: str) -> None:
+    test = find_test("rfc2889.fully_meshed")
+    prepared = prepare(test, load_topology(str(BRIDGE)), RunOptions(test.name, "", settings=settings, target=target))
+    assert prepared.job.parameters.shown()["duration_ms"] == shown
+
+
+def test_scaled_frames_of_a_topology_say_how_long_trials_are_there_on_every_target() -> None:
+    test = find_test("rfc2544.frame_loss")
+    topology = replace(load_topology(str(BRIDGE)), settings={test.name: ("scaled_frames=500",)})
+    prepared = prepare(test, topology, RunOptions(test.name, "", target="live"))
+    assert prepared.job.parameters.shown()["duration_ms"] == "scaled"
+
+
+def test_throughput_is_searched_for_30_s_and_confirmed_for_60_s() -> None:
+    outcome, specs = run(find_test("rfc2544.throughput"), FakeMeasurer(), real_time=True)
+    assert seconds(specs) == [30, 60]
+    assert outcome.deviations == (
+        "Search trials are shorter than the 60 s of RFC 2544 24, the confirming ones are not.",
+    )
+
+
+def test_latency_is_measured_for_120_s_and_departs_from_nothing() -> None:
+    outcome, specs = run(find_test("rfc2544.latency"), FakeMeasurer(), "mode=rfc", "runs=20", real_time=True)
+    assert seconds(specs)[-20:] == [120] * 20
+    assert outcome.deviations == ()
+
+
+def test_overloads_take_60_s_and_resets_come_after_15_s() -> None:
+    parameters = {
+        name: resolve(name, find_test(name).parameters, (), real_time=True).shown()
+        for name in ("rfc2544.system_recovery", "rfc2544.reset")
+    }
+    assert parameters["rfc2544.system_recovery"]["overload_ms"] == "60000"
+    assert parameters["rfc2544.reset"]["before_ms"] == "15000"
+
+
+@pytest.mark.parametrize("test", TIMED, ids=lambda test: test.name)
+def test_every_report_of_scaled_trials_says_how_short_they_were(test: Method) -> None:
+    needed = ("routed=true",) if test.name == "rfc5180.hop_by_hop" else ()
+    outcome, _ = run(test, OneFrameLost(lossless), *needed, real_time=False)
+    assert [text for text in outcome.deviations if text.startswith("Trial duration ")], outcome.deviations
+    if test.name != "rfc2544.throughput":
+        outcome, _ = run(test, OneFrameLost(lossless), *needed, real_time=True)
+        assert [text for text in outcome.deviations if "uration" in text or "shorter" in text] == []
+
+
+def test_a_trial_longer_than_that_of_the_rfc_is_no_deviation() -> None:
+    outcome, specs = run(find_test("rfc2544.frame_loss"), FakeMeasurer(), "duration_ms=120000", real_time=False)
+    assert seconds(specs) == [120, 120]
+    assert outcome.deviations == ()
+
+
+def test_the_list_of_tests_has_both_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tests"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  duration_ms"))
+    assert line.split()[1] == "scaled"
+    assert line.endswith("; default on bmv2, live, tofino: 30000")
+    assert main(["tests", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    found = {item["name"]: item for item in listed[0]["parameters"]}
+    assert (found["duration_ms"]["default"], found["duration_ms"]["real_time_default"]) == ("scaled", "30000")
+    assert (found["settle_ms"]["default"], found["settle_ms"]["real_time_default"]) == ("2000", "2000")

@@ -1,0 +1,85 @@
+"""Options of every load: how far it stays below line rate, and ports that start one after the other."""
+
+from __future__ import annotations
+
+import pytest
+from support import published
+from support.fakes import FakeMeasurer
+
+from p4mesh.methods.base import Method
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.rfc2544.frame_loss import FrameLoss
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT, attached_to="ab"[n > 2]) for n in range(1, 5)), GIGABIT)
+QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
+SLOW_DEVICE = """
+name: slow
+tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{numbers: 1-2, rate_bps: 1000000000, clock_offset_ppm: -1000, queue_frames: 16}]
+links: [{from: "tester:1-2", to: "dut:1-2"}]
+"""
+
+
+def specs(test: Method, *settings: str) -> list[TrialSpec]:
+    parameters = resolve(test.name, test.parameters, settings)
+    test.check(BED, parameters)
+    measurer = FakeMeasurer()
+    for unit in test.units(parameters, (64,)):
+        test.run_unit(unit, BED, parameters, measurer)
+    return measurer.specs
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rfc2889.fully_meshed",
+        "rfc2889.multiple_devices",
+        "rfc2889.congestion_control",
+        "rfc2889.maximum_forwarding_rate",
+        "rfc2889.broadcast",
+        "rfc2544.throughput",
+        "rfc2544.frame_loss",
+    ],
+)
+def test_no_load_is_above_the_one_asked_for(name: str) -> None:
+    loads = [
+        100 * stream.rate_fps / max_rate_fps(64, GIGABIT)
+        for spec in specs(find_test(name), "ppm_below=200")
+        for stream in spec.streams
+    ]
+    assert float(max(loads)) == pytest.approx(99.98, abs=1e-12)
+
+
+def test_ports_start_one_after_the_other() -> None:
+    for spec in specs(find_test("rfc2544.throughput"), "start_stagger_us=64"):
+        out, back = spec.streams
+        assert (out.tx_ports, out.start_offset_ns) == ((1, 3), (0, 64_000))
+        assert (back.tx_ports, back.start_offset_ns) == ((2, 4), (128_000, 192_000))
+
+
+def test_a_device_with_a_slow_clock_is_lossless_below_its_own_line_rate() -> None:
+    """Its ports are 1000 ppm slow: 16 frames of queue are full after 16,000 frames at line rate."""
+    topology = parse_topology("slow.yaml", SLOW_DEVICE)
+    full = published.run(FrameLoss(), topology, (64,), "scaled_frames=40000", *QUICK)[1]
+    below = published.run(FrameLoss(), topology, (64,), "scaled_frames=40000", "ppm_below=1100", *QUICK)[1]
+    assert full.tables[0].rows[0]["lost_frames"] > 0
+    assert [(row["load_pct"], row["lost_frames"]) for row in below.tables[0].rows] == [(99.89, 0), (90, 0)]
+
+
+def test_the_offered_load_of_staggered_ports_is_measured_from_each_start() -> None:
+    settings = ("parts=forwarding", "sweep_start_pct=50", "sweep_end_pct=50", "scaled_frames=2000", *QUICK)
+    topology = published.shipped("p4-l2-4ports")
+    for stagger in ("0", "640"):
+        outcome = published.run(FullyMeshed(), topology, (64,), *settings, f"start_stagger_us={stagger}")[1]
+        row = next(table for table in outcome.tables if table.name == "forwarding_rate").rows[0]
+        assert row["mfr_offered_pct"] == pytest.approx(50, rel=2e-3)

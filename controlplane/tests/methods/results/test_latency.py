@@ -1,0 +1,509 @@
+"""Latency in RFC 2544 26.2 and RFC 2889: definitions, tagged frames, variation, on times with closed forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from ipaddress import IPv6Network
+
+import pytest
+from support.delays import DelayMeasurer, Delays, constant
+
+from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
+from p4mesh.methods.results.latency_tables import architecture
+from p4mesh.methods.results.outcome import Cell, Outcome, State
+from p4mesh.methods.rfc2544.latency import Latency
+from p4mesh.methods.rfc2889.broadcast import Broadcast
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.stations import station
+from p4mesh.traffic.derived import consecutive
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
+from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
+from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+QUICK = ("scaled_frames=100", "search_resolution_pct=10")
+
+
+def bed(*rates_bps: int, first_bit: bool = True, calibration: Calibration | None = None) -> Bed:
+    ports = tuple(Port(n, f"p{n}", rate) for n, rate in enumerate(rates_bps or (GIGABIT, GIGABIT), start=1))
+    if first_bit:
+        return Bed("fake", ports, calibration=calibration)
+    return Bed("fake", ports, target="bmv2", stamps=TimeStamps(Fraction(1000), first_bit=False))
+
+
+def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> tuple[DelayMeasurer, Outcome]:
+    parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
+    test.check(where, parameters)
+    measurer = DelayMeasurer(delays)
+    results: dict[object] = {
+        unit: test.run_unit(unit, where, parameters, measurer) for unit in test.units(parameters, (size,))
+    }
+    return measurer, test.assemble(where, parameters, results)  # type: ignore[arg-type]
+
+
+def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:
+    (table,) = (table for table in outcome.tables if table.name == name)
+    return table.rows
+
+
+def alternating(low: float, high: float) -> Delays:
+    return lambda stream, tx, rx, count: [low if number % 2 == 0 else high for number in range(count)]
+
+
+def wires(*medians_ns: float, size: int = 128, rate_bps: int = GIGABIT) -> Calibration:
+    """Return a calibration of ports 1 -> 2, 2 -> 1."""
+    run_of = CalibrationRun("cable", "00", "sim", 1.0, "2026-01-01T00:00:00+00:00", "0")
+    pairs = ((1, 2), (2, 1))
+    return Calibration(
+        (run_of,),
+        tuple(
+            Wire(tx, rx, rate_bps, rate_bps, size, median, 0.0, median, median, 101, 0)
+            for (tx, rx), median in zip(pairs, medians_ns, strict=True)
+        ),
+    )
+
+
+# Definitions
+
+
+@pytest.mark.parametrize("kind", Definition)
+def test_all_definitions_follow_from_one_pair_of_time_stamps(kind: Definition) -> None:
+    """128 B at 10G in, 1G out and back; the device takes 5000 ns from first bit to first bit."""
+    s_fast, s_slow = Fraction(1024, 10), Fraction(1024)
+    _, outcome = run(Latency(), bed(10**10, 10**9), constant(5000.0), 128, f"latency_definition={kind.value}")
+    expected = {
+        "10 -> 1": {
+            "FIFO": 5000,
+            "LIFO": 5000 - s_fast,
+            "LILO": 5000 - s_fast + s_slow,
+            "FILO": 5000 + s_slow,
+            "MIMO": 5000,
+        },
+        "1 -> 10": {
+            "FIFO": 5000,
+            "LIFO": 5000 - s_slow,
+            "LILO": 5000 - s_slow + s_fast,
+            "FILO": 5000 + s_fast,
+            "MIMO": 5000 - s_slow + s_fast,
+        },
+    }
+    found = {row["link"]: row for row in rows(outcome, "latency")}
+    for link, values in expected.items():
+        row = found[link]
+        assert row["definition"] == kind.value
+        shown = {row["min_us"], row["avg_us"], row["max_us"], row["p50_us"], row["p99_9_us"]}
+        assert shown == {float(values[kind.value] / 1000)}
+    for row in rows(outcome, "latency_definitions"):
+        for name, value in expected[str(row["link"])].items():
+            assert row[f"{name.lower()}_us"] == pytest.approx(float(value / 1000)), (row["link"], name)
+
+
+def test_the_default_definition_is_last_in_last_out() -> None:
+    _, outcome = run(Latency(), bed(), constant(2000.0), 64)
+    assert {row["definition"] for row in rows(outcome, "latency")} == {"LILO"}
+    assert "resolution 1 ns" in outcome.tables[0].note
+
+
+def test_software_time_stamps_are_lilo_like_and_not_converted() -> None:
+    _, outcome = run(Latency(), bed(first_bit=False), constant(40_000.0), 64)
+    (row,) = rows(outcome, "latency")
+    assert (row["definition"], row["avg_us"]) == ("LILO-like", 40.0)
+    assert "by software around whole frames, resolution 1000 ns" in outcome.tables[0].note
+    assert "latency_definitions" not in {table.name for table in outcome.tables}
+
+
+@pytest.mark.parametrize("test", [Latency(), Broadcast(), FullyMeshed()])
+def test_other_definitions_are_refused_on_software_time_stamps(test: Method) -> None:
+    parameters = resolve(test.name, test.parameters, ("latency_definition=FIFO",))
+    with pytest.raises(UnsupportedError, match="latency_definition=FIFO is not supported on bmv2"):
+        test.check(bed(first_bit=False), parameters)
+
+
+def test_definitions_at_different_rates() -> None:
+    s_in, s_out = Fraction(512), Fraction(5120)
+    slower = {kind: offset_ns(kind, 64, 10**9, 10**8) for kind in Definition}
+    assert slower[Definition.LILO] == s_out - s_in
+    assert slower[Definition.MIMO] == 0, "Rin >= Rout: FILO - NFOT"
+    faster = {kind: offset_ns(kind, 64, 10**8, 10**9) for kind in Definition}
+    assert faster[Definition.MIMO] == faster[Definition.LILO] == s_in - s_out, "Rin <= Rout: LILO"
+
+
+def test_definitions_at_equal_rates() -> None:
+    serialization = Fraction(8 * 64)
+    assert {kind: offset_ns(kind, 64, GIGABIT) for kind in Definition} == {
+        Definition.FIFO: 0,
+        Definition.LILO: 0,
+        Definition.MIMO: 0,
+        Definition.LIFO: -serialization,
+        Definition.FILO: serialization,
+    }
+
+
+# Summaries
+
+
+def test_a_percentile_lies_within_what_was_measured_and_states_its_error() -> None:
+    stats = LatencyStats(2, 1000.0, 1010.0, 2010.0, percentiles_ns=((50.0, 996.0), (99.9, 1012.0)))
+    summary = summarise(stats)
+    assert summary is not None
+    assert dict(summary.percentiles_ns) == {50.0: 1000, 99.9: 1010}
+    assert summary.percentile_error_ns == Fraction(1010, 128), "0.79 % of the latency, at most the whole range"
+    varied = LatencyStats(
+        2, 1.0, 9.0, 10.0, ipdv_count=1, ipdv_min_ns=-250.0, ipdv_max_ns=250.0, ipdv_percentiles_ns=((99.0, 251.0),)
+    )
+    assert (found := summarise(varied)) is not None and dict(found.ipdv_percentiles_ns) == {99.0: 250}
+    same = summarise(LatencyStats(2, 1000.0, 1000.0, 2000.0, percentiles_ns=((50.0, 996.0),)))
+    assert same is not None and same.percentile_error_ns == 0
+
+
+def test_averages_of_groups_are_weighted_with_their_frames() -> None:
+    groups = [summarise(LatencyStats(count, low, low, low * count)) for count, low in ((1, 100.0), (3, 200.0))]
+    whole = merged([group for group in groups if group])
+    assert whole is not None and whole.latency == Spread(4, Fraction(100), Fraction(175), Fraction(200))
+    assert merged([]) is None and summarise(LatencyStats(0, 0.0, 0.0, 0.0)) is None
+
+
+def test_latency_may_be_negative_for_cut_through() -> None:
+    summary = summarise(LatencyStats(1, 100.0, 100.0, 100.0), offset_ns(Definition.LIFO, 1518, GIGABIT))
+    assert summary is not None and summary.latency.avg_ns == 100 - 12144
+
+
+# RFC 2544 26.2: what is a sample
+
+
+def streams_of(measurer: DelayMeasurer) -> tuple[Stream, ...]:
+    return measurer.specs[-1].streams
+
+
+def test_the_parts_of_a_stream_keep_its_slots() -> None:
+    whole = Stream("s", 64, Fraction(1_000_000), 10, Pairs(), (1, 2), (2, 1), start_offset_ns=(0, 500))
+    first, second = consecutive(whole, {"a": 4, "none": 0, "b": 6})
+    assert (first.name, first.frame_count, first.start_offset_ns) == ("a", 4, (0, 500))
+    assert (second.name, second.frame_count, second.start_offset_ns) == ("b", 6, (4000, 4500))
+
+
+def test_all_frames_after_the_warm_up_are_samples() -> None:
+    def delays(stream: Stream, tx: int, rx: int, count: int) -> Sequence[float]:
+        return [9000.0 if stream.name.endswith("before") else 2000.0] * count
+
+    measurer, outcome = run(Latency(), bed(), delays, 64)
+    before, sampled = streams_of(measurer)
+    assert before.frame_count == sampled.frame_count == 100, "twice the search trial, half of it"
+    assert sampled.start_offset_ns[0] == round(100 * 10**9 / max_rate_fps(64, GIGABIT))
+    (row,) = rows(outcome, "latency")
+    assert (row["max_us"], row["samples"], row["runs"]) == (2.0, 200, 1)
+
+
+def test_without_a_warm_up_the_stream_is_one() -> None:
+    measurer, _ = run(Latency(), bed(), constant(2000.0), 64, "warm_up_pct=0")
+    (stream,) = streams_of(measurer)
+    assert stream.frame_count == 200
+
+
+def test_a_tagged_frame_takes_the_place_of_a_frame_in_twenty_runs() -> None:
+    """Run n takes 1000 + 10 n ns: the average of the tagged frames is that of 20 runs."""
+    seen: list[str] = []
+
+    def delays(stream: Stream, tx: int, rx: int, count: int) -> Sequence[float]:
+        if not stream.name.startswith("pairs") or "-" in stream.name:
+            return [77_000.0] * count
+        if count == 1 and tx == 1:
+            seen.append(stream.name)
+        return [1000.0 + 10 * len(seen)] * count
+
+    measurer, outcome = run(Latency(), bed(), delays, 64, "mode=rfc")
+    before, tagged, after = streams_of(measurer)
+    assert (before.frame_count, tagged.frame_count, after.frame_count) == (100, 1, 99)
+    assert tagged.start_offset_ns < after.start_offset_ns
+    (row,) = rows(outcome, "latency")
+    assert (row["runs"], row["samples"]) == (20, 40), "one tagged frame per port and run"
+    assert row["avg_us"] == pytest.approx((1000 + 10 * 10.5) / 1000)
+    assert row["stddev_us"] == pytest.approx(0.01 * (35**0.5), rel=1e-6), "of 1 to 20: square root of 35"
+    assert not {"p99_us", "jitter_avg_us"} & set(row), "of one frame per flow and run"
+    assert not any("instead of 20" in text for text in outcome.deviations)
+
+
+def test_the_second_series_goes_to_a_new_network() -> None:
+    measurer, outcome = run(Latency(), bed(), constant(2000.0), 64, "mode=rfc", "tagged_network=both", "runs=2")
+    specs = [spec for spec in measurer.specs if spec.label.startswith("latency")]
+    changed = [[bool(stream.modifiers) for stream in spec.streams] for spec in specs]
+    assert changed == [[False, False, False]] * 2 + [[False, True, False]] * 2
+    (modifier,) = specs[-1].streams[1].modifiers
+    assert modifier.field is ModifiedField.IPV4_DST
+    assert [row["network"] for row in rows(outcome, "latency")] == ["same network", "new network"]
+    assert any("2 runs per load instead of 20" in text for text in outcome.deviations)
+
+
+def test_the_new_network_of_ipv6_is_another_one_of_120_bits() -> None:
+    measurer, _ = run(Latency(), bed(), constant(2000.0), 128, "mode=rfc", "tagged_network=new", "frame_format=ipv6")
+    (modifier,) = measurer.specs[-1].streams[1].modifiers
+    assert modifier.field is ModifiedField.IPV6_DST
+    assert isinstance(modifier.values, ValueList)
+    moved = int(station(2).ipv6) + modifier.values.values[0]
+    assert IPv6Network((moved, 120), strict=False) != IPv6Network((int(station(2).ipv6), 120), strict=False)
+
+
+def test_columns_are_in_the_order_of_the_specification() -> None:
+    """latency_and_jitter.md 4; errors and standard deviations stand behind what they are about."""
+    _, outcome = run(Latency(), bed(), constant(2000.0), 64)
+    wanted = ["definition", "min_us", "avg_us", "max_us", "p50_us", "p99_us", "p99_9_us", "samples"]
+    wanted += ["jitter_min_us", "jitter_avg_us", "jitter_max_us", "calibrated"]
+    shown = [column.key for column in outcome.tables[0].columns]
+    assert [key for key in shown if key in wanted] == wanted
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("tagged_network=new",), "mode=all_frames has no tagged frames"),
+        (("mode=rfc", "tagged_network=new", "frame_format=ethernet"), "frames without IP have no network"),
+        (("mode=rfc", "tagged_network=new", "modifier=networks"), "modifier=networks chooses the networks"),
+    ],
+)
+def test_a_new_network_needs_tagged_ip_frames(settings: tuple[str, ...], message: str) -> None:
+    test = find_test("rfc2544.latency")
+    with pytest.raises(ParameterError, match=message):
+        test.check(bed(), resolve(test.name, test.parameters, settings))
+
+
+def test_tagged_frames_that_do_not_arrive_are_counted() -> None:
+    """The device does not know the new network behind port 2."""
+
+    class Lossy(DelayMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec)
+            new = {stream.name for stream in spec.streams if stream.modifiers}
+            flows = (flow for flow in result.flows if flow.stream not in new or flow.rx_port != 2)
+            return replace(result, flows=tuple(flows))
+
+    test = Latency()
+    parameters = resolve(test.name, test.parameters, (*QUICK, "mode=rfc", "tagged_network=new", "runs=3"))
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, Lossy(constant(2000.0)))
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    assert "64 B at throughput, new network: 3 of 6 tagged frames did not arrive" in outcome.findings
+
+
+def test_loss_while_latency_is_measured_is_said() -> None:
+    test = Latency()
+    parameters = resolve(test.name, test.parameters, QUICK)
+
+    class Lossy(DelayMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec)
+            return replace(result, lost_frames=3) if spec.label.startswith("latency") else result
+
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, Lossy(constant(2000.0)))
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    assert "64 B at throughput, same network: 3 frames were lost while latency was measured" in outcome.findings
+
+
+@pytest.mark.parametrize("modifier", ["none", "broadcast", "networks", "filter_25"])
+def test_the_conditions_of_section_11_leave_the_samples_alone(modifier: str) -> None:
+    """Frames of the condition take 90 us, those of the test 2 us; both have percentiles of their own."""
+
+    def delays(stream: Stream, tx: int, rx: int, count: int) -> Sequence[float]:
+        return [90_000.0 if stream.name.endswith(modifier) else 2000.0] * count
+
+    settings = (f"modifier={modifier}", "scaled_frames=1000")
+    test = find_test("rfc2544.latency")
+    parameters = resolve(test.name, test.parameters, (*settings, "search_resolution_pct=10"))
+    test.check(bed(), parameters)
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, DelayMeasurer(delays))
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    (row,) = rows(outcome, "latency")
+    expected = 2000 * (1 if modifier in ("none", "networks") else Fraction(99, 100))
+    assert (row["max_us"], row["p99_9_us"], row["samples"]) == (2.0, 2.0, expected)
+
+
+def test_untrusted_runs_are_not_averaged() -> None:
+    test = Latency()
+    parameters = resolve(test.name, test.parameters, (*QUICK, "runs=3"))
+    calls: list[str] = []
+
+    def status(spec: TrialSpec) -> Status:
+        calls.append(spec.label)
+        return Status.INVALID if sum(label.startswith("latency") for label in calls) == 2 else Status.VALID
+
+    def delays(stream: Stream, tx: int, rx: int, count: int) -> Sequence[float]:
+        return [50_000.0 if sum(label.startswith("latency") for label in calls) == 2 else 2000.0] * count
+
+    (unit,) = test.units(parameters, (64,))
+    result = test.run_unit(unit, bed(), parameters, DelayMeasurer(delays, status))
+    outcome = test.assemble(bed(), parameters, {unit: result})
+    (row,) = rows(outcome, "latency")
+    assert (row["runs"], row["max_us"]) == (2, 2.0)
+    assert outcome.state is State.INVALID
+
+
+# Variation
+
+
+def test_jitter_pdv_ipdv_and_rfc_3550_of_a_known_sequence() -> None:
+    """Latency alternates between 1000 and 1400 ns: 50 frames each, last change upwards."""
+    _, outcome = run(Latency(), bed(), alternating(1000.0, 1400.0), 64)
+    (row,) = rows(outcome, "latency")
+    assert (row["jitter_min_us"], row["jitter_avg_us"], row["jitter_max_us"]) == (0.4, 0.4, 0.4)
+    (row,) = rows(outcome, "latency_variation")
+    assert (row["pdv_p99_us"], row["pdv_p99_9_us"], row["pdv_max_us"]) == (0.4, 0.4, 0.4)
+    assert (row["ipdv_min_us"], row["ipdv_max_us"], row["ipdv_p1_us"], row["ipdv_p99_us"]) == (-0.4, 0.4, -0.4, 0.4)
+    assert row["ipdv_avg_us"] == pytest.approx(0.4 / 99), "50 steps up, 49 down"
+    assert row["ipdv_samples"] == 198
+    assert row["rfc3550_avg_us"] == pytest.approx(0.4 * (1 - (15 / 16) ** 99))
+    assert row["percentile_error_us"] == pytest.approx(1.4 / 128)
+
+
+def test_pdv_is_that_of_each_flow() -> None:
+    """Two directions with different but constant latency: no delay varies."""
+    _, outcome = run(Latency(), bed(), lambda stream, tx, rx, count: [1000.0 * tx] * count, 64)
+    (row,) = rows(outcome, "latency_variation")
+    assert (row["pdv_max_us"], row["ipdv_max_us"]) == (0.0, 0.0)
+
+
+# Calibration
+
+
+def test_calibrated_latency_stands_beside_raw_latency() -> None:
+    """2000 ns one way, 3000 ns back, over wires of 300 and 100 ns."""
+    where = bed(calibration=wires(300.0, 100.0))
+    _, outcome = run(Latency(), where, lambda stream, tx, rx, count: [1000.0 + 1000 * tx] * count, 128)
+    raw, calibrated = rows(outcome, "latency")
+    assert [(row["calibrated"], row["min_us"], row["avg_us"], row["max_us"]) for row in (raw, calibrated)] == [
+        ("no", 2.0, 2.5, 3.0),
+        ("yes", 1.7, 2.3, 2.9),
+    ]
+    assert (raw["p50_us"], calibrated["p50_us"]) == (3.0, 2.9)
+    table = rows(outcome, "latency_calibration")
+    shown = [(r["tx_port"], r["rx_port"], r["wire_us"], r["latency_raw_us"], r["latency_calibrated_us"]) for r in table]
+    assert shown == [(1, 2, 0.3, 2.0, 1.7), (2, 1, 0.1, 3.0, 2.9)]
+
+
+@pytest.mark.parametrize(
+    ("test", "table"), [(FullyMeshed(), "latency_throughput"), (Broadcast(), "broadcast_latency_ports")]
+)
+def test_every_test_with_latency_shows_it_calibrated(test: Method, table: str) -> None:
+    _, outcome = run(test, bed(calibration=wires(300.0, 100.0)), constant(2000.0), 128)
+    shown = {(row["calibrated"], row["min_us"]) for row in rows(outcome, table)}
+    assert shown >= {("no", 2.0), ("yes", 1.7)}
+
+
+def test_low_and_high_over_the_ports_stand_beside_the_average_of_all_frames() -> None:
+    _, outcome = run(Latency(), bed(), lambda stream, tx, rx, count: [1000.0 + 1000 * tx] * count, 128)
+    (row,) = rows(outcome, "latency")
+    assert (row["avg_low_us"], row["avg_us"], row["avg_high_us"]) == (2.0, 2.5, 3.0)
+    pairs = [(r["tx_port"], r["rx_port"], r["avg_us"], r["p99_us"]) for r in rows(outcome, "latency_pairs")]
+    assert pairs == [(1, 2, 2.0, 2.0), (2, 1, 3.0, 3.0)]
+
+
+def test_without_a_calibration_nothing_is_subtracted_and_the_table_says_so() -> None:
+    _, outcome = run(Latency(), bed(), constant(2000.0), 128)
+    assert {row["calibrated"] for row in rows(outcome, "latency")} == {"no"}
+    assert "nothing is subtracted" in outcome.tables[0].note
+
+
+# RFC 2889
+
+
+def test_mesh_tests_show_latency_at_the_throughput_and_at_every_load() -> None:
+    _, outcome = run(FullyMeshed(), bed(), constant(2000.0), 64, "latency_definition=FILO", "sweep_step_pct=50")
+    (row,) = rows(outcome, "latency_throughput")
+    assert (row["definition"], row["avg_us"]) == ("FILO", 2.512)
+    assert [row["load_pct"] for row in rows(outcome, "latency_sweep")] == [10.0, 60.0, 100.0]
+    (row,) = rows(outcome, "latency_throughput_definitions")
+    assert (row["fifo_us"], row["lifo_us"], row["filo_us"]) == (2.0, 1.488, 2.512)
+
+
+def test_mesh_tests_have_percentiles_where_they_are_asked_for() -> None:
+    measurer, plain = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput")
+    assert {spec.histograms for spec in measurer.specs} == {None}
+    (table,) = (table for table in plain.tables if table.name == "latency_throughput")
+    assert "p99_us" not in {column.key for column in table.columns}
+    measurer, counted = run(FullyMeshed(), bed(), constant(2000.0), 64, "parts=throughput", "latency_percentiles=true")
+    assert {spec.histograms for spec in measurer.specs} == {HistogramPer.FLOW}
+    (row,) = rows(counted, "latency_throughput")
+    assert (row["p50_us"], row["p99_9_us"], row["percentile_error_us"]) == (2.0, 2.0, 0.0)
+    (table,) = (table for table in counted.tables if table.name == "latency_throughput_variation")
+    assert {"ipdv_p99_us", "pdv_p99_us", "pdv_max_us"} <= {column.key for column in table.columns}
+
+
+def test_pdv_of_a_mesh_is_that_of_its_flows_and_percentiles_of_latency_are_those_of_all_frames() -> None:
+    """Frames from port 1 take 101 or 102 us in turn, those from port 2 take 1 or 3 us: PDV is 2 us, p50 is 3 us."""
+
+    def delays(_: Stream, tx: int, rx: int, count: int) -> list[float]:
+        return [(101_000.0, 1_000.0)[tx - 1] + 1_000.0 * tx * (number % 2) for number in range(count)]
+
+    _, outcome = run(FullyMeshed(), bed(), delays, 64, "parts=throughput", "latency_percentiles=true")
+    (row,) = rows(outcome, "latency_throughput")
+    assert (row["min_us"], row["p50_us"], row["max_us"]) == (1, 3, 102)
+    (row,) = rows(outcome, "latency_throughput_variation")
+    assert (row["pdv_p99_us"], row["pdv_max_us"]) == (2, 2)
+
+
+def test_a_bed_has_the_histograms_of_the_program() -> None:
+    assert bed().histograms == load_contract()["HISTOGRAMS"]
+
+
+@pytest.mark.parametrize(("histograms", "per"), [(2, HistogramPer.FLOW), (1, HistogramPer.STREAM)])
+def test_a_mesh_with_more_flows_than_histograms_has_one_per_stream_and_no_pdv(
+    histograms: int, per: HistogramPer
+) -> None:
+    where = replace(bed(), histograms=histograms)
+    settings = ("parts=throughput", "latency_percentiles=true")
+    measurer, outcome = run(FullyMeshed(), where, constant(2000.0), 64, *settings)
+    assert {spec.histograms for spec in measurer.specs} == {per}
+    (table,) = (table for table in outcome.tables if table.name == "latency_throughput_variation")
+    assert ("pdv_p99_us" in {column.key for column in table.columns}) == (per is HistogramPer.FLOW)
+
+
+@pytest.mark.parametrize("method", [Latency(), Broadcast()])
+def test_flows_have_no_histograms_where_the_program_has_fewer(method: Method) -> None:
+    """Two flows: those of a pair of ports in both directions, or those of a broadcast to two ports."""
+    for histograms, per in ((2, HistogramPer.FLOW), (1, None)):
+        where = replace(bed(*[GIGABIT] * (3 if method.name == Broadcast.name else 2)), histograms=histograms)
+        measurer, _ = run(method, where, constant(2000.0), 64)
+        assert measurer.specs[-1].histograms is per
+
+
+def test_broadcast_latency_of_every_port_in_the_definition_asked_for() -> None:
+    where = bed(GIGABIT, GIGABIT, 10**8)
+    _, outcome = run(Broadcast(), where, constant(9000.0), 64, "latency_definition=LILO")
+    found = {(row["mode"], row["port"]): row["avg_us"] for row in rows(outcome, "broadcast_latency_ports")}
+    slower = 9.0 - 0.512 + 5.12
+    for mode in ("single frame", "stream"):
+        assert (found[mode, 2], found[mode, 3]) == (9.0, pytest.approx(slower))
+    low_high = rows(outcome, "broadcast_latency")[1]
+    assert (low_high["avg_us_low"], low_high["avg_us_high"]) == (9.0, pytest.approx(slower))
+    assert low_high["avg_us_mean"] == pytest.approx((9.0 + slower) / 2)
+    assert any("slowest port's line rate, 0.1 Gbit/s" in text for text in outcome.deviations)
+
+
+# Type of the device
+
+
+@pytest.mark.parametrize(
+    ("stages", "text"),
+    [
+        (0, "Cut-through device, or a wire"),
+        (1, "Store-and-forward device:"),
+        (3, "Store-and-forward device of 3 stages"),
+        (Fraction(1, 2), "Device type not identified"),
+    ],
+)
+def test_growth_with_the_frame_size_tells_the_type_of_the_device(stages: Fraction, text: str) -> None:
+    latency = {size: 700 + stages * 8 * size for size in (64, 512, 1518)}
+    assert architecture({size: Fraction(value) for size, value in latency.items()}, GIGABIT).startswith(text)
+    assert architecture({64: Fraction(700)}, GIGABIT) == ""

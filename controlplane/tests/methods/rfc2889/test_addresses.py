@@ -1,0 +1,467 @@
+"""RFC 2889 5.7 and 5.8 on a device that remembers: the published search results, floods, resets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.fakes import FakeMeasurer
+from support.published import WHITE_RABBIT
+
+from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc2889.address_caching import AddressCaching
+from p4mesh.methods.rfc2889.address_learning import LEARNING_RATE, AddressLearning
+from p4mesh.methods.rfc2889.address_results import AddressUnit
+from p4mesh.methods.rfc2889.addressed import MAX_RANDOM_ADDRESSES
+from p4mesh.tester.contract import load_contract
+from p4mesh.traffic.addresses import random_offsets
+from p4mesh.traffic.stream import ValueList
+from p4mesh.trial.result import PortCounts, Status, TrialResult
+from p4mesh.trial.spec import ResetAction, TrialSpec
+
+BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 5)))
+VECTORS = [
+    vector
+    for vector in json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
+    if vector["grid"] == "integer"
+]
+
+
+PUBLISHED = ("addresses_try_max_first=false",)
+"""The searches of the report never tried the largest number first."""
+REPORT_RATES = ("rate_try_max_first=false",)
+
+
+class MemoryMeasurer(FakeMeasurer):
+    """A switch that holds ``capacity`` addresses and learns up to ``learns_fps`` per second."""
+
+    def __init__(self, capacity: int, learns_fps: Fraction | Callable[[int], Fraction] = Fraction(10**9)) -> None:
+        super().__init__()
+        self.capacity = capacity
+        self.learns_fps = learns_fps
+        self.known = 0
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec)
+        (stream,) = spec.streams
+        if spec.label.startswith("learn"):
+            limit = self.learns_fps(stream.frame_count) if callable(self.learns_fps) else self.learns_fps
+            slow = limit < stream.rate_fps
+            self.known = 0 if slow else min(stream.frame_count, self.capacity)
+            return result
+        assert stream.destination_mac is not None
+        first = int.from_bytes(stream.destination_mac[-2:], "big")  # the counter of the addresses starts at 1
+        flooded = stream.frame_count - min(max(self.known - first + 1, 0), stream.frame_count)
+        ports = (PortCounts(stream.rx_ports[0], rx_frames=stream.frame_count), PortCounts(3, flooded_frames=flooded))
+        return replace(result, flooded_frames=flooded, ports=ports)
+
+
+def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[AddressUnit], Outcome]:
+    once = () if any(item.startswith("repetitions") for item in settings) else ("repetitions=1",)
+    parameters = resolve(test.name, test.parameters, (*settings, *once))
+    test.check(BED, parameters)
+    results = {unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (64,))}
+    return list(results.values()), test.assemble(BED, parameters, results)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["result"]))
+def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, AddressUnit]) -> None:
+    measurer = MemoryMeasurer(vector["true_limit_min"])
+    (result,), outcome = run(AddressCaching(), measurer, f"addresses_resolution={vector['resolution']}", *PUBLISHED)
+    (search,) = result.searches
+    assert [[row.addresses, row.verdict == "PASS"] for row in search.rows] == vector["trials"]
+    assert search.result == vector["result"]
+    assert outcome.state is State.PASS
+
+
+def test_learning_and_test_frames_carry_the_same_addresses_in_opposite_directions() -> None:
+    measurer = MemoryMeasurer(5000)
+    run(AddressCaching(), measurer, *PUBLISHED)
+    learn, test = (spec.streams[0] for spec in measurer.specs[:2])
+    assert (learn.tx_ports, learn.rx_ports, test.tx_ports, test.rx_ports) == ((1,), (2,), (2,), (1,))
+    assert learn.source_mac == test.destination_mac == bytes.fromhex("02f4bc010001")
+    assert learn.modifiers[0].values == test.modifiers[0].values
+    assert learn.frame_count == test.frame_count == 100
+    assert learn.rate_fps == 50
+
+
+def test_the_device_forgets_before_each_iteration_and_never_within_one() -> None:
+    test = find_test("rfc2889.address_caching")
+    waiting, keeping = MemoryMeasurer(5000), MemoryMeasurer(5000)
+    run(test, waiting)
+    run(test, keeping, "reset_between=none")
+    learn, check = waiting.specs[:2]
+    assert (learn.reset.action, learn.reset.aging_ns) == (ResetAction.WAIT_AGING, 350 * 10**9)
+    assert {spec.reset.action for spec in keeping.specs} == {ResetAction.NONE}
+    assert (check.reset.action, check.continues) == (ResetAction.NONE, True)
+    assert not check.learning.enabled, "the test phase must not teach the device"
+
+
+def test_repeated_searches_use_other_addresses_and_report_the_spread() -> None:
+    measurer = MemoryMeasurer(5000)
+    results, outcome = run(AddressCaching(), measurer, "repetitions=3", "address_order=random")
+    assert len(results) == 3
+    assert len({spec.streams[0].source_mac for spec in measurer.specs if spec.streams[0].source_mac}) == 3
+    row = outcome.tables[0].rows[0]
+    assert (row["capacity_min"], row["capacity_max"], row["repetitions"]) == (2048, 2048, 3)
+
+
+def test_a_capacity_above_the_search_is_a_floor() -> None:
+    _, outcome = run(AddressCaching(), MemoryMeasurer(10**6), *PUBLISHED)
+    assert outcome.tables[0].rows[0]["state"] == "PASS (at least)"
+
+
+def test_a_floor_above_the_lowest_capacity_is_told_of_its_bases_only() -> None:
+    """Base 2 holds 1780 addresses, the others more than the search tries: the lowest result is no floor."""
+
+    class Hashed(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            source = spec.streams[0].source_mac
+            if source is not None:
+                self.capacity = 1780 if source[3] == 17 else 5000
+            return super().measure(spec, note)
+
+    _, outcome = run(AddressCaching(), Hashed(0), "repetitions=3", *PUBLISHED)
+    (row,) = outcome.tables[0].rows
+    assert (row["state"], row["capacity_min"], row["capacity_max"], row["fails_at"]) == ("PASS", 1743, 1987, 1804)
+    assert outcome.findings == ("64 B, bases 1, 3: >= 1987 addresses; no more was tried",)
+
+
+def test_flooded_frames_are_told_apart_by_port() -> None:
+    (result,), _ = run(AddressCaching(), MemoryMeasurer(1500), *PUBLISHED)
+    failed = next(row for row in result.searches[0].rows if row.verdict == "FAIL")
+    assert (failed.addresses, failed.monitor_flood_frames, failed.learning_flood_frames) == (1561, 61, 0)
+
+
+def rates(unit: AddressUnit) -> dict[int, list[float]]:
+    """Return the rates tried per number of addresses."""
+    return {
+        search.addresses: [row.learning_rate_fps for row in search.rows]
+        for search in unit.searches
+        if search.search == LEARNING_RATE
+    }
+
+
+HUNDRED = ("addresses=sweep", "addresses_start=100", "addresses_end=100")
+
+
+def test_the_published_learning_rate_is_a_search_ceiling() -> None:
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, *REPORT_RATES)
+    (result,) = unit.searches
+    assert rates(unit) == {100: [20, 60, 80]}
+    assert (result.result, result.state, result.at_least) == (80, "PASS", True)
+    assert outcome.state is State.PASS
+
+
+PERCENTS = ("rate_unit=pct", "rate_base_fps=100", *REPORT_RATES)
+
+
+@pytest.mark.parametrize(
+    ("limit_fps", "tried", "printed", "state"),
+    [
+        (10**9, [20, 60, 80], 80, "PASS (at least)"),
+        (40, [20, 60, 40], 40, "PASS"),
+        (39, [20, 60, 40], 40, "FAIL"),
+        (19, [20], 20, "FAIL"),
+    ],
+)
+def test_every_printed_learning_rate_follows_from_a_limit(
+    limit_fps: int, tried: list[int], printed: int, state: str
+) -> None:
+    """Table 1.7 prints 80, 40 and 20: 80 is the search's ceiling, and 40 and 20 may be the last rate, which failed."""
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(limit_fps)), *HUNDRED, *PERCENTS)
+    assert rates(unit) == {100: tried} and tried[-1] == printed
+    (row,) = outcome.tables[0].rows
+    assert row["state"] == state
+    failed = state == "FAIL"
+    assert (row["rate_fps_min"], row["rate_pct_min"]) == ((None, None) if failed else (printed, printed))
+    if failed:
+        assert (row["fails_at_fps"], row["fails_at_pct"]) == (printed, printed)
+    assert {row["learning_rate_fps"] for row in WHITE_RABBIT["address_learning"]} == {20, 40, 80}
+
+
+def test_percents_of_the_base_rate_are_tried_as_frames_per_second_and_shown_as_both() -> None:
+    settings = (*HUNDRED, "rate_unit=pct", "rate_base_fps=1000", "rate_resolution_pct=1")
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *settings)
+    in_fps = ("rate_initial_fps=200", "rate_min_fps=200", "rate_max_fps=1000", "rate_resolution_fps=10")
+    (same,), _ = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *HUNDRED, *in_fps)
+    assert rates(unit) == rates(same)
+    (row,) = outcome.tables[0].rows
+    assert 427 <= row["rate_fps_min"] <= 437 < row["fails_at_fps"]
+    for key in ("rate_fps_min", "rate_fps_max", "fails_at_fps"):
+        assert row[key.replace("fps", "pct")] == pytest.approx(row[key] / 10)
+
+
+def test_bounds_of_the_other_unit_do_not_matter() -> None:
+    run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, "rate_unit=pct", "rate_min_fps=500")
+    with pytest.raises(ParameterError, match="rate_min_pct=50, rate_initial_pct=20, rate_max_pct=100 are out of order"):
+        run(AddressLearning(), MemoryMeasurer(5000), *HUNDRED, "rate_unit=pct", "rate_min_pct=50")
+
+
+def test_a_known_learning_rate_is_found_within_the_resolution() -> None:
+    settings = (*HUNDRED, "rate_max_fps=1000", "rate_resolution_fps=1")
+    (unit,), _ = run(AddressLearning(), MemoryMeasurer(5000, Fraction(437)), *settings)
+    (result,) = unit.searches
+    assert 436 <= result.result <= 437 < result.fails_at
+
+
+def test_a_device_that_learns_nothing_fails_without_a_rate() -> None:
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(0), *HUNDRED)
+    assert (unit.searches[0].result, outcome.state) == (None, State.FAIL)
+    (row,) = outcome.tables[0].rows
+    assert (row["state"], row["rate_fps_min"], row["fails_at_fps"]) == ("FAIL", None, 20)
+
+
+def slower_with_more(addresses: int) -> Fraction:
+    """Learn 12,000 addresses per second divided by their number: 120 /s for 100, 19.6 /s for 612."""
+    return Fraction(12_000, addresses)
+
+
+def test_the_rate_is_searched_for_every_number_of_the_sweep() -> None:
+    settings = ("addresses=sweep", "addresses_end=1000", "addresses_step=300", "rate_min_fps=1", "rate_max_fps=200")
+    measurer = MemoryMeasurer(5000, slower_with_more)
+    (unit,), outcome = run(AddressLearning(), measurer, *settings, "rate_resolution_fps=1")
+    rows = outcome.tables[0].rows
+    assert [row["addresses"] for row in rows] == [100, 400, 700, 1000]
+    for row in rows:
+        limit_fps = 12_000 / int(row["addresses"] or 0)
+        assert row["rate_fps_min"] <= limit_fps < row["fails_at_fps"] <= row["rate_fps_min"] + 1
+        assert (row["state"], row["number"]) == ("PASS", "step")
+    learned = {spec.streams[0].frame_count for spec in measurer.specs}
+    assert learned == {100, 400, 700, 1000}, "no capacity is searched"
+    assert sum(len(search.rows) for search in unit.searches) == len(outcome.tables[1].rows)
+
+
+def test_the_number_is_the_capacity_unless_a_sweep_is_asked_for() -> None:
+    """The capacity is searched as in 5.7, at its own rate; the rate is searched with the number that it gives."""
+    measurer = MemoryMeasurer(1500)
+    settings = ("capacity_try_max_first=false", "capacity_rate_fps=25", *REPORT_RATES)
+    (unit,), outcome = run(AddressLearning(), measurer, *settings)
+    capacity, rate = unit.searches
+    assert [row.addresses for row in capacity.rows] == [100, 1074, 1561, 1317, 1439, 1500]
+    assert {row.learning_rate_fps for row in capacity.rows} == {25}
+    assert (capacity.result, rate.addresses, rates(unit)) == (1500, 1500, {1500: [20, 60, 80]})
+    (row,) = outcome.tables[0].rows
+    assert (row["addresses"], row["number"], row["state"]) == (1500, "capacity", "PASS (at least)")
+    assert [line["search"] for line in outcome.tables[1].rows] == ["capacity"] * 6 + ["learning rate"] * 3
+
+
+@pytest.mark.parametrize(
+    ("capacity", "numbers"),
+    [
+        (1500, [100, 612, 1124, 1500]),  # table 1.7 of the report: 64 and 128 bytes
+        (1469, [100, 612, 1124, 1469]),  # 256 and 1280 bytes
+        (982, [100, 612, 982]),  # 512 bytes
+        (5000, [100, 612, 1124, 1636, 2048]),  # the end of the sweep bounds it
+    ],
+)
+def test_a_sweep_to_the_capacity_has_the_numbers_of_the_report(capacity: int, numbers: list[int]) -> None:
+    settings = ("addresses=sweep_to_capacity", "capacity_resolution=1", *REPORT_RATES)
+    (unit,), _ = run(AddressLearning(), MemoryMeasurer(capacity), *settings)
+    assert list(rates(unit)) == numbers
+
+
+def test_a_capacity_below_the_sweep_is_the_only_number() -> None:
+    settings = ("addresses=sweep_to_capacity", "capacity_min=1", "capacity_resolution=1")
+    (unit,), _ = run(AddressLearning(), MemoryMeasurer(60), *settings)
+    assert list(rates(unit)) == [60]
+
+
+def test_without_a_capacity_there_is_no_rate_and_the_report_says_so() -> None:
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(50))
+    assert rates(unit) == {} and outcome.state is State.FAIL
+    assert outcome.tables[0].rows == ()
+    assert "64 B, base 1: no capacity was found (FAIL), so no learning rate was searched" in outcome.findings
+
+
+def test_numbers_beyond_the_capacity_fail_at_every_rate() -> None:
+    _, outcome = run(AddressLearning(), MemoryMeasurer(1000), "addresses=sweep", *REPORT_RATES)
+    assert [(row["addresses"], row["state"]) for row in outcome.tables[0].rows] == [
+        (100, "PASS (at least)"),
+        (612, "PASS (at least)"),
+        (1124, "FAIL"),
+        (1636, "FAIL"),
+        (2048, "FAIL"),
+    ]
+    assert outcome.state is State.FAIL
+
+
+def test_a_sweep_that_runs_downwards_is_refused() -> None:
+    with pytest.raises(ParameterError, match="addresses_start=3000 is above addresses_end=2048"):
+        run(AddressLearning(), FakeMeasurer(), "addresses=sweep", "addresses_start=3000")
+
+
+def test_the_largest_number_and_the_highest_rate_are_tried_first() -> None:
+    measurer = MemoryMeasurer(5000)
+    (unit,), outcome = run(AddressLearning(), measurer)
+    assert [len(search.rows) for search in unit.searches] == [1, 1]
+    (row,) = outcome.tables[0].rows
+    assert (row["addresses"], row["rate_fps_min"], row["state"]) == (2048, 100, "PASS")
+
+
+def test_both_directions_take_whole_seconds_and_one_more_at_the_same_rate() -> None:
+    measurer = MemoryMeasurer(5000)
+    run(AddressCaching(), measurer, "learning_rate_fps=20", "addresses_max=1510")
+    learn, test = measurer.specs[:2]
+    assert learn.duration_ns == test.duration_ns == 77 * 10**9, "ceil(1510 / 20) + 1 s"
+    assert learn.streams[0].rate_fps == test.streams[0].rate_fps == 20
+    assert (learn.restabilise_ns, learn.settle_ns, test.settle_ns) == (10**9, 5 * 10**9, 5 * 10**9)
+    run(AddressCaching(), measurer, "learning_rate_fps=20", "test_rate_fps=1000")
+    assert {spec.streams[0].rate_fps for spec in measurer.specs[-2:]} == {20, 1000}
+
+
+def test_a_fast_stop_sends_no_more_pieces_after_a_flooded_frame() -> None:
+    """A quarter of 1600 addresses is unknown: of eight pieces of 200, the seventh is the last."""
+    settings = ("addresses_initial=1600", "addresses_max=1600", *PUBLISHED)
+    measurer = MemoryMeasurer(1200)
+    (unit,), outcome = run(AddressCaching(), measurer, "fast_stop=true", *settings)
+    (whole,), _ = run(AddressCaching(), MemoryMeasurer(1200), *settings)
+    first = unit.searches[0].rows[0]
+    assert (first.verdict, first.test_tx_frames, first.monitor_flood_frames) == ("FAIL", 1400, 200)
+    pieces = [spec for spec in measurer.specs[1:9] if spec.continues]
+    macs = [piece.streams[0].destination_mac for piece in pieces]
+    assert macs == [bytes.fromhex("02f4bc01") + (1 + 200 * number).to_bytes(2, "big") for number in range(7)]
+    assert unit.searches[0].result == whole.searches[0].result
+    assert any("fast_stop" in text for text in outcome.deviations)
+
+
+def test_the_pieces_of_a_fast_stop_have_all_random_addresses_once() -> None:
+    measurer = MemoryMeasurer(1)
+    measurer.measure = lambda spec, note=None: FakeMeasurer.measure(measurer, spec)  # type: ignore[method-assign]
+    run(AddressCaching(), measurer, "fast_stop=true", "address_order=random", "addresses_max=1003")
+    learn, *pieces = (spec.streams[0].modifiers[0].values for spec in measurer.specs)
+    assert isinstance(learn, ValueList) and len(pieces) == 8
+    assert [value for piece in pieces if isinstance(piece, ValueList) for value in piece.values] == list(learn.values)
+
+
+def test_the_test_port_takes_an_address_of_the_base_when_asked() -> None:
+    measurer = MemoryMeasurer(5000)
+    settings = ("test_port_mac=base", "mac_base=00-1B-C5")
+    run(AddressCaching(), measurer, *settings)
+    learn, test = measurer.specs[:2]
+    own = bytes.fromhex("001bc5020000")
+    assert (learn.streams[0].destination_mac, test.streams[0].source_mac) == (own, own)
+    assert learn.learning.addresses == ((2, own),), "its broadcast comes from this address too"
+    assert learn.streams[0].source_mac == test.streams[0].destination_mac == bytes.fromhex("001bc5010001")
+    run(AddressCaching(), measurer, *settings, "learning_destination=broadcast")
+    assert measurer.specs[-2].streams[0].destination_mac is None
+
+
+@pytest.mark.parametrize("base", ["02:F4", "zz:00:00", "01:00:5e", "02:F4:BC:00"])
+def test_bases_that_are_no_unicast_addresses_are_refused(base: str) -> None:
+    with pytest.raises(ParameterError, match=f"mac_base={base}: not valid") as refused:
+        run(AddressCaching(), FakeMeasurer(), f"mac_base={base}")
+    assert refused.value.hint == "mac_base is three bytes of a unicast address, such as 02:F4:BC"
+
+
+def test_addresses_that_age_while_the_others_are_learned_are_a_finding() -> None:
+    def findings(*settings: str) -> list[str]:
+        test = find_test("rfc2889.address_caching")
+        _, outcome = run(test, MemoryMeasurer(5000), "learning_rate_fps=20", *settings)
+        return [text for text in outcome.findings if "aged" in text]
+
+    assert findings() == []
+    (text,) = findings("aging_s=100")
+    assert text.startswith("64 B: 2048 addresses at 20 frames/s take 102.4 s to learn, longer than aging_s=100")
+
+
+def test_a_device_that_keeps_old_entries_is_named() -> None:
+    """As in the report of 2023-10-23: flooded at 1561, and from then on at every smaller number too."""
+
+    class Zombies(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            result = super().measure(spec, note)
+            if result.flooded_frames:
+                self.capacity = 0
+            return result
+
+    (unit,), outcome = run(AddressCaching(), Zombies(1500), *PUBLISHED)
+    assert unit.searches[0].state == "FAIL"
+    text = "64 B, base 1: 1074 addresses at 50 frames/s passed and failed: the device keeps entries"
+    assert any(finding.startswith(text) for finding in outcome.findings)
+    (_,), later = run(AddressCaching(), Zombies(1500))
+    text = "64 B, base 1: none of 100 addresses was held, after 1500 were in an iteration before"
+    assert any(finding.startswith(text) for finding in later.findings), "the largest number was tried first"
+    assert run(AddressCaching(), MemoryMeasurer(1500))[1].findings == ()
+
+
+def test_a_rate_at_which_nothing_is_learned_is_no_sign_of_old_entries() -> None:
+    (unit,), outcome = run(AddressLearning(), MemoryMeasurer(5000, Fraction(30)), *HUNDRED, *REPORT_RATES)
+    assert [row.verdict for row in unit.searches[0].rows] == ["PASS", "FAIL", "FAIL"]
+    assert not any("held" in text for text in outcome.findings)
+
+
+def test_a_capacity_that_depends_on_the_frame_size_is_a_finding() -> None:
+    class Forgetful(MemoryMeasurer):
+        def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+            self.capacity = 1500 if spec.streams[0].frame_size_bytes == 64 else 769
+            return super().measure(spec, note)
+
+    def findings(measurer: MemoryMeasurer) -> list[str]:
+        test = AddressCaching()
+        parameters = resolve(test.name, test.parameters, (*PUBLISHED, "repetitions=1"))
+        units = test.units(parameters, (64, 1518))
+        results = {unit: test.run_unit(unit, BED, parameters, measurer) for unit in units}
+        return [text for text in test.assemble(BED, parameters, results).findings if "depends" in text]
+
+    assert findings(MemoryMeasurer(1500)) == []
+    (text,) = findings(Forgetful(0))
+    assert text.startswith("base 1: the capacity depends on the frame size (64 B: 1500, 1518 B: 769)")
+
+
+def test_an_untrusted_iteration_is_no_verdict() -> None:
+    measurer = FakeMeasurer(status=lambda _: Status.INVALID)
+    (unit,), outcome = run(AddressCaching(), measurer)
+    (result,) = unit.searches
+    assert (result.state, result.result, outcome.state) == ("INVALID", None, State.INVALID)
+
+
+@pytest.mark.parametrize("settings", [("learning_port=2",), ("test_port=9",), ("addresses_min=200",)])
+def test_contradicting_roles_and_bounds_are_refused(settings: tuple[str, ...]) -> None:
+    with pytest.raises(ParameterError):
+        run(AddressCaching(), FakeMeasurer(), *settings)
+
+
+def test_the_counter_of_the_addresses_has_16_bits() -> None:
+    measurer = MemoryMeasurer(65_535)
+    settings = ("addresses_initial=65535", "addresses_max=65535", "learning_rate_fps=100000", "fast_stop=true")
+    (unit,), _ = run(AddressCaching(), measurer, *settings)
+    assert unit.searches[0].result == 65_535
+    last = measurer.specs[-1].streams[0]
+    assert last.destination_mac is not None
+    assert int.from_bytes(last.destination_mac[-2:], "big") + last.frame_count - 1 == 65_535
+
+
+@pytest.mark.parametrize(
+    ("test", "settings"),
+    [
+        (AddressCaching(), ("addresses_max=20000",)),
+        (AddressLearning(), ("capacity_max=20000",)),
+        (AddressLearning(), ("addresses=sweep", "addresses_end=20000", "capacity_max=65000")),
+    ],
+)
+def test_more_random_addresses_than_the_data_plane_keeps_are_refused(test: Method, settings: tuple[str, ...]) -> None:
+    assert load_contract()["MODIFIER_VALUES"] == MAX_RANDOM_ADDRESSES
+    with pytest.raises(ParameterError, match="20000 addresses are asked for, and at most 16384 can be random"):
+        run(test, FakeMeasurer(), "address_order=random", *settings)
+    test.check(BED, resolve(test.name, test.parameters, settings))
+
+
+def test_two_ports_leave_nobody_to_monitor() -> None:
+    test = AddressLearning()
+    with pytest.raises(TopologyError, match="needs at least 3 tester ports"):
+        test.check(Bed("two", BED.ports[:2]), resolve(test.name, test.parameters, ()))
+
+
+def test_random_offsets_differ_and_repeat() -> None:
+    assert len(set(random_offsets(2048, 1))) == 2048
+    assert random_offsets(100, 1) == random_offsets(100, 1) != random_offsets(100, 2)

@@ -1,0 +1,242 @@
+"""RFC 2544 26.6, RFC 6201: first on devices whose interruption is a formula, then on simulated ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.methods.rfc6201.reset import ResetUnit
+from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
+from p4mesh.run.preparation import bed_of
+from p4mesh.topology.loader import parse_topology
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+PORTS = tuple(Port(n, f"p{n}", 10**9) for n in (1, 2))
+BED = Bed("fake", PORTS, reset_times_s=(("dut", 0.01),))
+NAME = "rfc2544.reset"
+RATE_PCT = "load_pct=50"
+
+
+class Interrupted(FakeMeasurer):
+    """Flows that lose ``lost`` frames in a row from the trigger on, and ``elsewhere`` somewhere before."""
+
+    def __init__(self, lost: int, *, elsewhere: int = 0, tail: bool = False, seen: bool = True) -> None:
+        super().__init__()
+        self.lost, self.elsewhere, self.tail, self.seen = lost, elsewhere, tail, seen
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec)
+        if spec.interruption is None:
+            return result
+        interval_ns = 10**9 / spec.streams[0].rate_fps
+        last = int(spec.interruption.after_ns / interval_ns)
+        all_lost = self.lost + self.elsewhere
+
+        def outage(tx_port: int, rx_port: int) -> Outage:
+            return Outage(
+                "pairs",
+                tx_port,
+                rx_port,
+                spec.streams[0].frame_count,
+                all_lost,
+                self.lost if self.tail else 0,
+                int(last * interval_ns) if self.seen and self.lost else None,
+                None if self.tail or not self.lost else int((last + self.lost + 1) * interval_ns),
+            )
+
+        lost = 2 * all_lost
+        return replace(
+            result, lost_frames=lost, rx_frames=result.tx_frames - lost, outages=(outage(1, 2), outage(2, 1))
+        )
+
+
+def run(measurer: FakeMeasurer, *settings: str, bed: Bed = BED) -> tuple[ResetUnit, Outcome]:
+    test = find_test(NAME)
+    parameters = resolve(NAME, test.parameters, settings)
+    test.check(bed, parameters)
+    (unit,) = test.units(parameters, (64,))
+    found = test.run_unit(unit, bed, parameters, measurer)
+    return found.result, test.assemble(bed, parameters, {unit: found})
+
+
+def interval_ms(spec: TrialSpec) -> float:
+    return float(1000 / spec.streams[0].rate_fps)
+
+
+# Closed form
+
+
+@pytest.mark.parametrize("lost", [1, 7, 4000])
+def test_frame_loss_over_rate_and_the_stamps_around_the_gap(lost: int) -> None:
+    measurer = Interrupted(lost)
+    row, outcome = run(measurer, RATE_PCT)
+    interval = interval_ms(measurer.specs[-1])
+    assert row.loss_ms_avg == pytest.approx(lost * interval)
+    assert row.stamps_ms_avg == pytest.approx((lost + 1) * interval, abs=2e-6)
+    assert (row.method, row.reset_ms_avg) == (FRAME_LOSS, row.loss_ms_avg)
+    assert row.resolution_ms == pytest.approx(interval)
+    assert (row.lost_frames_avg, row.trials, outcome.state) == (2 * lost, 3, State.DONE)
+
+
+def test_frames_lost_elsewhere_make_the_stamps_the_better_method() -> None:
+    measurer = Interrupted(1000, elsewhere=50)
+    row, _ = run(measurer, RATE_PCT)
+    interval = interval_ms(measurer.specs[-1])
+    assert row.method == TIME_STAMPS
+    assert row.reset_ms_avg == pytest.approx(1001 * interval, abs=2e-6)
+    assert row.loss_ms_avg == pytest.approx(1050 * interval)
+
+
+def test_an_interruption_that_no_look_has_seen_has_its_loss() -> None:
+    row, _ = run(Interrupted(5, seen=False), RATE_PCT)
+    assert (row.stamps_ms_avg, row.method) == (None, FRAME_LOSS)
+
+
+def test_no_loss_is_a_result() -> None:
+    row, outcome = run(Interrupted(0), RATE_PCT, "reset_type=power", "power_off_s=0.01")
+    assert (row.reset_ms_avg, row.each[0].state, outcome.state) == (0, "no loss", State.DONE)
+
+
+def test_a_device_that_does_not_come_back_fails_without_a_time() -> None:
+    row, outcome = run(Interrupted(1000, tail=True), RATE_PCT)
+    assert (row.state, row.reset_ms_avg, outcome.state) == ("not forwarding again", None, State.FAIL)
+
+
+def test_the_time_without_power_is_subtracted() -> None:
+    measurer = Interrupted(40_000)
+    row, outcome = run(measurer, RATE_PCT, "reset_type=power", "power_off_s=0.05")
+    interruption = measurer.specs[-1].interruption
+    assert interruption is not None and interruption.off_ns == 50_000_000
+    assert row.loss_ms_avg == pytest.approx(40_000 * interval_ms(measurer.specs[-1]) - 50)
+    assert any("subtracted" in text for text in outcome.deviations)
+
+
+def test_an_untrusted_trial_is_no_result() -> None:
+    row, outcome = run(FakeMeasurer(status=lambda _: Status.INVALID), RATE_PCT)
+    assert (row.state, row.reset_ms_avg, outcome.state) == ("INVALID", None, State.INVALID)
+
+
+def test_the_trial_runs_at_the_throughput_and_goes_on_without_link() -> None:
+    measurer = Interrupted(10)
+    row, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2")
+    spec = measurer.specs[-1]
+    assert row.throughput_fps == pytest.approx(2 * 1_488_095.238)
+    assert spec.interruption is not None
+    assert (spec.interruption.after_ns, spec.duration_ns) == (15_000_000_000, 15_050_000_000)
+    assert not spec.stop_on_los
+    (short,) = outcome.deviations
+    assert short.startswith("Trial duration 20.16 ms instead of the 60 s"), "of the search; the reset is the RFC's"
+    _, outcome = run(measurer, "before_ms=15000", "after_ms=50", "resets=2", "load_pct=10")
+    assert outcome.deviations == ()
+    assert "Protocol IPv4/UDP, media Ethernet, port speed 1000 Mbit/s, encapsulation Ethernet" in outcome.tables[0].note
+
+
+def test_a_router_gets_time_to_find_its_neighbours_and_the_report_says_so() -> None:
+    switched, routed = Interrupted(10), Interrupted(10)
+    run(switched, RATE_PCT)
+    _, outcome = run(routed, RATE_PCT, "routed=true")
+    assert routed.specs[-1].duration_ns - switched.specs[-1].duration_ns == 100_000_000
+    assert any("static neighbours" in text for text in outcome.deviations)
+
+
+def test_a_command_resets_what_is_not_simulated() -> None:
+    measurer = Interrupted(10)
+    run(measurer, RATE_PCT, "reset_cmd=ssh dut reload", "hook_timeout_s=5", bed=replace(BED, reset_times_s=()))
+    interruption = measurer.specs[-1].interruption
+    assert interruption is not None and interruption.hook is not None
+    assert (interruption.hook.command, interruption.hook.timeout_ns) == ("ssh dut reload", 5 * 10**9)
+    assert measurer.specs[-1].duration_ns > 60 * 10**9
+
+
+REFUSED: dict[str, tuple[Bed, tuple[str, ...], type[Exception], str]] = {
+    "nothing to reset": (Bed("plain", PORTS), (), TopologyError, "topology 'plain' has none"),
+    "unknown device": (BED, ("reset_device=other",), ParameterError, "topology 'fake' can reset dut"),
+    "too short": (BED, ("after_ms=5",), ParameterError, "after_ms=5 is over before the reset of 10 ms"),
+    "too short for the power": (
+        BED,
+        ("after_ms=20", "reset_type=power", "power_off_s=1"),
+        ParameterError,
+        "after_ms=20 is over before the reset of 1010 ms",
+    ),
+    "bad quotes": (BED, ("reset_cmd='a",), ParameterError, "No closing quotation"),
+    "two devices": (
+        Bed("two", PORTS, reset_times_s=(("a", 1.0), ("b", 1.0))),
+        (),
+        ParameterError,
+        "topology 'two' can reset a, b",
+    ),
+    "on Linux": (
+        Bed("linux", PORTS, target="bmv2", resets_devices=False),
+        (),
+        UnsupportedError,
+        "resetting a device is not supported on bmv2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused(name: str) -> None:
+    bed, settings, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message):
+        run(FakeMeasurer(), *settings, bed=bed)
+
+
+# Simulated devices
+
+SWITCH = """
+name: resettable
+tester: {{ports: [{{numbers: 1-2, rate_bps: 100000000}}]}}
+nodes:
+  - name: dut
+    {device}
+    ports: [{{numbers: 1-2, rate_bps: 100000000, queue_frames: 64}}]
+    latency_ns: 2000
+    reset: {{time_s: {time_s}{links}}}
+links: [{{from: "tester:1-2", to: "dut:1-2", latency_ns: 5}}]
+"""
+ETHERNET = "device: ethernet_switch"
+P4 = "device: p4\n    program: l2_switch\n    groups: [{group: 1, ports: [1, 2]}]"
+
+
+@pytest.mark.parametrize("links", ["", ", links_down: true"])
+@pytest.mark.parametrize("device", [ETHERNET, P4], ids=["ethernet_switch", "p4"])
+@pytest.mark.parametrize("time_s", ["0.02", "0.0331234"])
+def test_the_measured_time_is_the_modelled_one_within_one_frame(device: str, links: str, time_s: str) -> None:
+    topology = parse_topology("reset.yaml", SWITCH.format(device=device, links=links, time_s=time_s))
+    with open_measurer(topology) as measurer:
+        row, outcome = run(
+            Session(measurer.measure), "load_pct=100", "resets=2", "scaled_frames=3000", "sample_ms=5",
+            bed=bed_of(topology, "sim"),
+        )  # fmt: skip
+    assert outcome.state is State.DONE, row
+    modelled_ms, resolution_ms = 1000 * float(Fraction(time_s)), row.resolution_ms
+    assert resolution_ms == pytest.approx(0.00672)
+    # With the link go the frames on the wire, of either direction, and one that starts before it is back.
+    on_the_wire_ms = 2 * resolution_ms if links else 0
+    for trial in row.each:
+        assert -resolution_ms <= trial.loss_ms - modelled_ms <= resolution_ms + on_the_wire_ms
+        assert 0 <= trial.stamps_ms - modelled_ms <= 2 * resolution_ms + on_the_wire_ms
+        assert trial.method == FRAME_LOSS
+
+
+class Session(FakeMeasurer):
+    """The real measurer as a session."""
+
+    def __init__(self, measure: object) -> None:
+        super().__init__()
+        self._measure = measure
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        self.specs.append(spec)
+        return self._measure(spec)  # type: ignore[operator, no-any-return]

@@ -1,0 +1,67 @@
+"""Run directories of other versions: refused with what wrote them and what to do, word for word as in golden files.
+
+``P4MESH_UPDATE_GOLDEN=1`` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p4mesh.cli.main import main
+from p4mesh.run import RunOptions, run
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "store"
+WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
+RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
+CHANGES: dict[str, dict[str, Any]] = {
+    "format_absent": {},
+    "format_older": {"format": 2},
+    "format_newer": {"format": 4},
+    "format_word": {"format": "three"},
+    "format_boolean": {"format": True},
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("formats") / "run"
+    run(RunOptions("rfc2544.frame_loss", WRS, "64", out=out, jobs=1, opener="support.fakes:open_wire"))
+    return out
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("command", [("show", "run"), (*RUN, "--out", "run")], ids=["show", "resume"])
+def test_a_run_of_another_format_is_refused(
+    name: str,
+    command: tuple[str, ...],
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    for path in finished.iterdir():
+        (tmp_path / "run" / path.name).write_bytes(path.read_bytes())
+    config = json.loads((finished / "run.json").read_text())
+    del config["format"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps({**CHANGES[name], **config}, indent=2))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    assert main(command) == 2
+    golden, shown = GOLDEN / f"{name}_{command[0]}.txt", capsys.readouterr().err
+    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before, "it stays as it was"
+
+
+def test_this_version_reads_what_it_writes(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads((finished / "run.json").read_text())["format"] == 3
+    assert main(("show", str(finished))) == 0
+    assert "Frame loss rate" in capsys.readouterr().out

@@ -1,0 +1,204 @@
+"""Messages of n frames, and streams to several groups, on ``sim``: each position and each group by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.loop import LoopModel
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.tester.plan import Limits, make_plan
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, Pattern, PositionClass, Rotate
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+SIZE = 125
+FRAME_NS = 8 * SIZE
+"""Time of a frame at 1 Gbit/s without gap: 1 us; with preamble and gap 1.16 us, ten times that at 100 Mbit/s."""
+SLOT_NS = 8 * (SIZE + 20)
+LATENCY_NS = 2000
+NO_LEARNING = Learning(enabled=False)
+
+
+def switch(slow: str = "") -> str:
+    """Return a store-and-forward switch; ``slow`` are the ports of 100 Mbit/s."""
+    fast = "1-4" if not slow else ",".join(str(port) for port in range(1, 5) if str(port) not in slow)
+    rates = f'{{numbers: "{fast}", rate_bps: 1000000000}}'
+    rates += f', {{numbers: "{slow}", rate_bps: 100000000}}' if slow else ""
+    return f"""
+name: switch
+tester: {{clock_tick_ps: 1000, ports: [{rates}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{rates}]
+    forwarding: store_and_forward
+    latency_ns: {LATENCY_NS}
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+
+
+def messages(pattern: Message, rx: tuple[int, ...], count: int, tx: tuple[int, ...] = (1,)) -> Stream:
+    """Return ``count`` messages per port, 1,000 a second."""
+    frames = pattern.frames
+    return Stream("m", SIZE, Fraction(1000 * frames), count * frames, pattern, tx, rx, burst=Burst(frames))
+
+
+def measure(topology: str, stream: Stream, **more: object) -> TrialResult:
+    duration_ns = int(Fraction(stream.frame_count * 10**9) / stream.rate_fps)
+    spec = TrialSpec("messages", (stream,), duration_ns, Learning(wait_ns=1_000_000), per_flow=True, **more)  # type: ignore[arg-type]
+    with open_measurer(parse_topology("test.yaml", topology)) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Status.VALID, "")
+    return result
+
+
+def by_part(result: TrialResult, rx_port: int) -> dict[str, FlowCounts]:
+    return {flow.part: flow for flow in result.flows if flow.rx_port == rx_port}
+
+
+def test_each_position_has_the_latency_of_its_place_in_a_slow_outputs_queue() -> None:
+    """The switch takes a frame per 1.16 us and sends one per 11.6 us: position j waits (j - 1) times the difference."""
+    result = measure(switch(slow="2"), messages(Message(Pairs(), 5), (2,), 40))
+    assert (result.tx_frames, result.rx_frames) == (200, 200)
+    parts = by_part(result, 2)
+    assert list(parts) == ["1", "2", "3", "4", "5"]
+    # A frame leaves at most one round of the loop behind its slot, and then waits that much less.
+    late_ns = result.pacing[0].round_ns
+    for position, flow in enumerate(parts.values()):
+        assert (flow.tx_frames, flow.rx_frames) == (40, 40)
+        assert flow.latency is not None
+        # FIFO: the frame is stored, looked up, and waits for those before it.
+        expected = FRAME_NS + LATENCY_NS + position * (10 * SLOT_NS - SLOT_NS)
+        assert flow.latency.max_ns == expected
+        assert expected - late_ns <= flow.latency.min_ns <= expected
+
+
+def test_classes_of_positions_are_the_sums_of_their_positions() -> None:
+    classes = (PositionClass(1, 1), PositionClass(2, 4), PositionClass(5, 5))
+    alone = by_part(measure(switch(slow="2"), messages(Message(Pairs(), 5), (2,), 20)), 2)
+    joined = by_part(measure(switch(slow="2"), messages(Message(Pairs(), 5, classes), (2,), 20)), 2)
+    assert list(joined) == ["1", "2..4", "5"]
+    assert (joined["1"].latency, joined["5"].latency) == (alone["1"].latency, alone["5"].latency)
+    middle, members = joined["2..4"], [alone[part] for part in ("2", "3", "4")]
+    assert (middle.tx_frames, middle.rx_frames) == (60, 60)
+    assert middle.latency is not None
+    latencies = [flow.latency for flow in members if flow.latency]
+    assert middle.latency.sum_ns == sum(latency.sum_ns for latency in latencies)
+    assert middle.latency.min_ns == min(latency.min_ns for latency in latencies)
+    assert middle.latency.max_ns == max(latency.max_ns for latency in latencies)
+
+
+def test_whole_messages_go_to_the_receivers_in_turn() -> None:
+    result = measure(switch(), messages(Message(Rotate(), 3), (3, 4), 10, tx=(1, 2)))
+    counts = {(flow.tx_port, flow.rx_port, flow.part): flow.rx_frames for flow in result.flows}
+    assert counts == {(tx, rx, part): 5 for tx in (1, 2) for rx in (3, 4) for part in ("1", "2", "3")}
+
+
+def test_a_port_that_starts_later_begins_with_a_whole_message() -> None:
+    stream = replace(messages(Message(Pairs(), 4), (3, 4), 10, tx=(1, 2)), start_offset_ns=(0, 700_000))
+    result = measure(switch(), stream)
+    assert {flow.rx_frames for flow in result.flows} == {10}
+    starts = {flow.tx_port: flow.first_tx_ns for flow in result.flows}
+    assert starts[2] - starts[1] == pytest.approx(700_000, abs=1_000)
+
+
+def test_a_histogram_of_a_flow_counts_every_position_of_its_messages() -> None:
+    result = measure(switch(), messages(Message(Pairs(), 6), (2,), 10), histograms=HistogramPer.FLOW)
+    (histogram,) = result.histograms
+    assert (histogram.tx_port, histogram.rx_port, histogram.latency.count) == (1, 2, 60)
+
+
+def limits() -> Limits:
+    return Limits.of(load_contract(), 1000, LoopModel(10**11, 500_000), "sim")
+
+
+@pytest.mark.parametrize(
+    ("frames", "senders", "receivers", "message"),
+    [
+        (2004, 1, 9, "needs 18036 destination places, the program has 16384"),
+        (16_384, 5, 1, "needs 81920 flows, the program has 65536"),
+    ],
+)
+def test_messages_that_do_not_fit_are_refused_with_what_there_is(
+    frames: int, senders: int, receivers: int, message: str
+) -> None:
+    tx, rx = tuple(range(1, 1 + senders)), tuple(range(11, 11 + receivers))
+    with pytest.raises(UnsupportedError, match=message):
+        make_plan((messages(Message(Rotate(), frames), rx, 1, tx),), limits(), dict.fromkeys((*tx, *rx), 10**9))
+
+
+def test_messages_of_2004_frames_are_planned_with_a_flow_per_position() -> None:
+    stream = messages(Message(Rotate(), 2004), (9,), 1, tx=tuple(range(1, 9)))
+    plan = make_plan((stream,), limits(), dict.fromkeys(range(1, 10), 10**9))
+    assert len(plan.flows) == 8 * 2004
+    assert len(plan.destinations) == 2004, "the inputs share one list"
+
+
+# Several groups
+
+
+def groups(pattern: Multicast, rx: tuple[int, ...], frames: int, tx: tuple[int, ...] = (1,)) -> Stream:
+    return Stream("g", SIZE, Fraction(10_000), frames, pattern, tx, rx)
+
+
+def counted(result: TrialResult) -> dict[tuple[int, int, str], int]:
+    return {(flow.tx_port, flow.rx_port, flow.part): flow.rx_frames for flow in result.flows}
+
+
+def test_each_group_is_counted_at_each_of_its_receivers_and_flooded_elsewhere() -> None:
+    """The switch does not snoop: every port gets every group."""
+    pattern = Multicast((GroupRange("225.1.1.1", 1, (2, 3)), GroupRange("225.7.7.7", 1, (3,))))
+    result = measure(switch(), groups(pattern, (2, 3), 41))
+    assert counted(result) == {(1, 2, "225.1.1.1"): 21, (1, 3, "225.1.1.1"): 21, (1, 3, "225.7.7.7"): 20}
+    assert (result.expected_rx_frames, result.rx_frames, result.lost_frames) == (62, 62, 0)
+    # Port 2 gets 20 frames of a group that it does not receive, port 4 all 41.
+    flooded = {port.port: port.flooded_frames for port in result.ports}
+    assert flooded == {1: 0, 2: 20, 3: 0, 4: 41}
+
+
+def test_every_port_sends_its_own_group_to_all_others() -> None:
+    pattern = Multicast((GroupRange("225.1.1.1", 4),), own_groups=True)
+    result = measure(switch(), groups(pattern, (1, 2, 3, 4), 30, tx=(1, 2, 3, 4)))
+    assert counted(result) == {(tx, rx, f"225.1.1.{tx}"): 30 for tx in (1, 2, 3, 4) for rx in (1, 2, 3, 4) if tx != rx}
+    assert result.flooded_frames == 0
+
+
+def test_streams_with_different_numbers_of_groups_keep_their_counts_apart() -> None:
+    many = groups(Multicast((GroupRange("225.1.1.1", 7, (2, 3)),)), (2, 3), 70)
+    few = replace(groups(Multicast((GroupRange("239.0.0.1", 2, (3, 4)),)), (3, 4), 24, tx=(2,)), name="few")
+    duration_ns = 7_000_000
+    spec = TrialSpec("groups", (many, few), duration_ns, NO_LEARNING, per_flow=True)
+    with open_measurer(parse_topology("test.yaml", switch())) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert {flow.rx_frames for flow in result.flows if flow.stream == "g"} == {10}
+    assert {flow.rx_frames for flow in result.flows if flow.stream == "few"} == {12}
+    assert len(result.flows) == 2 * 7 + 2 * 2
+    assert (result.lost_frames, result.rx_frames) == (0, 140 + 48)
+
+
+def test_a_range_of_groups_takes_few_entries_on_each_port() -> None:
+    """4,095 groups from 225.1.1.1, aligned blocks of MAC addresses on 14 ports."""
+    pattern: Pattern = Multicast((GroupRange("225.1.1.1", 4095, (2, 3)),))
+    plan = make_plan((groups(pattern, (2, 3), 4095),), limits(), dict.fromkeys(range(1, 4), 10**9))
+    assert len(plan.receivers) == 3 * len({(item.mac, item.mask) for item in plan.receivers})
+    assert len(plan.receivers) < 3 * 24
+    owned = [(int.from_bytes(item.mac, "big"), item.mask) for item in plan.receivers if item.port == 2]
+    macs = {int.from_bytes(bytes.fromhex("01005e010101"), "big") + number for number in range(-1, 4096)}
+    inside = {mac for mac in macs if any(mac & mask == value for value, mask in owned)}
+    assert macs - inside == {min(macs), max(macs)}
+
+
+def test_groups_that_do_not_fit_are_refused_with_what_there_is() -> None:
+    pattern = Multicast((GroupRange("225.1.1.1", 4095),))
+    ports = tuple(range(1, 18))
+    with pytest.raises(UnsupportedError, match="needs 69615 flows, the program has 65536"):
+        make_plan((groups(pattern, ports, 4095),), limits(), dict.fromkeys(ports, 10**9))

@@ -1,0 +1,6 @@
+//! A compiled program as data.
+
+pub(crate) mod calculation;
+pub(crate) mod ir;
+pub(crate) mod layout;
+pub(crate) mod program;

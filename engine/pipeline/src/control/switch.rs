@@ -1,0 +1,191 @@
+//! A program together with everything that changes.
+
+use std::sync::Arc;
+
+use crate::code::program::Program;
+use crate::exec::config::{Execution, SwitchConfig};
+use crate::exec::executable::Executable;
+use crate::exec::native::Views;
+use crate::exec::passes::Engine;
+use crate::numbers::rng::Rng;
+use crate::numbers::words::limbs_for;
+use crate::packets::output::Outputs;
+use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
+use crate::packets::snapshot::SnapshotPool;
+use crate::state::cells::{MeterState, RegisterState, State};
+use crate::state::profile::ProfileState;
+use crate::state::replication::Replication;
+use crate::state::table::{bind, TableState, Target};
+use crate::state::value_set::ValueSetState;
+use crate::vocabulary::entries::{CounterCell, EntryAction, KeyMatch, TableEntry};
+
+/// A program and its state.
+pub struct Switch {
+    pub(crate) executable: Arc<Executable>,
+    pub(crate) engine: Engine,
+}
+
+impl Switch {
+    pub fn new(executable: Arc<Executable>, config: SwitchConfig) -> Switch {
+        let mut regs = zeroed_regs();
+        let program = &executable.program;
+        let code = &program.code;
+        let base = code.constant_base as usize;
+        regs[base..base + code.constants.len()].copy_from_slice(&code.constants);
+        let registers = program
+            .registers
+            .iter()
+            .map(|info| {
+                let limbs = limbs_for(info.width_bits);
+                RegisterState { cells: vec![0; info.size * limbs], limbs }
+            })
+            .collect();
+        let mut state = State {
+            registers,
+            counters: program.counters.iter().map(|info| vec![CounterCell::default(); info.size]).collect(),
+            meters: program
+                .meters
+                .iter()
+                .map(|info| MeterState { cells: vec![Default::default(); info.size], unit: info.unit })
+                .collect(),
+            tables: code.tables.iter().map(TableState::new).collect(),
+            profiles: code.profiles.iter().map(|_| ProfileState::default()).collect(),
+            value_sets: program.value_sets.iter().map(|_| ValueSetState::default()).collect(),
+            rng: Rng::new(config.seed),
+            scratch: Vec::new(),
+        };
+        let execution = if executable.native.is_some() { Execution::Native } else { Execution::Interpreted };
+        let mut switch = Switch {
+            executable,
+            engine: Engine {
+                config,
+                regs,
+                views: Views::of(&mut state),
+                state,
+                execution,
+                replication: Replication::default(),
+                snapshots: SnapshotPool::default(),
+                preserved: Vec::new(),
+                aside: Vec::new(),
+                headers: Vec::new(),
+                copies: Vec::new(),
+            },
+        };
+        switch.install_initial_entries();
+        switch
+    }
+
+    /// Starts the numbers of `random()` anew.
+    pub fn reseed(&mut self, seed: u64) {
+        self.engine.state.rng = Rng::new(seed);
+    }
+
+    /// Default actions and constant entries of the program.
+    fn install_initial_entries(&mut self) {
+        let executable = Arc::clone(&self.executable);
+        let program = &executable.program;
+        for table in 0..program.tables.len() {
+            self.restore_default(table);
+        }
+        for initial in &program.initial_entries {
+            let (info, plan) = (&program.tables[initial.table], &program.code.tables[initial.table]);
+            let call = program.action_call(initial.action, &initial.data);
+            let entry = TableEntry {
+                key: initial.key.iter().map(KeyMatch::masked).collect(),
+                priority: if info.needs_priority() { initial.priority } else { 0 },
+                action: EntryAction::Direct(call),
+                idle_timeout_ns: 0,
+            };
+            let binding = bind(&program.code, plan, initial.action, &initial.data, true);
+            // An entry that cannot be installed (a duplicate) never matches, so it is left out.
+            let _ = self.engine.state.tables[initial.table].insert(
+                info,
+                plan,
+                &entry,
+                Target::Direct(binding),
+                0,
+            );
+        }
+    }
+
+    /// Default action as the program has it.
+    pub(crate) fn restore_default(&mut self, table: usize) {
+        let program = &self.executable.program;
+        let state = &mut self.engine.state.tables[table];
+        match &program.defaults[table] {
+            Some((action, data)) => {
+                let binding = bind(&program.code, &program.code.tables[table], *action, data, false);
+                state.default = Some(Target::Direct(binding));
+                state.default_action = Some(EntryAction::Direct(program.action_call(*action, data)));
+            }
+            None => {
+                state.default = None;
+                state.default_action = None;
+            }
+        }
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.executable.program
+    }
+
+    /// For another switch that runs the same.
+    pub fn executable(&self) -> &Arc<Executable> {
+        &self.executable
+    }
+
+    pub fn execution(&self) -> Execution {
+        self.engine.execution
+    }
+
+    /// Chooses the interpreter, or native code where there is any; gives what is in force.
+    pub fn set_execution(&mut self, wanted: Execution) -> Execution {
+        if wanted == Execution::Interpreted || self.executable.native.is_some() {
+            self.engine.execution = wanted;
+        }
+        self.engine.execution
+    }
+
+    pub fn config(&self) -> &SwitchConfig {
+        &self.engine.config
+    }
+
+    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is
+    /// what P4 sees as `ingress_global_timestamp` (of frames from a port only: simple_switch gives
+    /// 0 after resubmit and recirculate), `now_ps` drives meters and idle timeouts.
+    pub fn ingress(
+        &mut self,
+        packet: IngressPacket,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        self.engine.ingress(&self.executable, packet, ingress_timestamp_ps, now_ps, out);
+    }
+
+    /// Egress control and deparser, clone, recirculate.
+    pub fn egress(
+        &mut self,
+        packet: EgressPacket,
+        times: QueueTimes,
+        egress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        self.engine.egress(&self.executable, packet, times, egress_timestamp_ps, now_ps, out);
+    }
+
+    /// Returns the buffers of a packet that the target drops before egress.
+    pub fn discard(&mut self, packet: EgressPacket, out: &mut Outputs) {
+        self.engine.discard(packet, out);
+    }
+}
+
+fn zeroed_regs() -> Box<[u64; 65_536]> {
+    let slots = vec![0u64; 65_536].into_boxed_slice();
+    match slots.try_into() {
+        Ok(regs) => regs,
+        // The length is right by construction.
+        Err(_) => unreachable!(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Runs compiled code over a packet and the state of a switch.
+//!
+//! What the instructions do is in `machine` (words and branches) and `steps` (everything else);
+//! `native` translates them to machine code where it can, with `machine` as its reference.
+//! `passes` holds the order of events in ingress and egress.
+
+pub(crate) mod boundary;
+pub(crate) mod checksum;
+pub(crate) mod config;
+pub(crate) mod context;
+pub(crate) mod executable;
+pub(crate) mod hash;
+pub(crate) mod header_ops;
+pub(crate) mod machine;
+#[cfg(all(target_arch = "x86_64", unix))]
+pub(crate) mod native;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "native_absent.rs"]
+pub(crate) mod native;
+pub(crate) mod passes;
+pub(crate) mod steps;
+pub(crate) mod wide_ops;
+pub(crate) mod wire;

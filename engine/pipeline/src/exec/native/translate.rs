@@ -1,0 +1,620 @@
+//! Translates instructions one by one to machine code. Word operations, branches, register
+//! arrays, counters and the parsing of fixed headers are inline; everything else calls the host,
+//! which executes the instruction as the interpreter would.
+
+use super::x86::{Alu, Assembler, Cond, Label, Reg, Shift};
+use super::{Offsets, STATUS_DONE, STATUS_RUNAWAY};
+use crate::code::calculation::SumPlan;
+use crate::code::ir::{Op, Pc, Select};
+use crate::code::layout::Layout;
+use crate::code::layout::{packet_slot, Slot};
+use crate::code::program::Code;
+use crate::exec::context::LOOP_LIMIT;
+
+/// Select cases that become a chain of comparisons.
+const MAX_INLINE_CASES: usize = 24;
+/// Words that are copied or cleared inline.
+const MAX_INLINE_WORDS: u16 = 32;
+
+/// Machine code with the offset of every instruction.
+pub(super) struct Translation {
+    pub bytes: Vec<u8>,
+    /// Offset of each instruction, and of the end.
+    pub offsets: Vec<u32>,
+    /// Offset of the code that writes headers, where it could be made.
+    pub emit: Option<u32>,
+}
+
+struct Translator<'c> {
+    code: &'c Code,
+    layout: &'c Layout,
+    asm: Assembler,
+    labels: Vec<Label>,
+    done: Label,
+    runaway: Label,
+    host: Host,
+    register_limbs: &'c [usize],
+}
+
+/// Addresses of host functions.
+#[derive(Clone, Copy)]
+pub(super) struct Host {
+    /// Executes one instruction.
+    pub step: u64,
+    /// Looks up a table and prepares its action.
+    pub table: u64,
+}
+
+pub(super) fn translate(
+    code: &Code,
+    layout: &Layout,
+    register_limbs: &[usize],
+    host: Host,
+) -> Option<Translation> {
+    let mut asm = Assembler::default();
+    let labels: Vec<Label> = (0..=code.ops.len()).map(|_| asm.label()).collect();
+    let (done, runaway) = (asm.label(), asm.label());
+    asm.prologue();
+    let mut translator = Translator { code, layout, asm, labels, done, runaway, host, register_limbs };
+    for (pc, op) in code.ops.iter().enumerate() {
+        translator.asm.bind(translator.labels[pc]);
+        translator.op(pc, op);
+    }
+    let emit = translator.emit_headers();
+    let Translator { mut asm, labels, .. } = translator;
+    asm.bind(labels[code.ops.len()]);
+    asm.bind(done);
+    asm.epilogue(STATUS_DONE);
+    asm.bind(runaway);
+    asm.epilogue(STATUS_RUNAWAY);
+    let offsets = labels
+        .iter()
+        .map(|&label| asm.offset_of(label).map(|offset| offset as u32))
+        .collect::<Option<_>>()?;
+    asm.finish()?;
+    let emit = emit.and_then(|label| asm.offset_of(label)).map(|offset| offset as u32);
+    Some(Translation { bytes: asm.bytes, offsets, emit })
+}
+
+impl Translator<'_> {
+    /// Value of a slot that holds a constant.
+    fn constant(&self, slot: Slot) -> Option<u64> {
+        let index = slot.checked_sub(self.code.constant_base)?;
+        self.code.constants.get(index as usize).copied()
+    }
+
+    fn small(&self, slot: Slot) -> Option<i32> {
+        self.constant(slot).and_then(|value| i32::try_from(value as i64).ok())
+    }
+
+    fn label(&self, pc: Pc) -> Label {
+        self.labels.get(pc as usize).copied().unwrap_or(self.done)
+    }
+
+    fn load(&mut self, reg: Reg, slot: Slot) {
+        match self.constant(slot) {
+            Some(value) => self.asm.imm(reg, value),
+            None => self.asm.load(reg, slot),
+        }
+    }
+
+    fn alu(&mut self, op: Alu, reg: Reg, slot: Slot) {
+        match self.small(slot) {
+            Some(value) => self.asm.alu_imm(op, reg, value),
+            None => self.asm.alu(op, reg, slot),
+        }
+    }
+
+    fn binary(&mut self, op: Alu, dst: Slot, a: Slot, b: Slot, mask: u64) {
+        self.load(Reg::Rax, a);
+        self.alu(op, Reg::Rax, b);
+        self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+        self.asm.store(dst, Reg::Rax);
+    }
+
+    /// Compares two slots and leaves the flags.
+    fn compare(&mut self, a: Slot, b: Slot) {
+        if let (None, Some(value)) = (self.constant(a), self.small(b)) {
+            self.asm.alu_slot_imm(Alu::Cmp, a, value);
+        } else {
+            self.load(Reg::Rax, a);
+            self.alu(Alu::Cmp, Reg::Rax, b);
+        }
+    }
+
+    fn branch(&mut self, cond: Cond, a: Slot, b: Slot, to: Pc) {
+        self.compare(a, b);
+        let label = self.label(to);
+        self.asm.jump_if(cond, label);
+    }
+
+    fn truth(&mut self, cond: Cond, dst: Slot, a: Slot, b: Slot) {
+        self.compare(a, b);
+        self.asm.set(cond, Reg::Rax);
+        self.asm.store(dst, Reg::Rax);
+    }
+
+    fn choose(&mut self, cond: Cond, dst: Slot, a: Slot, b: Slot) {
+        self.load(Reg::Rax, a);
+        self.load(Reg::Rcx, b);
+        self.asm.alu_reg(Alu::Cmp, Reg::Rax, Reg::Rcx);
+        self.asm.move_if(cond, Reg::Rax, Reg::Rcx);
+        self.asm.store(dst, Reg::Rax);
+    }
+
+    fn shift(&mut self, shift: Shift, dst: Slot, a: Slot, b: Slot, mask: u64) {
+        if let Some(amount) = self.constant(b) {
+            let amount = if shift == Shift::RightSigned { amount.min(63) } else { amount };
+            if amount > 63 {
+                self.asm.imm(Reg::Rax, 0);
+            } else {
+                self.load(Reg::Rax, a);
+                if amount > 0 {
+                    self.asm.shift(shift, Reg::Rax, amount as u8);
+                }
+            }
+        } else {
+            self.load(Reg::Rcx, b);
+            self.load(Reg::Rax, a);
+            if shift == Shift::RightSigned {
+                self.asm.imm(Reg::Rdx, 63);
+                self.asm.alu_reg(Alu::Cmp, Reg::Rcx, Reg::Rdx);
+                self.asm.move_if(Cond::Above, Reg::Rcx, Reg::Rdx);
+                self.asm.shift_by_cl(shift, Reg::Rax);
+            } else {
+                self.asm.shift_by_cl(shift, Reg::Rax);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rcx, 64);
+                self.asm.carry_mask(Reg::Rdx);
+                self.asm.alu_reg(Alu::And, Reg::Rax, Reg::Rdx);
+            }
+        }
+        self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+        self.asm.store(dst, Reg::Rax);
+    }
+
+    /// Lets the host execute instruction `pc`, which may only go on with the next one.
+    fn host(&mut self, pc: usize) {
+        self.asm.call(self.host.step, pc as u32);
+    }
+
+    /// Lets the host execute instruction `pc`, which may go elsewhere.
+    fn host_jump(&mut self, pc: usize) {
+        self.host(pc);
+        let next = self.asm.label();
+        self.asm.jump_if(Cond::Equal, next);
+        self.asm.jump_rax();
+        self.asm.bind(next);
+    }
+
+    fn op(&mut self, pc: usize, op: &Op) {
+        match *op {
+            Op::Halt => self.asm.jump(self.done),
+            Op::Return => {
+                self.asm.alu_slot_imm(Alu::Cmp, packet_slot::EXIT, 0);
+                self.asm.jump_if(Cond::NotEqual, self.done);
+                self.asm.jump_return();
+            }
+            Op::HaltIfExit => {
+                self.asm.alu_slot_imm(Alu::Cmp, packet_slot::EXIT, 0);
+                self.asm.jump_if(Cond::NotEqual, self.done);
+            }
+            Op::Jump { to } => {
+                if to as usize != pc + 1 {
+                    self.asm.jump(self.label(to));
+                }
+            }
+            Op::Guard => self.asm.count_loop(LOOP_LIMIT as i32, self.runaway),
+            Op::BranchZero { a, to } => {
+                self.load(Reg::Rax, a);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
+                self.asm.jump_if(Cond::Equal, self.label(to));
+            }
+            Op::BranchNotZero { a, to } => {
+                self.load(Reg::Rax, a);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
+                self.asm.jump_if(Cond::NotEqual, self.label(to));
+            }
+            Op::BranchEq { a, b, to } => self.branch(Cond::Equal, a, b, to),
+            Op::BranchNe { a, b, to } => self.branch(Cond::NotEqual, a, b, to),
+            Op::BranchLessU { a, b, to } => self.branch(Cond::Below, a, b, to),
+            Op::BranchNotLessU { a, b, to } => self.branch(Cond::NotBelow, a, b, to),
+            Op::BranchLessS { a, b, to } => self.branch(Cond::Less, a, b, to),
+            Op::BranchNotLessS { a, b, to } => self.branch(Cond::NotLess, a, b, to),
+            Op::Move { dst, a } => match self.small(a) {
+                Some(value) => self.asm.store_imm(dst, value),
+                None => {
+                    self.load(Reg::Rax, a);
+                    self.asm.store(dst, Reg::Rax);
+                }
+            },
+            Op::MoveMany { dst, a, count } if count <= 2 && !(dst > a && dst < a + count) => {
+                for word in 0..count {
+                    self.load(Reg::Rax, a + word);
+                    self.asm.store(dst + word, Reg::Rax);
+                }
+            }
+            Op::Add { dst, a, b, mask } => self.binary(Alu::Add, dst, a, b, mask),
+            Op::Sub { dst, a, b, mask } => self.binary(Alu::Sub, dst, a, b, mask),
+            Op::And { dst, a, b } => self.binary(Alu::And, dst, a, b, u64::MAX),
+            Op::Or { dst, a, b, mask } => self.binary(Alu::Or, dst, a, b, mask),
+            Op::Xor { dst, a, b, mask } => self.binary(Alu::Xor, dst, a, b, mask),
+            Op::Mul { dst, a, b, mask } => {
+                self.load(Reg::Rax, a);
+                self.asm.multiply(Reg::Rax, b);
+                self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::AndMask { dst, a, mask } => {
+                self.load(Reg::Rax, a);
+                self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::Not { dst, a, mask } => {
+                self.load(Reg::Rax, a);
+                self.asm.not(Reg::Rax);
+                self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::ShiftLeft { dst, a, b, mask } => self.shift(Shift::Left, dst, a, b, mask),
+            Op::ShiftRightU { dst, a, b } => self.shift(Shift::Right, dst, a, b, u64::MAX),
+            Op::ShiftRightS { dst, a, b } => self.shift(Shift::RightSigned, dst, a, b, u64::MAX),
+            Op::Slice { dst, a, right, mask } => {
+                self.load(Reg::Rax, a);
+                if right & 63 > 0 {
+                    self.asm.shift(Shift::Right, Reg::Rax, right & 63);
+                }
+                self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::SignExtend { dst, a, bits } => {
+                self.load(Reg::Rax, a);
+                if (1..64).contains(&bits) {
+                    self.asm.shift(Shift::Left, Reg::Rax, 64 - bits);
+                    self.asm.shift(Shift::RightSigned, Reg::Rax, 64 - bits);
+                }
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::Eq { dst, a, b } => self.truth(Cond::Equal, dst, a, b),
+            Op::Ne { dst, a, b } => self.truth(Cond::NotEqual, dst, a, b),
+            Op::LessU { dst, a, b } => self.truth(Cond::Below, dst, a, b),
+            Op::LessS { dst, a, b } => self.truth(Cond::Less, dst, a, b),
+            Op::IsZero { dst, a } => {
+                self.load(Reg::Rax, a);
+                self.asm.alu_imm(Alu::Cmp, Reg::Rax, 0);
+                self.asm.set(Cond::Equal, Reg::Rax);
+                self.asm.store(dst, Reg::Rax);
+            }
+            Op::MinS { dst, a, b } => self.choose(Cond::Greater, dst, a, b),
+            Op::MaxS { dst, a, b } => self.choose(Cond::Less, dst, a, b),
+            Op::MinU { dst, a, b } => self.choose(Cond::Above, dst, a, b),
+
+            Op::Extract { header } => self.extract(pc, header),
+            Op::ParserError { a } => {
+                self.load(Reg::Rax, a);
+                self.asm.store(packet_slot::PARSER_ERROR, Reg::Rax);
+                self.asm.jump(self.label(self.code.parser_end));
+            }
+            Op::Select { select } => {
+                let select = &self.code.selects[select as usize];
+                match &select.narrow {
+                    Some(cases) if cases.len() <= MAX_INLINE_CASES => self.select(select, cases),
+                    _ => self.host_jump(pc),
+                }
+            }
+            Op::Table { table } => {
+                self.asm.call(self.host.table, u32::from(table));
+                self.asm.load_return(Offsets::RETURN);
+                self.asm.jump_rax();
+            }
+            Op::RegisterRead { dst, register, index } if self.register_limbs[register as usize] == 1 => {
+                let skip = self.array_element(Offsets::REGISTERS, register, index);
+                self.asm.load_indexed(Reg::Rax, Reg::Rdx, Reg::Rax);
+                self.asm.store(dst, Reg::Rax);
+                self.asm.bind(skip);
+            }
+            Op::RegisterWrite { register, index, src } if self.register_limbs[register as usize] == 1 => {
+                let skip = self.array_element(Offsets::REGISTERS, register, index);
+                self.load(Reg::Rcx, src);
+                self.asm.store_indexed(Reg::Rdx, Reg::Rax, Reg::Rcx);
+                self.asm.bind(skip);
+            }
+            Op::Count { counter, index } => {
+                let skip = self.array_element(Offsets::COUNTERS, counter, index);
+                // A cell is two words: packets, then bytes.
+                self.asm.shift(Shift::Left, Reg::Rax, 4);
+                self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+                self.asm.add_at_imm(Reg::Rdx, 0, 1);
+                self.load(Reg::Rax, packet_slot::INGRESS_LENGTH);
+                self.asm.add_at(Reg::Rdx, 8, Reg::Rax);
+                self.asm.bind(skip);
+            }
+            Op::Hash { dst, calculation } => match &self.code.calculations[calculation as usize].sum {
+                Some(plan) if !plan.payload => self.checksum(dst, plan),
+                _ => self.host(pc),
+            },
+            Op::Lookahead { dst, offset, bits, check, signed } => {
+                self.lookahead(pc, dst, offset, u32::from(bits), check, signed);
+            }
+            Op::AddHeader { header } => self.add_header(pc, header),
+            Op::RemoveHeader { header } => self.remove_header(pc, header),
+            Op::ExtractNext { .. } | Op::ExtractUnionNext { .. } | Op::Advance { .. } => self.host_jump(pc),
+            _ => self.host(pc),
+        }
+    }
+
+    /// Checks an index: rax is the index and rdx the first cell; past the label it is out of range.
+    fn array_element(&mut self, table: u8, array: u16, index: Slot) -> Label {
+        let skip = self.asm.label();
+        let view = i32::from(array) * 16;
+        self.load(Reg::Rax, index);
+        self.asm.load_frame(Reg::Rdx, table);
+        self.asm.cmp_at(Reg::Rax, Reg::Rdx, view + 8);
+        self.asm.jump_if(Cond::NotBelow, skip);
+        self.asm.load_at(Reg::Rdx, Reg::Rdx, view);
+        skip
+    }
+
+    fn select(&mut self, select: &Select, cases: &[(u64, u64, Pc)]) {
+        for (index, part) in select.parts.iter().enumerate() {
+            let bytes = part.bits.div_ceil(8) as u8;
+            let mask = crate::numbers::words::mask64(part.bits);
+            if index == 0 {
+                self.load(Reg::Rax, part.slot);
+                self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+            } else {
+                // Eight bytes can only be a part of their own.
+                self.asm.shift(Shift::Left, Reg::Rax, 8 * bytes.min(7));
+                self.load(Reg::Rdx, part.slot);
+                self.asm.mask(Reg::Rdx, mask, Reg::Rcx);
+                self.asm.alu_reg(Alu::Or, Reg::Rax, Reg::Rdx);
+            }
+        }
+        for &(mask, value, to) in cases {
+            let subject = if mask == u64::MAX {
+                Reg::Rax
+            } else {
+                self.asm.move_reg(Reg::Rdx, Reg::Rax);
+                self.asm.mask(Reg::Rdx, mask, Reg::Rcx);
+                Reg::Rdx
+            };
+            match i32::try_from(value as i64) {
+                Ok(value) => self.asm.alu_imm(Alu::Cmp, subject, value),
+                Err(_) => {
+                    self.asm.imm(Reg::Rcx, value);
+                    self.asm.alu_reg(Alu::Cmp, subject, Reg::Rcx);
+                }
+            }
+            let label = self.label(to);
+            self.asm.jump_if(Cond::Equal, label);
+        }
+        let label = self.label(select.default);
+        self.asm.jump(label);
+    }
+
+    /// Reads a header of fixed size by loads of eight bytes, forward from each field, or near the
+    /// end of the frame up to the field's last byte; the host does what is left.
+    fn extract(&mut self, pc: usize, header: u16) {
+        let place = &self.layout.headers[header as usize];
+        let shape = &self.layout.shapes[place.shape];
+        let fits = |piece: &crate::code::layout::Piece| u32::from(piece.lead) + u32::from(piece.bits) <= 64;
+        if shape.variable.is_some() || place.union.is_some() || !shape.pieces.iter().all(fits) {
+            return self.host_jump(pc);
+        }
+        let base = place.base;
+        let (near_end, next) = (self.asm.label(), self.asm.label());
+        let last = shape.pieces.iter().map(|piece| i32::from(piece.start) + 8).max().unwrap_or(0);
+        let asm = &mut self.asm;
+        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, last.max(shape.fixed_bytes() as i32));
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, near_end);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        for piece in &shape.pieces {
+            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start));
+            asm.byte_swap(Reg::Rax);
+            if piece.lead > 0 {
+                asm.shift(Shift::Left, Reg::Rax, piece.lead);
+            }
+            if piece.bits < 64 {
+                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
+                asm.shift(shift, Reg::Rax, 64 - piece.bits);
+            }
+            asm.store(base + piece.offset, Reg::Rax);
+        }
+        asm.store_imm(base, 1);
+        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
+        asm.jump(next);
+        asm.bind(near_end);
+        // Eight bytes that end with the field lie in the frame, if eight bytes came before.
+        let slow = asm.label();
+        asm.alu_imm(Alu::Cmp, Reg::Rcx, 8);
+        asm.jump_if(Cond::Below, slow);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, shape.fixed_bytes() as i32);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, slow);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        for piece in &shape.pieces {
+            let span = piece.lead + piece.bits;
+            let bytes = span.div_ceil(8);
+            asm.load_at(Reg::Rax, Reg::Rcx, i32::from(piece.start) + i32::from(bytes) - 8);
+            asm.byte_swap(Reg::Rax);
+            let above = 64 - 8 * bytes + piece.lead;
+            if above > 0 {
+                asm.shift(Shift::Left, Reg::Rax, above);
+            }
+            if piece.bits < 64 {
+                let shift = if piece.signed { Shift::RightSigned } else { Shift::Right };
+                asm.shift(shift, Reg::Rax, 64 - piece.bits);
+            }
+            asm.store(base + piece.offset, Reg::Rax);
+        }
+        asm.store_imm(base, 1);
+        asm.add_frame_imm(Offsets::CURSOR, shape.fixed_bytes() as i32);
+        asm.jump(next);
+        asm.bind(slow);
+        self.host_jump(pc);
+        self.asm.bind(next);
+    }
+
+    /// Sums the fields of an Internet checksum in rdx and folds the sum.
+    fn checksum(&mut self, dst: Slot, plan: &SumPlan) {
+        self.asm.imm(Reg::Rdx, plan.constant);
+        for group in &plan.groups {
+            let skip = self.asm.label();
+            self.asm.alu_slot_imm(Alu::Cmp, group.valid, 0);
+            self.asm.jump_if(Cond::Equal, skip);
+            for term in &group.terms {
+                self.asm.load(Reg::Rax, term.slot);
+                if term.right > 0 {
+                    self.asm.shift(Shift::Right, Reg::Rax, term.right);
+                }
+                self.asm.mask(Reg::Rax, term.mask, Reg::Rcx);
+                if term.left > 0 {
+                    self.asm.shift(Shift::Left, Reg::Rax, term.left);
+                }
+                self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+            }
+            self.asm.bind(skip);
+        }
+        // 64 to 33, 18, 17, 16 bits.
+        for (mask, shift) in [(0xffff_ffff, 32), (0xffff, 16), (0xffff, 16), (0xffff, 16)] {
+            self.asm.move_reg(Reg::Rax, Reg::Rdx);
+            self.asm.mask(Reg::Rax, mask, Reg::Rcx);
+            self.asm.shift(Shift::Right, Reg::Rdx, shift);
+            self.asm.alu_reg(Alu::Add, Reg::Rdx, Reg::Rax);
+        }
+        self.asm.alu_imm(Alu::Xor, Reg::Rdx, 0xffff);
+        self.asm.store(dst, Reg::Rdx);
+    }
+
+    /// Looks ahead where eight bytes can be loaded; the host does the rest.
+    fn lookahead(&mut self, pc: usize, dst: Slot, offset: u32, bits: u32, check: bool, signed: bool) {
+        let lead = offset % 8;
+        let fallback = |this: &mut Self| if check { this.host_jump(pc) } else { this.host(pc) };
+        if lead + bits > 64 || bits == 0 {
+            return fallback(self);
+        }
+        let (near_end, next) = (self.asm.label(), self.asm.label());
+        let asm = &mut self.asm;
+        asm.load_frame(Reg::Rcx, Offsets::CURSOR);
+        asm.move_reg(Reg::Rdx, Reg::Rcx);
+        asm.alu_imm(Alu::Add, Reg::Rdx, (offset / 8 + 8) as i32);
+        asm.alu_frame(Alu::Cmp, Reg::Rdx, Offsets::LENGTH);
+        asm.jump_if(Cond::Above, near_end);
+        asm.alu_frame(Alu::Add, Reg::Rcx, Offsets::PACKET);
+        asm.load_at(Reg::Rax, Reg::Rcx, (offset / 8) as i32);
+        asm.byte_swap(Reg::Rax);
+        if lead > 0 {
+            asm.shift(Shift::Left, Reg::Rax, lead as u8);
+        }
+        if bits < 64 {
+            let shift = if signed { Shift::RightSigned } else { Shift::Right };
+            asm.shift(shift, Reg::Rax, 64 - bits as u8);
+        }
+        asm.store(dst, Reg::Rax);
+        asm.jump(next);
+        asm.bind(near_end);
+        fallback(self);
+        self.asm.bind(next);
+    }
+
+    /// Code that writes the valid headers one after the other; rcx is where the next byte goes.
+    fn emit_headers(&mut self) -> Option<Label> {
+        let order = &self.code.deparse_order;
+        let shape_of = |header: u16| self.layout.shape_of(header);
+        let odd = |header: u16| shape_of(header).variable.is_some() || shape_of(header).fixed_bits % 8 != 0;
+        if order.iter().any(|&header| odd(header)) {
+            return None;
+        }
+        let entry = self.asm.label();
+        self.asm.bind(entry);
+        self.asm.load_frame(Reg::Rcx, Offsets::OUT);
+        for &header in order {
+            let base = self.layout.headers[header as usize].base;
+            let shape = self.layout.shape_of(header);
+            let skip = self.asm.label();
+            self.asm.alu_slot_imm(Alu::Cmp, base, 0);
+            self.asm.jump_if(Cond::Equal, skip);
+            let mut at = 0;
+            for chunk in &shape.chunks {
+                for (index, part) in shape.parts[chunk.from as usize..chunk.to as usize].iter().enumerate() {
+                    let reg = if index == 0 { Reg::Rdx } else { Reg::Rax };
+                    self.asm.load(reg, base + part.offset);
+                    if part.right > 0 {
+                        self.asm.shift(Shift::Right, reg, part.right);
+                    }
+                    if !shape.is_clean(part) {
+                        self.emit_mask(reg, part.mask);
+                    }
+                    if part.left > 0 {
+                        self.asm.shift(Shift::Left, reg, part.left);
+                    }
+                    if index > 0 {
+                        self.asm.alu_reg(Alu::Or, Reg::Rdx, Reg::Rax);
+                    }
+                }
+                if chunk.bytes < 8 {
+                    self.asm.shift(Shift::Left, Reg::Rdx, 64 - 8 * chunk.bytes);
+                }
+                self.asm.byte_swap(Reg::Rdx);
+                self.asm.store_at(Reg::Rcx, at, Reg::Rdx);
+                at += i32::from(chunk.bytes);
+            }
+            self.asm.alu_imm(Alu::Add, Reg::Rcx, at);
+            self.asm.bind(skip);
+        }
+        self.asm.store_frame(Offsets::OUT, Reg::Rcx);
+        self.asm.jump(self.done);
+        Some(entry)
+    }
+
+    /// Masks without a scratch register: rcx is in use.
+    fn emit_mask(&mut self, reg: Reg, mask: u64) {
+        let unused = mask.leading_zeros() as u8;
+        match i32::try_from(mask) {
+            Ok(value) => self.asm.alu_imm(Alu::And, reg, value),
+            Err(_) if unused > 0 => {
+                self.asm.shift(Shift::Left, reg, unused);
+                self.asm.shift(Shift::Right, reg, unused);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The header that a constant operand names, if it is a plain one.
+    fn plain_header(&self, operand: Slot) -> Option<(Slot, u16, i32)> {
+        let place = self.layout.headers.get(usize::try_from(self.constant(operand)?).ok()?)?;
+        let shape = &self.layout.shapes[place.shape];
+        let plain = place.union.is_none() && !place.metadata && shape.variable.is_none();
+        (plain && shape.slots <= MAX_INLINE_WORDS).then_some((
+            place.base,
+            shape.slots,
+            shape.fixed_bytes() as i32,
+        ))
+    }
+
+    fn add_header(&mut self, pc: usize, operand: Slot) {
+        let Some((base, slots, bytes)) = self.plain_header(operand) else { return self.host(pc) };
+        let skip = self.asm.label();
+        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
+        self.asm.jump_if(Cond::NotEqual, skip);
+        for slot in base + 1..base + slots {
+            self.asm.store_imm(slot, 0);
+        }
+        self.asm.store_imm(base, 1);
+        self.asm.alu_slot_imm(Alu::Add, packet_slot::LENGTH, bytes);
+        self.asm.bind(skip);
+    }
+
+    fn remove_header(&mut self, pc: usize, operand: Slot) {
+        let Some((base, _, bytes)) = self.plain_header(operand) else { return self.host(pc) };
+        let skip = self.asm.label();
+        self.asm.alu_slot_imm(Alu::Cmp, base, 0);
+        self.asm.jump_if(Cond::Equal, skip);
+        self.asm.alu_slot_imm(Alu::Sub, packet_slot::LENGTH, bytes);
+        self.asm.store_imm(base, 0);
+        self.asm.bind(skip);
+    }
+}

@@ -1,0 +1,34 @@
+//! Stands in for native execution on machines that have none: programs are interpreted.
+
+use crate::code::ir::Pc;
+use crate::code::layout::Layout;
+use crate::code::layout::Regs;
+use crate::code::program::{Code, Program};
+use crate::exec::context::Context;
+use crate::exec::context::Outcome;
+use crate::state::cells::State;
+
+pub(crate) struct Views;
+
+impl Views {
+    pub fn of(_: &mut State) -> Views {
+        Views
+    }
+}
+
+/// Never made.
+pub(crate) enum NativeCode {}
+
+impl NativeCode {
+    pub fn compile(_: &Code, _: &Layout, _: impl Iterator<Item = u32>) -> Option<NativeCode> {
+        None
+    }
+
+    pub fn emit(&self, _: &Program, _: &mut Regs, _: &mut Vec<u8>) -> Option<usize> {
+        match *self {}
+    }
+
+    pub fn run(&self, _: &mut Context, _: &Views, _: Pc) -> Outcome {
+        match *self {}
+    }
+}

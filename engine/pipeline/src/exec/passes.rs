@@ -1,0 +1,476 @@
+//! The two passes that a packet makes. The order of events is that of simple_switch's ingress and
+//! egress threads.
+
+use std::sync::Arc;
+
+use crate::code::ir::Pc;
+use crate::code::layout::{packet_slot, Regs, Slot};
+use crate::code::program::Program;
+use crate::exec::boundary::{Fate, Slots};
+use crate::exec::config::{Execution, SwitchConfig};
+use crate::exec::context::{Context, Outcome, Wire};
+use crate::exec::executable::Executable;
+use crate::exec::machine::interpret;
+use crate::exec::native::Views;
+use crate::exec::{boundary, wire};
+use crate::numbers::words::to_bytes;
+use crate::packets::frame::Frame;
+use crate::packets::output::{DropReason, Output, Outputs};
+use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, Preserved, QueueTimes};
+use crate::packets::snapshot::{PacketState, Snapshot, SnapshotPool};
+use crate::state::cells::State;
+use crate::state::replication::Replication;
+use crate::vocabulary::entries::Replica;
+
+/// The part of a switch that changes; the program stays outside, so that a pass can borrow both.
+pub(crate) struct Engine {
+    pub config: SwitchConfig,
+    /// Slots of the packet in work, constants included.
+    pub regs: Box<Regs>,
+    pub state: State,
+    /// The arrays of `state` for native code; they never move.
+    pub views: Views,
+    pub execution: Execution,
+    pub replication: Replication,
+    pub snapshots: SnapshotPool,
+    /// Buffers for preserved metadata.
+    pub preserved: Vec<Vec<(u16, u64)>>,
+    /// Packet slots put aside while a clone is parsed.
+    pub aside: Vec<u64>,
+    /// Headers that the deparser writes.
+    pub headers: Vec<u8>,
+    /// Copies of the multicast group in work.
+    pub copies: Vec<Replica>,
+}
+
+impl Engine {
+    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is
+    /// what P4 sees as `ingress_global_timestamp` (of frames from a port only: simple_switch gives
+    /// 0 after resubmit and recirculate), `now_ps` drives meters and idle timeouts.
+    pub fn ingress(
+        &mut self,
+        executable: &Executable,
+        packet: IngressPacket,
+        ingress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        if let Some(reason) = boundary::refused(&self.config, &packet) {
+            return self.drop_frame(packet.frame, reason, out);
+        }
+        let program = &executable.program;
+        let code = &program.code;
+        let charged =
+            boundary::start_ingress(&mut *self.regs, code, &self.config, &packet, ingress_timestamp_ps);
+        let IngressPacket { port, frame, preserved, .. } = packet;
+        self.keep_buffer(preserved);
+
+        let Some(payload) = self.parse(executable, &frame, now_ps) else {
+            return self.drop_frame(frame, DropReason::LoopLimit, out);
+        };
+        let wire = Wire { frame: &frame, cursor: payload };
+        let (outcome, _) = self.run(executable, wire, code.ingress_entry, now_ps);
+        if outcome == Outcome::Runaway {
+            return self.drop_frame(frame, DropReason::LoopLimit, out);
+        }
+        let Ok(requests) = boundary::requests(&*self.regs);
+        if requests.failed {
+            return self.drop_frame(frame, DropReason::AssertionFailed, out);
+        }
+        self.set_slot(packet_slot::EXIT, 0);
+        if requests.clone != 0 {
+            self.clone_ingress(executable, &frame, port, charged, now_ps, out);
+        }
+        let Ok(learn) = boundary::learn_list(&*self.regs);
+        if learn != 0 {
+            self.digest(program, learn, out);
+        }
+        let Ok(fate) = boundary::fate(&mut *self.regs, code, &self.config);
+        match fate {
+            Fate::Drop(reason) => self.drop_frame(frame, reason, out),
+            Fate::Resubmit { list } => {
+                let mut preserved = self.preserve(program, list);
+                preserved.resubmits = self.slot(packet_slot::PASSES) as u32 + 1;
+                preserved.charged_bytes = Some(charged as u32);
+                out.items.push(Output::Reenter(IngressPacket {
+                    port,
+                    frame,
+                    instance_type: InstanceType::Resubmitted,
+                    preserved,
+                }));
+            }
+            Fate::Replicate { group } => match self.replication.copies(group) {
+                Some(copies) if !copies.is_empty() => {
+                    self.copies.clear();
+                    self.copies.extend_from_slice(copies);
+                    self.replicate(program, frame, payload, InstanceType::Replicated, None, out);
+                }
+                _ => self.drop_frame(frame, DropReason::EmptyMulticastGroup, out),
+            },
+            Fate::Queue { port: egress_port, priority } => {
+                let length_bytes = self.slot(packet_slot::LENGTH) as u32;
+                let shared = self.snapshots.make(&self.regs[..program.layout.slots], frame, payload);
+                out.items.push(Output::Enqueue(EgressPacket {
+                    egress_port,
+                    egress_rid: 0,
+                    priority,
+                    instance_type: InstanceType::Normal,
+                    length_bytes,
+                    state: PacketState { shared, replicated: false },
+                }));
+            }
+        }
+    }
+
+    /// Egress control and deparser, clone, recirculate.
+    pub fn egress(
+        &mut self,
+        executable: &Executable,
+        packet: EgressPacket,
+        times: QueueTimes,
+        egress_timestamp_ps: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        let program = &executable.program;
+        let code = &program.code;
+        let EgressPacket { egress_port, egress_rid, priority, state, .. } = packet;
+        let shared = state.shared;
+        self.regs[..program.layout.slots].copy_from_slice(&shared.slots);
+        if state.replicated {
+            self.regs.set(code.intrinsics.egress_rid, u64::from(egress_rid));
+        }
+        let Ok(()) = boundary::start_egress(
+            &mut *self.regs,
+            code,
+            &self.config,
+            egress_port,
+            priority,
+            &times,
+            egress_timestamp_ps,
+        );
+
+        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
+        let (outcome, _) = self.run(executable, wire, code.egress_entry, now_ps);
+        if outcome == Outcome::Runaway {
+            return self.drop_packet(shared, DropReason::LoopLimit, out);
+        }
+        let Ok(requests) = boundary::requests(&*self.regs);
+        if requests.failed {
+            return self.drop_packet(shared, DropReason::AssertionFailed, out);
+        }
+        if requests.clone != 0 {
+            self.clone_egress(program, &shared, out);
+        }
+        let Ok(dropped) = boundary::dropped_in_egress(&*self.regs, code, &self.config);
+        if dropped {
+            return self.drop_packet(shared, DropReason::Egress, out);
+        }
+        let wire = Wire { frame: &shared.frame, cursor: shared.payload };
+        let (outcome, _) = self.run(executable, wire, code.deparser_entry, now_ps);
+        if outcome == Outcome::Runaway {
+            return self.drop_packet(shared, DropReason::LoopLimit, out);
+        }
+        let mut frame = self.deparse(executable, shared, out);
+        let Ok(list) = boundary::recirculate_list(&*self.regs);
+        if list != 0 {
+            let preserved = self.preserve(program, list);
+            out.items.push(Output::Reenter(IngressPacket {
+                port: egress_port,
+                frame,
+                instance_type: InstanceType::Recirculated,
+                preserved,
+            }));
+        } else {
+            // simple_switch cuts what it sends, and only that: frames that recirculate, resubmitted
+            // frames, clones and replicas are new packets, which no limit binds yet.
+            frame.truncate(self.limit());
+            out.items.push(Output::Transmit { port: egress_port, frame });
+        }
+    }
+
+    /// Returns the buffers of a packet that the target drops before egress.
+    pub fn discard(&mut self, packet: EgressPacket, out: &mut Outputs) {
+        if let Some(frame) = self.snapshots.give(packet.state.shared) {
+            out.pool.give(frame);
+        }
+    }
+
+    /// Runs a part of the program; gives the place in the frame where it stopped, too.
+    fn run(&mut self, executable: &Executable, wire: Wire, entry: Pc, now_ps: u64) -> (Outcome, usize) {
+        let program = &executable.program;
+        let mut context =
+            Context { program, regs: &mut self.regs, state: &mut self.state, wire, now_ps, variable_bits: 0 };
+        let outcome = match &executable.native {
+            Some(native) if self.execution == Execution::Native => {
+                native.run(&mut context, &self.views, entry)
+            }
+            _ => interpret(&mut context, entry),
+        };
+        (outcome, context.wire.cursor)
+    }
+
+    /// Runs the parser and stores its verdict; the offset of the payload, `None` for a loop.
+    fn parse(&mut self, executable: &Executable, frame: &[u8], now_ps: u64) -> Option<usize> {
+        let program = &executable.program;
+        let code = &program.code;
+        boundary::start_parser(&mut *self.regs, code);
+        let wire = Wire { frame, cursor: 0 };
+        let (outcome, cursor) = self.run(executable, wire, code.parser_entry, now_ps);
+        if outcome == Outcome::Runaway {
+            return None;
+        }
+        let Ok(()) = boundary::end_parser(&mut *self.regs, code);
+        Some(cursor)
+    }
+
+    /// Clone of the frame as it came in, parsed again, with the metadata of the field list.
+    fn clone_ingress(
+        &mut self,
+        executable: &Executable,
+        frame: &[u8],
+        port: u16,
+        charged: u64,
+        now_ps: u64,
+        out: &mut Outputs,
+    ) {
+        let program = &executable.program;
+        let (session, list) = self.take_clone();
+        if !self.begin_clone(session, out) {
+            return;
+        }
+        let fields = program.code.intrinsics;
+        let slots = program.layout.slots;
+        let preserved = self.preserve(program, list);
+        let mut aside = std::mem::take(&mut self.aside);
+        aside.clear();
+        aside.extend_from_slice(&self.regs[..slots]);
+        boundary::start_pass(&mut *self.regs, &program.code, &self.config, frame.len() as u64, charged);
+        self.regs.set(fields.ingress_port, u64::from(port));
+        let copy = out.pool.copy_of(frame);
+        match self.parse(executable, &copy, now_ps) {
+            Some(payload) => {
+                self.reset_metadata(program);
+                for &(slot, value) in &preserved.fields {
+                    self.regs[slot as usize] = value;
+                }
+                self.regs.set(fields.instance_type, InstanceType::IngressClone as u64);
+                self.replicate(program, copy, payload, InstanceType::IngressClone, Some(session), out);
+            }
+            None => self.drop_frame(copy, DropReason::LoopLimit, out),
+        }
+        self.preserved.push(preserved.fields);
+        self.regs[..slots].copy_from_slice(&aside);
+        self.aside = aside;
+    }
+
+    /// Clone of the packet as egress leaves it, with the metadata of the field list.
+    fn clone_egress(&mut self, program: &Program, shared: &Snapshot, out: &mut Outputs) {
+        let (session, list) = self.take_clone();
+        if !self.begin_clone(session, out) {
+            return;
+        }
+        let slots = program.layout.slots;
+        let preserved = self.preserve(program, list);
+        let mut aside = std::mem::take(&mut self.aside);
+        aside.clear();
+        aside.extend_from_slice(&self.regs[..slots]);
+        self.reset_metadata(program);
+        for &(slot, value) in &preserved.fields {
+            self.regs[slot as usize] = value;
+        }
+        self.set_slot(packet_slot::EXIT, 0);
+        self.regs.set(program.code.intrinsics.instance_type, InstanceType::EgressClone as u64);
+        let copy = out.pool.copy_of(&shared.frame);
+        self.replicate(program, copy, shared.payload, InstanceType::EgressClone, Some(session), out);
+        self.preserved.push(preserved.fields);
+        self.regs[..slots].copy_from_slice(&aside);
+        self.aside = aside;
+    }
+
+    /// Session and field list of a requested clone; the request is cleared.
+    fn take_clone(&mut self) -> (u64, u32) {
+        let session = self.slot(packet_slot::CLONE_SESSION) & (packet_slot::CLONE_VALID - 1);
+        let list = self.slot(packet_slot::CLONE_LIST) as u32;
+        self.set_slot(packet_slot::CLONE_SESSION, 0);
+        self.set_slot(packet_slot::CLONE_LIST, 0);
+        (session, list)
+    }
+
+    /// Loads the copies of a clone session; false if it does not exist.
+    fn begin_clone(&mut self, session: u64, out: &mut Outputs) -> bool {
+        match self.replication.session(session) {
+            Some(view) => {
+                self.copies.clear();
+                self.copies.extend_from_slice(view.replicas);
+                true
+            }
+            None => {
+                out.items.push(Output::Drop(DropReason::UnknownCloneSession));
+                false
+            }
+        }
+    }
+
+    /// Queues one packet per entry of `self.copies`, all of them sharing the present state.
+    fn replicate(
+        &mut self,
+        program: &Program,
+        frame: Frame,
+        payload: usize,
+        instance_type: InstanceType,
+        session: Option<u64>,
+        out: &mut Outputs,
+    ) {
+        for slot in [
+            packet_slot::CLONE_SESSION,
+            packet_slot::CLONE_LIST,
+            packet_slot::LEARN,
+            packet_slot::RESUBMIT,
+            packet_slot::RECIRCULATE,
+            packet_slot::TRUNCATE,
+        ] {
+            self.set_slot(slot, 0);
+        }
+        let mut class = 0;
+        if let Some(view) = session.and_then(|session| self.replication.session(session)) {
+            class = view.class_of_service;
+            if view.packet_length_bytes != 0 {
+                let limit = u64::from(view.packet_length_bytes) + 1;
+                self.set_slot(packet_slot::TRUNCATE, limit);
+            }
+        }
+        let Ok(priority) = boundary::priority(&*self.regs, &program.code, &self.config);
+        let priority = match priority {
+            _ if class != 0 && class < self.config.queues_per_port => class,
+            Some(priority) => priority,
+            None => return self.drop_frame(frame, DropReason::UnknownQueue, out),
+        };
+        let length_bytes = self.slot(packet_slot::LENGTH) as u32;
+        let slots = program.layout.slots;
+        let shared = self.snapshots.make(&self.regs[..slots], frame, payload);
+        for copy in &self.copies {
+            out.items.push(Output::Enqueue(EgressPacket {
+                egress_port: copy.port,
+                egress_rid: copy.instance,
+                priority,
+                instance_type,
+                length_bytes,
+                state: PacketState { shared: Arc::clone(&shared), replicated: true },
+            }));
+        }
+        if let Some(frame) = self.snapshots.give(shared) {
+            out.pool.give(frame);
+        }
+    }
+
+    fn digest(&mut self, program: &Program, list: u32, out: &mut Outputs) {
+        let Some(plan) = program.code.digests.iter().find(|plan| plan.id == list) else {
+            return;
+        };
+        let regs = &self.regs;
+        let fields = plan
+            .fields
+            .iter()
+            .map(|field| {
+                let from = field.slot as usize;
+                to_bytes(&regs[from..from + field.limbs()], field.bits)
+            })
+            .collect();
+        out.items.push(Output::Digest { digest: plan.digest, fields });
+    }
+
+    /// Takes the buffer of metadata that a pass has taken over.
+    fn keep_buffer(&mut self, preserved: Preserved) {
+        let mut fields = preserved.fields;
+        // Frames from a port bring no buffer.
+        if fields.capacity() > 0 {
+            fields.clear();
+            self.preserved.push(fields);
+        }
+    }
+
+    /// Values of the fields of a field list.
+    fn preserve(&mut self, program: &Program, list: u32) -> Preserved {
+        let mut values = self.preserved.pop().unwrap_or_default();
+        values.clear();
+        let kept = boundary::kept_slots(&program.code, list);
+        values.extend(kept.map(|slot| (slot, self.regs[slot as usize])));
+        Preserved { fields: values, ..Preserved::default() }
+    }
+
+    fn reset_metadata(&mut self, program: &Program) {
+        for &(first, count) in &program.code.metadata {
+            let first = first as usize;
+            self.regs[first..first + count as usize].fill(0);
+        }
+    }
+
+    /// Writes the valid headers to the start of `self.headers`; gives their length.
+    fn write_headers(&mut self, executable: &Executable) -> usize {
+        let program = &executable.program;
+        let native = executable.native.as_ref().filter(|_| self.execution == Execution::Native);
+        if let Some(length) =
+            native.and_then(|native| native.emit(program, &mut self.regs, &mut self.headers))
+        {
+            return length;
+        }
+        self.headers.clear();
+        for &header in &program.code.deparse_order {
+            let place = &program.layout.headers[header as usize];
+            if self.regs[place.base as usize] != 0 {
+                wire::write(&program.layout.shapes[place.shape], place.base, &self.regs, &mut self.headers);
+            }
+        }
+        self.headers.len()
+    }
+
+    /// Writes the valid headers in front of the payload.
+    fn deparse(&mut self, executable: &Executable, shared: Arc<Snapshot>, out: &mut Outputs) -> Frame {
+        let length = self.write_headers(executable);
+        let headers = &self.headers[..length];
+        let payload = shared.payload;
+        let mut shared = shared;
+        if length == payload {
+            // The last holder of the packet changes its headers in place.
+            if let Some(snapshot) = Arc::get_mut(&mut shared) {
+                let mut frame = std::mem::take(&mut snapshot.frame);
+                frame[..payload].copy_from_slice(headers);
+                self.snapshots.give(shared);
+                return frame;
+            }
+        }
+        let mut frame = out.pool.take();
+        frame.extend_from_slice(headers);
+        frame.extend_from_slice(shared.frame.get(payload..).unwrap_or(&[]));
+        if let Some(old) = self.snapshots.give(shared) {
+            out.pool.give(old);
+        }
+        frame
+    }
+
+    /// Bytes to which the packet is cut.
+    fn limit(&self) -> usize {
+        crate::exec::context::length_limit(&self.regs)
+    }
+
+    fn drop_frame(&mut self, frame: Frame, reason: DropReason, out: &mut Outputs) {
+        out.pool.give(frame);
+        out.items.push(Output::Drop(reason));
+    }
+
+    fn drop_packet(&mut self, shared: Arc<Snapshot>, reason: DropReason, out: &mut Outputs) {
+        if let Some(frame) = self.snapshots.give(shared) {
+            out.pool.give(frame);
+        }
+        out.items.push(Output::Drop(reason));
+    }
+
+    fn slot(&self, slot: Slot) -> u64 {
+        self.regs[slot as usize]
+    }
+
+    fn set_slot(&mut self, slot: Slot, value: u64) {
+        self.regs[slot as usize] = value;
+    }
+}

@@ -1,0 +1,308 @@
+//! The proof that a pass does nothing but go round, and how to repeat what it does.
+
+use std::sync::Arc;
+
+use crate::code::layout::{packet_slot, FieldRef, Slot};
+use crate::code::program::Program;
+use crate::control::switch::Switch;
+use crate::exec::boundary::{Fate, Requests, Slots};
+use crate::exec::context::Wire;
+use crate::exec::executable::Executable;
+use crate::exec::{boundary, wire};
+use crate::idle::moving::{Clock, Form, Limits, Moving, Probe, Refusal};
+use crate::idle::shadow::{Effect, Shadow};
+use crate::idle::stamp::{same_but_for, StampField};
+use crate::numbers::bits::write_bits;
+use crate::numbers::words::mask64;
+use crate::packets::frame::Frame;
+use crate::packets::output::DropReason;
+use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
+use crate::vocabulary::entries::CounterCell;
+
+/// What is to be proved: the packet, as it comes out of the loop, goes round once more.
+pub struct LoopPass<'a> {
+    pub packet: &'a IngressPacket,
+    /// Egress time stamps of the pass before and of this one, picoseconds.
+    pub last_stamp_ps: u64,
+    pub stamp_ps: u64,
+}
+
+/// The proof. It holds while the state of the switch is what it was, apart from counters and
+/// hit times that other idle passes add to.
+#[derive(Clone, Debug, Default)]
+pub struct IdlePass {
+    /// The pass does the same while the egress time stamp of the pass before is below the first
+    /// time, and its own below the second.
+    pub before_ps: [u64; 2],
+    /// Queue of the loop port.
+    pub priority: u8,
+    stamps: Vec<StampField>,
+    effects: Vec<Effect>,
+}
+
+/// Memory of the probe, about 1 MB, for reuse.
+pub struct IdleProbe {
+    shadow: Shadow,
+    executable: Option<Arc<Executable>>,
+    /// Where the packet before had its time stamps.
+    hint: Vec<StampField>,
+    frame: Frame,
+}
+
+impl Default for IdleProbe {
+    fn default() -> IdleProbe {
+        IdleProbe { shadow: Shadow::new(), executable: None, hint: Vec::new(), frame: Frame::new() }
+    }
+}
+
+impl Switch {
+    /// Proves that a pass through the port of `pass.packet` is idle.
+    pub fn probe_idle(&self, probe: &mut IdleProbe, pass: &LoopPass) -> Result<IdlePass, Refusal> {
+        if !probe.executable.as_ref().is_some_and(|known| Arc::ptr_eq(known, &self.executable)) {
+            let code = &self.executable.program.code;
+            let base = code.constant_base as usize;
+            probe.shadow.regs[base..][..code.constants.len()].copy_from_slice(&code.constants);
+            probe.executable = Some(Arc::clone(&self.executable));
+            probe.hint.clear();
+        }
+        let tick = self.engine.config.ps_per_tick.max(1);
+        let ticks = pass.last_stamp_ps / tick;
+        let frame = &pass.packet.frame;
+        // Where the time stamps are is what the pass itself writes: that of the packet before, or
+        // else found by a pass that takes the whole frame as given.
+        let mut stamps = std::mem::take(&mut probe.hint);
+        let fits = |stamps: &[StampField]| stamps.iter().all(|stamp| stamp.is_in(frame, ticks));
+        let mut found = Err(Refusal("no time stamp is known"));
+        if !stamps.is_empty() && fits(&stamps) {
+            found = self.probe_with(probe, pass, &stamps);
+        }
+        if found.is_err() {
+            self.probe_with(probe, pass, &[]).map(|(_, _, written)| stamps = written)?;
+            if !fits(&stamps) {
+                return Err(Refusal("the frame does not carry the time stamp of its last egress"));
+            }
+            found = self.probe_with(probe, pass, &stamps);
+        }
+        let (limits, priority, written) = found?;
+        if written != stamps {
+            return Err(Refusal("the time stamps of the frame change their places"));
+        }
+        probe.hint.clone_from(&stamps);
+        let before = |at_ps: u64, clock: Clock| {
+            let first_tick = u128::from(at_ps / tick) + u128::from(limits.0[clock as usize]) + 1;
+            u64::try_from(first_tick * u128::from(tick)).unwrap_or(u64::MAX)
+        };
+        Ok(IdlePass {
+            before_ps: [before(pass.last_stamp_ps, Clock::Frame), before(pass.stamp_ps, Clock::Egress)],
+            priority,
+            stamps,
+            effects: probe.shadow.effects.clone(),
+        })
+    }
+
+    /// Adds to the state what `times` repetitions of an idle pass add, of which the last had its
+    /// ingress and its egress at these times.
+    pub fn repeat_idle(&mut self, pass: &IdlePass, times: u64, ingress_ps: u64, egress_ps: u64) {
+        let state = &mut self.engine.state;
+        let count = |cell: &mut CounterCell, bytes: u64| {
+            cell.packets += times;
+            cell.bytes += times * bytes;
+        };
+        for effect in &pass.effects {
+            match *effect {
+                Effect::Count { counter, cell, bytes } => {
+                    if let Some(cell) = state.counters[counter as usize].get_mut(cell as usize) {
+                        count(cell, bytes);
+                    }
+                }
+                Effect::EntryCount { table, entry, bytes } => {
+                    count(state.tables[table as usize].counter_mut(entry), bytes);
+                }
+                Effect::Green { meter, cell, bytes } => {
+                    if let Some(cell) = state.meters[meter as usize].cells.get_mut(cell as usize) {
+                        count(&mut cell.marked[0], bytes);
+                    }
+                }
+                Effect::EntryGreen { table, entry, bytes } => {
+                    count(&mut state.tables[table as usize].meter_mut(Some(entry)).marked[0], bytes);
+                }
+                Effect::Hit { table, entry, egress } => {
+                    let at_ps = if egress { egress_ps } else { ingress_ps };
+                    if let Some(last) = state.tables[table as usize].last_hit_ps.get_mut(entry as usize) {
+                        *last = at_ps.max(*last);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the time stamps of an egress at `stamp_ps` into the frame of an idle packet.
+    pub fn restamp_idle(&self, pass: &IdlePass, frame: &mut [u8], stamp_ps: u64) {
+        let ticks = stamp_ps / self.engine.config.ps_per_tick.max(1);
+        for stamp in &pass.stamps {
+            write_bits(frame, stamp.first_bit as usize, u32::from(stamp.bits), stamp.value(ticks));
+        }
+    }
+
+    /// One pass with `stamps` as the moving bits of the frame: limits, queue, and the bits that
+    /// hold the time stamp of this egress afterwards.
+    fn probe_with(
+        &self,
+        probe: &mut IdleProbe,
+        pass: &LoopPass,
+        stamps: &[StampField],
+    ) -> Probe<(Limits, u8, Vec<StampField>)> {
+        let program = &self.executable.program;
+        let (code, config, state) = (&program.code, &self.engine.config, &self.engine.state);
+        let shadow = &mut probe.shadow;
+        let IngressPacket { port, frame, instance_type, preserved } = pass.packet;
+        if *instance_type != InstanceType::Recirculated
+            || preserved.resubmits != 0
+            || preserved.charged_bytes.is_some()
+            || boundary::refused(config, pass.packet).is_some()
+        {
+            return Err(Refusal("the packet is not one that was recirculated"));
+        }
+        shadow.limits = Limits::default();
+        shadow.effects.clear();
+        shadow.forms.reset();
+
+        boundary::start_ingress(shadow, code, config, pass.packet, 0);
+        boundary::start_parser(shadow, code);
+        let mut wire = Wire { frame, cursor: 0 };
+        shadow.run(program, state, &mut wire, stamps, code.parser_entry)?;
+        boundary::end_parser(shadow, code)?;
+        let payload = wire.cursor;
+        shadow.run(program, state, &mut wire, stamps, code.ingress_entry)?;
+        nothing_beside(boundary::requests(shadow)?)?;
+        if boundary::learn_list(shadow)? != 0 {
+            return Err(Refusal("the pass tells the controller"));
+        }
+        shadow.put(packet_slot::EXIT, 0);
+        let priority = match boundary::fate(shadow, code, config)? {
+            Fate::Queue { port: egress_port, priority } if egress_port == *port => priority,
+            Fate::Resubmit { .. } => return Err(Refusal("the packet is resubmitted")),
+            Fate::Replicate { .. } => return Err(Refusal("the packet is replicated")),
+            Fate::Drop(DropReason::UnknownQueue) => return Err(Refusal("the packet has no queue")),
+            Fate::Drop(_) | Fate::Queue { .. } => return Err(Refusal("the packet leaves the loop")),
+        };
+
+        let ingress_effects = shadow.effects.len();
+        let times = QueueTimes::default();
+        boundary::start_egress(shadow, code, config, *port, priority, &times, pass.stamp_ps)?;
+        let mut wire = Wire { frame, cursor: payload };
+        shadow.run(program, state, &mut wire, &[], code.egress_entry)?;
+        nothing_beside(boundary::requests(shadow)?)?;
+        if boundary::dropped_in_egress(shadow, code, config)? {
+            return Err(Refusal("the packet is dropped"));
+        }
+        let mut wire = Wire { frame, cursor: payload };
+        shadow.run(program, state, &mut wire, &[], code.deparser_entry)?;
+        if shadow.read(packet_slot::TRUNCATE)? != 0 {
+            return Err(Refusal("the pass cuts the frame"));
+        }
+        for effect in &mut shadow.effects[ingress_effects..] {
+            if let Effect::Hit { egress, .. } = effect {
+                *egress = true;
+            }
+        }
+        let ticks = pass.stamp_ps / config.ps_per_tick.max(1);
+        let written = shadow.deparse(program, &mut probe.frame, ticks)?;
+        // Behind the headers stays what was there.
+        if !same_but_for(&probe.frame, frame.get(..payload).unwrap_or(frame), &written) {
+            return Err(Refusal("the pass changes the frame"));
+        }
+        let list = boundary::recirculate_list(shadow)?;
+        if list == 0 {
+            return Err(Refusal("the packet leaves the loop"));
+        }
+        let mut kept = preserved.fields.iter();
+        for slot in boundary::kept_slots(code, list) {
+            if kept.next() != Some(&(slot, shadow.read(slot)?)) {
+                return Err(Refusal("the pass changes metadata that is kept"));
+            }
+        }
+        if kept.next().is_some() {
+            return Err(Refusal("the pass changes metadata that is kept"));
+        }
+        Ok((shadow.limits, priority, written))
+    }
+}
+
+/// The pass neither fails nor clones.
+fn nothing_beside(requests: Requests) -> Probe<()> {
+    match requests {
+        Requests { failed: false, clone: 0 } => Ok(()),
+        _ => Err(Refusal("the pass clones, or fails an assertion")),
+    }
+}
+
+impl Slots for Shadow {
+    type Refusal = Refusal;
+
+    fn put(&mut self, slot: Slot, value: u64) {
+        self.set_value(slot, (value, Form::Fixed));
+    }
+
+    fn read(&self, slot: Slot) -> Probe<u64> {
+        self.fixed(slot)
+    }
+
+    /// All forms are fixed at the start of a pass.
+    fn load(&mut self, image: &[u64]) {
+        self.regs[..image.len()].copy_from_slice(image);
+    }
+
+    fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {
+        let width = field.bits.min(64) as u8;
+        let moving = Moving { clock: Clock::Egress, width, down: false };
+        self.set_value(field.slot, (value, Form::Moving(moving)));
+    }
+
+    /// How long a packet waits is not followed.
+    fn put_queueing(&mut self, field: FieldRef, _: u64) {
+        self.set_value(field.slot, (0, Form::Unknown));
+    }
+}
+
+impl Shadow {
+    /// Writes the valid headers; gives the bits that hold the time stamp of the egress.
+    fn deparse(&mut self, program: &Program, frame: &mut Frame, ticks: u64) -> Probe<Vec<StampField>> {
+        let layout = &program.layout;
+        let mut written = Vec::new();
+        frame.clear();
+        for &header in &program.code.deparse_order {
+            let base = layout.headers[header as usize].base;
+            if self.fixed(base)? == 0 {
+                continue;
+            }
+            let first_bit = frame.len() as u32 * 8;
+            let shape = layout.shape_of(header);
+            wire::write(shape, base, &self.regs, frame);
+            if self.all_fixed(base, shape.slots as usize) {
+                continue;
+            }
+            if shape.variable.is_some() {
+                return Err(Refusal("a header of variable length depends on time"));
+            }
+            for piece in &shape.pieces {
+                let (value, moving) = match self.value(base + piece.offset) {
+                    (_, Form::Fixed) => continue,
+                    (value, Form::Moving(moving)) => (value, moving),
+                    _ => return Err(Refusal("the frame depends on time in a way that is not followed")),
+                };
+                if moving.clock != Clock::Egress || moving.down || piece.signed {
+                    return Err(Refusal("the frame carries a time that is not that of this egress"));
+                }
+                let bits = u32::from(piece.bits);
+                self.limits.resized(value, moving, bits);
+                written.push(StampField {
+                    first_bit: first_bit + u32::from(piece.start) * 8 + u32::from(piece.lead),
+                    bits: u16::from(piece.bits),
+                    offset: value.wrapping_sub(ticks) & mask64(bits),
+                });
+            }
+        }
+        Ok(written)
+    }
+}

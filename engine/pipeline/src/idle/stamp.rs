@@ -1,0 +1,59 @@
+//! Where a frame carries the time stamp of its last egress.
+
+use crate::idle::moving::{Clock, Form, Moving};
+use crate::numbers::bits::read_bits;
+use crate::numbers::words::mask64;
+
+/// Bits of a frame that hold `(ticks of the last egress + offset) mod 2^bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StampField {
+    pub first_bit: u32,
+    pub bits: u16,
+    pub offset: u64,
+}
+
+impl StampField {
+    pub fn value(&self, ticks: u64) -> u64 {
+        ticks.wrapping_add(self.offset) & mask64(u32::from(self.bits))
+    }
+
+    pub fn is_in(&self, frame: &[u8], ticks: u64) -> bool {
+        let end = self.first_bit as usize + usize::from(self.bits);
+        end <= frame.len() * 8
+            && read_bits(frame, self.first_bit as usize, u32::from(self.bits)) == self.value(ticks)
+    }
+}
+
+/// True if two frames differ in the time stamps at most.
+pub(super) fn same_but_for(a: &[u8], b: &[u8], stamps: &[StampField]) -> bool {
+    a.len() == b.len()
+        && (0..a.len()).filter(|&at| a[at] != b[at]).all(|at| {
+            (0..8)
+                .filter(|bit| (a[at] ^ b[at]) << bit & 0x80 != 0)
+                .all(|bit| touches(stamps, at * 8 + bit, 1))
+        })
+}
+
+/// True if bits from `first` on belong to a time stamp.
+pub(super) fn touches(stamps: &[StampField], first: usize, bits: u32) -> bool {
+    stamps.iter().any(|stamp| {
+        let at = stamp.first_bit as usize;
+        at < first + bits as usize && first < at + usize::from(stamp.bits)
+    })
+}
+
+/// Form of a number that is read from the frame.
+pub(super) fn form_of_bits(stamps: &[StampField], first: usize, bits: u32) -> Form {
+    if !touches(stamps, first, bits) {
+        return Form::Fixed;
+    }
+    let inside = stamps.iter().find(|stamp| {
+        // The low bits of a time stamp, or all of it.
+        let end = stamp.first_bit as usize + usize::from(stamp.bits);
+        first >= stamp.first_bit as usize && first + bits as usize == end
+    });
+    match inside {
+        Some(_) => Form::Moving(Moving { clock: Clock::Frame, width: bits as u8, down: false }),
+        None => Form::Unknown,
+    }
+}

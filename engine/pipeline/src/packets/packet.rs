@@ -1,0 +1,64 @@
+//! Packets at the boundary between a program and the target that runs it: those that wait for
+//! ingress, and those that wait for egress.
+
+use crate::packets::frame::Frame;
+use crate::packets::snapshot::PacketState;
+
+/// `standard_metadata.instance_type`, with the numbers of simple_switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum InstanceType {
+    Normal = 0,
+    IngressClone = 1,
+    EgressClone = 2,
+    Coalesced = 3,
+    Recirculated = 4,
+    Replicated = 5,
+    Resubmitted = 6,
+}
+
+/// A frame on its way into the parser and the ingress control.
+pub struct IngressPacket {
+    /// `standard_metadata.ingress_port`.
+    pub port: u16,
+    pub frame: Frame,
+    pub instance_type: InstanceType,
+    /// Metadata kept by a resubmit or recirculate field list; empty for a frame from a port.
+    pub preserved: Preserved,
+}
+
+/// Metadata that survives resubmit, recirculate or clone: (field slot, value) pairs whose meaning
+/// is private to the program that made them.
+#[derive(Clone, Default)]
+pub struct Preserved {
+    pub(crate) fields: Vec<(u16, u64)>,
+    /// Resubmits in a row before this pass.
+    pub(crate) resubmits: u32,
+    /// Bytes that counters and meters charge, when not the length of the frame.
+    pub(crate) charged_bytes: Option<u32>,
+}
+
+/// A packet between ingress and egress, in the hands of the traffic manager.
+pub struct EgressPacket {
+    /// Port whose queue it waits in.
+    pub egress_port: u16,
+    /// Replication id, 0 for unicast.
+    pub egress_rid: u16,
+    /// Queue of the port, 0..=7, larger is more urgent (simple_switch `priority`).
+    pub priority: u8,
+    pub instance_type: InstanceType,
+    /// Length that the packet has while it waits, in bytes without FCS.
+    pub length_bytes: u32,
+    /// Headers, metadata and payload, private to the pipeline.
+    pub(crate) state: PacketState,
+}
+
+/// What the traffic manager knows when it hands a packet to egress.
+#[derive(Clone, Copy, Default)]
+pub struct QueueTimes {
+    pub enqueue_ps: u64,
+    pub dequeue_ps: u64,
+    /// Queue depth in packets, seen at enqueue and at dequeue.
+    pub enqueue_depth: u32,
+    pub dequeue_depth: u32,
+}

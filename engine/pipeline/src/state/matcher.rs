@@ -1,0 +1,350 @@
+//! Look-up structures over packed keys: hash map for exact keys, one hash map per mask for
+//! prefixes and ternary keys (tuple space search), a list by priority where ranges take part.
+//!
+//! Order of preference is simple_switch's: the higher priority first, then the lower entry id.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+/// A key packed into words, small enough to be copied.
+pub(crate) trait PackedKey: Copy + Eq + Hash + Send + Sync {
+    fn pack(words: &[u64]) -> Self;
+    fn and(self, other: Self) -> Self;
+}
+
+impl PackedKey for u64 {
+    #[inline]
+    fn pack(words: &[u64]) -> u64 {
+        words.first().copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn and(self, other: u64) -> u64 {
+        self & other
+    }
+}
+
+impl PackedKey for u128 {
+    #[inline]
+    fn pack(words: &[u64]) -> u128 {
+        let word = |index: usize| u128::from(words.get(index).copied().unwrap_or(0));
+        word(0) | word(1) << 64
+    }
+
+    #[inline]
+    fn and(self, other: u128) -> u128 {
+        self & other
+    }
+}
+
+impl<const N: usize> PackedKey for [u64; N]
+where
+    [u64; N]: Hash,
+{
+    fn pack(words: &[u64]) -> [u64; N] {
+        let mut key = [0; N];
+        for (to, from) in key.iter_mut().zip(words) {
+            *to = *from;
+        }
+        key
+    }
+
+    fn and(mut self, other: [u64; N]) -> [u64; N] {
+        for (word, mask) in self.iter_mut().zip(other) {
+            *word &= mask;
+        }
+        self
+    }
+}
+
+/// What an entry asks of a key: `key & mask == value`, and every range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub value: Vec<u64>,
+    pub mask: Vec<u64>,
+    pub ranges: Vec<RangePattern>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RangePattern {
+    /// Place of the field in the packed key.
+    pub word: u16,
+    pub shift: u8,
+    pub bits: u32,
+    pub low: Vec<u64>,
+    pub high: Vec<u64>,
+}
+
+impl RangePattern {
+    fn matches(&self, key: &[u64]) -> bool {
+        if self.bits <= 64 {
+            let word = key.get(self.word as usize).copied().unwrap_or(0);
+            let value = word >> self.shift & crate::numbers::words::mask64(self.bits);
+            return self.low[0] <= value && value <= self.high[0];
+        }
+        let from = self.word as usize;
+        match key.get(from..from + self.low.len()) {
+            Some(value) => {
+                !crate::numbers::words::less(value, &self.low, false)
+                    && !crate::numbers::words::less(&self.high, value, false)
+            }
+            None => false,
+        }
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Group<K> {
+    mask: K,
+    /// Highest priority of its entries.
+    best: i32,
+    /// Masked key to the best entry with it; others follow in `Masked::chain`.
+    heads: FxHashMap<K, u32>,
+    len: usize,
+}
+
+pub(crate) struct Masked<K> {
+    /// By falling priority.
+    groups: Vec<Group<K>>,
+    /// Per entry id: priority and the next entry of the same masked key.
+    chain: Vec<(i32, u32)>,
+}
+
+impl<K: PackedKey> Masked<K> {
+    fn new() -> Masked<K> {
+        Masked { groups: Vec::new(), chain: Vec::new() }
+    }
+
+    #[inline]
+    fn lookup(&self, key: K) -> Option<u32> {
+        let mut found: Option<(i32, u32)> = None;
+        for group in &self.groups {
+            if found.is_some_and(|(priority, _)| priority > group.best) {
+                break;
+            }
+            if let Some(&id) = group.heads.get(&key.and(group.mask)) {
+                let priority = self.chain[id as usize].0;
+                let better = match found {
+                    None => true,
+                    Some((best, at)) => priority > best || priority == best && id < at,
+                };
+                if better {
+                    found = Some((priority, id));
+                }
+            }
+        }
+        found.map(|(_, id)| id)
+    }
+
+    fn sort(&mut self) {
+        self.groups.sort_by_key(|group| std::cmp::Reverse(group.best));
+    }
+
+    fn insert(&mut self, value: K, mask: K, priority: i32, id: u32) {
+        if self.chain.len() <= id as usize {
+            self.chain.resize(id as usize + 1, (0, NONE));
+        }
+        let at = match self.groups.iter().position(|group| group.mask == mask) {
+            Some(at) => at,
+            None => {
+                self.groups.push(Group { mask, best: priority, heads: FxHashMap::default(), len: 0 });
+                self.groups.len() - 1
+            }
+        };
+        let group = &mut self.groups[at];
+        group.len += 1;
+        let head = group.heads.get(&value).copied().unwrap_or(NONE);
+        // Keep each chain by falling priority, then rising id.
+        let (mut before, mut next) = (NONE, head);
+        while next != NONE {
+            let (other, after) = self.chain[next as usize];
+            if other < priority || other == priority && next > id {
+                break;
+            }
+            before = next;
+            next = after;
+        }
+        self.chain[id as usize] = (priority, next);
+        if before == NONE {
+            group.heads.insert(value, id);
+        } else {
+            self.chain[before as usize].1 = id;
+        }
+        if group.best < priority || group.len == 1 {
+            group.best = priority;
+            self.sort();
+        }
+    }
+
+    fn remove(&mut self, value: K, mask: K, id: u32) {
+        let Some(at) = self.groups.iter().position(|group| group.mask == mask) else {
+            return;
+        };
+        let group = &mut self.groups[at];
+        let Some(&head) = group.heads.get(&value) else {
+            return;
+        };
+        let after = self.chain[id as usize].1;
+        if head == id {
+            if after == NONE {
+                group.heads.remove(&value);
+            } else {
+                group.heads.insert(value, after);
+            }
+        } else {
+            let mut at = head;
+            while at != NONE && self.chain[at as usize].1 != id {
+                at = self.chain[at as usize].1;
+            }
+            if at != NONE {
+                self.chain[at as usize].1 = after;
+            }
+        }
+        group.len -= 1;
+        if group.len == 0 {
+            self.groups.remove(at);
+        }
+    }
+
+    fn find(&self, value: K, mask: K, priority: i32) -> Option<u32> {
+        let group = self.groups.iter().find(|group| group.mask == mask)?;
+        let mut at = group.heads.get(&value).copied().unwrap_or(NONE);
+        while at != NONE {
+            let (other, next) = self.chain[at as usize];
+            if other == priority {
+                return Some(at);
+            }
+            at = next;
+        }
+        None
+    }
+}
+
+pub(crate) struct Ranged<K> {
+    value: K,
+    mask: K,
+    ranges: Vec<RangePattern>,
+    priority: i32,
+    id: u32,
+}
+
+pub(crate) enum Matcher<K> {
+    Exact(FxHashMap<K, u32>),
+    Masked(Masked<K>),
+    /// By falling priority, then rising id.
+    Ranged(Vec<Ranged<K>>),
+}
+
+impl<K: PackedKey> Matcher<K> {
+    pub fn exact() -> Matcher<K> {
+        Matcher::Exact(FxHashMap::default())
+    }
+
+    pub fn masked() -> Matcher<K> {
+        Matcher::Masked(Masked::new())
+    }
+
+    pub fn ranged() -> Matcher<K> {
+        Matcher::Ranged(Vec::new())
+    }
+
+    #[inline]
+    pub fn lookup(&self, words: &[u64]) -> Option<u32> {
+        let key = K::pack(words);
+        match self {
+            Matcher::Exact(map) => map.get(&key).copied(),
+            Matcher::Masked(masked) => masked.lookup(key),
+            Matcher::Ranged(list) => list
+                .iter()
+                .find(|entry| {
+                    key.and(entry.mask) == entry.value
+                        && entry.ranges.iter().all(|range| range.matches(words))
+                })
+                .map(|entry| entry.id),
+        }
+    }
+
+    pub fn insert(&mut self, pattern: &Pattern, priority: i32, id: u32) {
+        let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
+        match self {
+            Matcher::Exact(map) => {
+                map.insert(value, id);
+            }
+            Matcher::Masked(masked) => masked.insert(value, mask, priority, id),
+            Matcher::Ranged(list) => {
+                let at = list.partition_point(|entry| {
+                    entry.priority > priority || entry.priority == priority && entry.id < id
+                });
+                let entry = Ranged { value, mask, ranges: pattern.ranges.clone(), priority, id };
+                list.insert(at, entry);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, pattern: &Pattern, id: u32) {
+        let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
+        match self {
+            Matcher::Exact(map) => {
+                map.remove(&value);
+            }
+            Matcher::Masked(masked) => masked.remove(value, mask, id),
+            Matcher::Ranged(list) => list.retain(|entry| entry.id != id),
+        }
+    }
+
+    /// The entry with exactly this pattern and priority.
+    pub fn find(&self, pattern: &Pattern, priority: i32) -> Option<u32> {
+        let (value, mask) = (K::pack(&pattern.value), K::pack(&pattern.mask));
+        match self {
+            Matcher::Exact(map) => map.get(&value).copied(),
+            Matcher::Masked(masked) => masked.find(value, mask, priority),
+            Matcher::Ranged(list) => list
+                .iter()
+                .find(|entry| {
+                    entry.priority == priority
+                        && entry.value == value
+                        && entry.mask == mask
+                        && entry.ranges == pattern.ranges
+                })
+                .map(|entry| entry.id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(value: u64, mask: u64) -> Pattern {
+        Pattern { value: vec![value & mask], mask: vec![mask], ranges: Vec::new() }
+    }
+
+    #[test]
+    fn ternary_prefers_priority_then_lower_id() {
+        let mut matcher: Matcher<u64> = Matcher::masked();
+        matcher.insert(&pattern(0x10, 0xf0), 5, 3);
+        matcher.insert(&pattern(0x12, 0xff), 5, 4);
+        matcher.insert(&pattern(0, 0), 1, 0);
+        assert_eq!(matcher.lookup(&[0x12]), Some(3));
+        matcher.insert(&pattern(0x12, 0xff), 7, 9);
+        assert_eq!(matcher.lookup(&[0x12]), Some(9));
+        assert_eq!(matcher.find(&pattern(0x12, 0xff), 5), Some(4));
+        matcher.remove(&pattern(0x12, 0xff), 9);
+        matcher.remove(&pattern(0x10, 0xf0), 3);
+        assert_eq!(matcher.lookup(&[0x12]), Some(4));
+        assert_eq!(matcher.lookup(&[0x99]), Some(0));
+    }
+
+    #[test]
+    fn ranges_include_both_ends() {
+        let range = RangePattern { word: 0, shift: 8, bits: 8, low: vec![3], high: vec![5] };
+        let mut matcher: Matcher<u64> = Matcher::ranged();
+        matcher.insert(&Pattern { value: vec![7], mask: vec![0xff], ranges: vec![range] }, 1, 0);
+        assert_eq!(matcher.lookup(&[0x0307]), Some(0));
+        assert_eq!(matcher.lookup(&[0x0507]), Some(0));
+        assert_eq!(matcher.lookup(&[0x0607]), None);
+        assert_eq!(matcher.lookup(&[0x0308]), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! What outlives a packet.
+
+pub(crate) mod cells;
+pub(crate) mod matcher;
+pub(crate) mod meter;
+pub(crate) mod profile;
+pub(crate) mod replication;
+pub(crate) mod table;
+pub(crate) mod value_set;

@@ -1,0 +1,320 @@
+//! The way of packets through the tester: passes, queues, wires, and the loop.
+
+use p4mesh_pipeline::{
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Passes, Preserved,
+    QueueTimes,
+};
+
+use crate::drops::DropCause;
+use crate::event::{Source, Ticket};
+use crate::fabric::{Arrival, Fabric};
+use crate::line::{wire_bytes, FCS_BYTES, MIN_WIRE_BYTES};
+
+use super::node::{Digest, Place, Queued, Tester, PRIORITIES};
+
+/// Passes that one event may cause without time going by (resubmits, clones of clones).
+const PASSES_PER_EVENT: u32 = 65_536;
+
+impl Tester {
+    /// A frame from the controller, as the program sees it on the CPU port.
+    pub(crate) fn packet_out(&mut self, frame: Frame, fabric: &mut Fabric) {
+        let (cpu_port, now_ps) = (self.cpu_port, fabric.now_ps);
+        self.accept(cpu_port, frame, now_ps, fabric);
+    }
+
+    /// A frame from a link.
+    #[inline]
+    pub(crate) fn receive(&mut self, local: usize, arrival: Arrival, fabric: &mut Fabric) {
+        let port = fabric.ports[self.base + local].id;
+        let stamp_ps = arrival
+            .first_bit_ps
+            .saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
+        self.accept(port, arrival.frame, stamp_ps, fabric);
+    }
+
+    /// A packet that comes back from the loop.
+    pub(crate) fn recirculated(&mut self, ticket: Ticket, fabric: &mut Fabric) {
+        if let Some((packet, first_bit_ps)) = self.recirculation.pop(ticket, &mut fabric.events) {
+            Flow::new(self, fabric).take(packet, first_bit_ps);
+        }
+    }
+
+    /// The wire of a port is free.
+    pub(crate) fn port_free(&mut self, local: usize, fabric: &mut Fabric) {
+        self.ports[local].free_event_pending = false;
+        let mut flow = Flow::new(self, fabric);
+        flow.serve(local);
+        flow.finish_deferred();
+    }
+
+    fn accept(&mut self, port: u16, frame: Frame, stamp_ps: u64, fabric: &mut Fabric) {
+        if self.switch.is_none() {
+            self.drops.count(DropCause::NoProgram);
+            fabric.out.pool.give(frame);
+            return;
+        }
+        let packet = IngressPacket {
+            port,
+            frame,
+            instance_type: InstanceType::Normal,
+            preserved: Preserved::default(),
+        };
+        Flow::new(self, fabric).take(packet, stamp_ps);
+    }
+}
+
+/// The passes of one event.
+struct Flow<'a> {
+    tester: &'a mut Tester,
+    fabric: &'a mut Fabric,
+    passes_left: u32,
+    /// An egress pass hands out its outputs: clones that it made wait until the event has done
+    /// everything else.
+    in_egress: bool,
+}
+
+impl<'a> Flow<'a> {
+    fn new(tester: &'a mut Tester, fabric: &'a mut Fabric) -> Flow<'a> {
+        Flow {
+            tester,
+            fabric,
+            passes_left: PASSES_PER_EVENT,
+            in_egress: false,
+        }
+    }
+
+    /// An ingress pass, the passes of packets that it resubmits, and the egress passes for which
+    /// the port is idle.
+    fn take(&mut self, packet: IngressPacket, stamp_ps: u64) {
+        let now_ps = self.fabric.now_ps;
+        let mut next = Some(packet);
+        while let Some(packet) = next {
+            next = self.ingress(packet, stamp_ps, now_ps);
+        }
+        self.finish_deferred();
+    }
+
+    fn finish_deferred(&mut self) {
+        while let Some(packet) = self.tester.deferred.pop_front() {
+            self.place(packet);
+        }
+    }
+
+    /// To the egress pass if its port can start to send now, or else to a queue of the port.
+    fn place(&mut self, packet: EgressPacket) {
+        let Flow { tester, fabric, .. } = self;
+        let now_ps = fabric.now_ps;
+        let local = match tester.place(packet.egress_port) {
+            Place::Port(local) => local,
+            Place::Cpu => return self.leave(None, packet, at_once(now_ps)),
+            Place::Unknown => {
+                tester.drops.count(DropCause::UnknownPort);
+                return self.discard(packet);
+            }
+        };
+        let free_ps = fabric.ports[tester.base + local].line.free_ps();
+        let port = &mut tester.ports[local];
+        if port.occupied == 0 && free_ps <= now_ps + tester.egress_latency_ps {
+            return self.leave(Some(local), packet, at_once(now_ps));
+        }
+        let priority = usize::from(packet.priority).min(PRIORITIES - 1);
+        let queue = &mut port.queues[priority];
+        if queue.len() >= fabric.ports[tester.base + local].queue_frames {
+            let cause = if local == tester.loop_index {
+                DropCause::LoopFull
+            } else {
+                DropCause::QueueFull
+            };
+            port.drops.count(cause);
+            return self.discard(packet);
+        }
+        let enqueue_depth = queue.len() as u32;
+        queue.push_back(Queued {
+            packet,
+            enqueue_ps: now_ps,
+            enqueue_depth,
+        });
+        port.occupied |= 1 << priority;
+        if local != tester.loop_index {
+            tester.queued += 1;
+        }
+        self.await_free(local);
+    }
+
+    /// Asks for an event when the wire of a port becomes free.
+    fn await_free(&mut self, local: usize) {
+        let Flow { tester, fabric, .. } = self;
+        let port = &mut tester.ports[local];
+        if !port.free_event_pending {
+            port.free_event_pending = true;
+            let index = tester.base + local;
+            let at_ps = fabric.ports[index]
+                .line
+                .free_ps()
+                .saturating_sub(tester.egress_latency_ps);
+            fabric
+                .events
+                .schedule(at_ps.max(fabric.now_ps), Source::PortFree(index as u32));
+        }
+    }
+
+    /// Sends from the queues of a port while its wire is free.
+    fn serve(&mut self, local: usize) {
+        loop {
+            let Flow { tester, fabric, .. } = self;
+            let port = &mut tester.ports[local];
+            if port.occupied == 0 {
+                return;
+            }
+            let now_ps = fabric.now_ps;
+            let free_ps = fabric.ports[tester.base + local].line.free_ps();
+            if free_ps > now_ps + tester.egress_latency_ps {
+                return self.await_free(local);
+            }
+            let priority = port.occupied.ilog2() as usize;
+            let queue = &mut port.queues[priority];
+            let Some(queued) = queue.pop_front() else {
+                return;
+            };
+            let dequeue_depth = queue.len() as u32;
+            if queue.is_empty() {
+                port.occupied &= !(1 << priority);
+            }
+            if local != tester.loop_index {
+                tester.queued -= 1;
+            }
+            let times = QueueTimes {
+                enqueue_ps: queued.enqueue_ps,
+                dequeue_ps: now_ps,
+                enqueue_depth: queued.enqueue_depth,
+                dequeue_depth,
+            };
+            self.leave(Some(local), queued.packet, times);
+        }
+    }
+
+    /// An egress pass on a port, or on the CPU port.
+    fn leave(&mut self, local: Option<usize>, packet: EgressPacket, times: QueueTimes) {
+        let Flow { tester, fabric, .. } = self;
+        let now_ps = fabric.now_ps;
+        let stamp_ps = match local {
+            Some(local) => {
+                let line = &fabric.ports[tester.base + local].line;
+                let first_bit_ps = line.next_first_bit_ps(now_ps + tester.egress_latency_ps);
+                let offset_ps = tester.ports[local].tx_stamp_offset_ps;
+                (first_bit_ps - tester.egress_latency_ps).saturating_add_signed(offset_ps)
+            }
+            None => now_ps,
+        };
+        tester.egress_stamp_ps = stamp_ps;
+        self.in_egress = true;
+        self.egress(packet, times, stamp_ps, now_ps);
+        self.in_egress = false;
+    }
+
+    fn packet_in(&mut self, frame: Frame) {
+        let Flow { tester, fabric, .. } = self;
+        tester.packet_ins_total += 1;
+        if tester.packet_ins.len() < tester.packet_in_limit {
+            tester.packet_ins.push_back(frame);
+        } else {
+            tester.drops.count(DropCause::PacketInOverflow);
+            fabric.out.pool.give(frame);
+        }
+    }
+}
+
+impl Dispatch for Flow<'_> {
+    #[inline]
+    fn passes(&mut self) -> Option<Passes<'_>> {
+        Some(Passes {
+            switch: self.tester.switch.as_mut()?,
+            out: &mut self.fabric.out,
+            left: &mut self.passes_left,
+        })
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packet: EgressPacket) {
+        if self.in_egress {
+            self.tester.deferred.push_back(packet);
+        } else {
+            self.place(packet);
+        }
+    }
+
+    fn transmit(&mut self, port: u16, mut frame: Frame) {
+        let Flow { tester, fabric, .. } = self;
+        match tester.place(port) {
+            Place::Cpu => self.packet_in(frame),
+            Place::Unknown => {
+                tester.drops.count(DropCause::UnknownPort);
+                fabric.out.pool.give(frame);
+            }
+            Place::Port(local) if local == tester.loop_index => {
+                self.recirculate(IngressPacket {
+                    port,
+                    frame,
+                    instance_type: InstanceType::Normal,
+                    preserved: Preserved::default(),
+                });
+            }
+            Place::Port(local) => {
+                let minimum = (MIN_WIRE_BYTES - FCS_BYTES) as usize;
+                if frame.len() < minimum && tester.ports[local].pad_to_minimum {
+                    frame.resize(minimum, 0);
+                }
+                let at_ps = fabric.now_ps + tester.egress_latency_ps;
+                fabric.send(tester.base + local, frame, at_ps);
+            }
+        }
+    }
+
+    /// Over the wire of the loop port and back to ingress.
+    fn recirculate(&mut self, packet: IngressPacket) {
+        let Flow { tester, fabric, .. } = self;
+        if tester.recirculation.len() >= tester.loop_limit {
+            tester.drops.count(DropCause::LoopFull);
+            fabric.out.pool.give(packet.frame);
+            return;
+        }
+        let length = wire_bytes(&packet.frame);
+        let port = &mut fabric.ports[tester.base + tester.loop_index];
+        let at_ps = fabric.now_ps + tester.egress_latency_ps;
+        let slot = port.line.send(at_ps, length);
+        port.counters.tx_frames += 1;
+        port.counters.tx_bytes += u64::from(length);
+        tester.recirculation.push(
+            packet,
+            slot.first_bit_ps,
+            slot.last_bit_ps,
+            tester.egress_stamp_ps,
+            &mut fabric.events,
+        );
+    }
+
+    fn digest(&mut self, digest: u32, fields: Vec<Vec<u8>>) {
+        if self.tester.digests.len() < self.tester.packet_in_limit {
+            self.tester.digests.push_back(Digest { digest, fields });
+        } else {
+            self.tester.drops.count(DropCause::DigestOverflow);
+        }
+    }
+
+    fn drop(&mut self, reason: DropReason) {
+        self.tester.drops.count(reason.into());
+    }
+
+    fn exhausted(&mut self) {
+        self.tester.drops.count(DropCause::PassLimit);
+    }
+}
+
+/// Queue times of a packet that did not wait.
+fn at_once(now_ps: u64) -> QueueTimes {
+    QueueTimes {
+        enqueue_ps: now_ps,
+        dequeue_ps: now_ps,
+        ..QueueTimes::default()
+    }
+}
