@@ -56,7 +56,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options), options.target)
+    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options, simulated), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -200,11 +200,11 @@ def _jobs(options: RunOptions, simulated: bool) -> int:
     return 1
 
 
-def _cluster(options: RunOptions) -> str:
+def _cluster(options: RunOptions, simulated: bool) -> str:
     address = options.workers
     if address is None:
         return ""
-    if options.target != SIMULATED:
+    if not simulated:
         raise UsageError(
             f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
             hint="leave --workers out, or use --target sim",

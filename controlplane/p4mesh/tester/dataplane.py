@@ -86,9 +86,14 @@ class DataPlane:
         self._reader.forget()
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
+    @property
+    def is_connected(self) -> bool:
+        """False once the server has gone; what was installed may be gone with it."""
+        return self._client.is_connected
+
     def ensure_connected(self) -> None:
         """Connect again where the server has gone since the last use, and load the program anew."""
-        if not self._client.is_connected:
+        if not self.is_connected:
             self._client.reconnect()
             self.load_program()
 
