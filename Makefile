@@ -53,7 +53,7 @@ test-python: setup ## run the tests of the control plane and of the data plane i
 	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
 	$(BIN)/python -m pytest -q -m wall_clock $(ARGS)
 
-ptf: setup ## run the PTF tests of the data plane (TARGET=engine, or bmv2 as root)
+ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, or tofino: docs/TOFINO.md)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
 
 test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed

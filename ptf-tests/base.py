@@ -100,7 +100,7 @@ class TesterTest(BaseTest):
         value = int(mac.replace(":", ""), 16)
         return self.entry(
             "receiver",
-            {"port": port, "destination_mac": (value, mask)},
+            {"port": self.bench.port_of_program(port), "destination_mac": (value, mask)},
             "expected",
             {"flow_offset": offset, "receiver_tag": tag},
             1,

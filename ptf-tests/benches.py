@@ -1,6 +1,6 @@
-"""Where the tests run: the embedded engine in virtual time, or simple_switch_grpc on veth interfaces.
+"""Where the tests run: the embedded engine in virtual time, simple_switch_grpc on veth interfaces, or a Tofino.
 
-Both give the same: a P4Runtime client, ports 1 to 4 in the form of PTF's data plane, and a way to
+All give the same: a P4Runtime client, ports 1 to 4 in the form of PTF's data plane, and a way to
 let time pass.
 """
 
@@ -12,20 +12,25 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import ptf.dataplane
 
 from p4mesh.p4runtime import Client
+from p4mesh.target.tofino import TofinoTarget
 from p4mesh.tester.contract import Contract, load_contract
 from p4mesh.tester.dataplane import DataPlane
+from p4mesh.tester.opening import credentials_of, dataplane_of
+from p4mesh.tester.programs import contract_of
+from p4mesh.topology import Topology
 
 PORTS = (1, 2, 3, 4)
 _LAST_RUN = 255
 _LONGEST_FRAME_BYTES = 9216
 _LINE_RATE_BPS = 10_000_000_000
+_TOFINO_PASS_NS = 10_000
 _LOOP = {"rate_bps": 100_000_000_000, "latency_ps": 500_000}
 
 
@@ -42,8 +47,8 @@ class Bench(ABC):
     contract: Contract
     tester: DataPlane
 
-    def __init__(self) -> None:
-        self.contract = load_contract()
+    def __init__(self, contract: Contract | None = None) -> None:
+        self.contract = contract or load_contract()
         self._runs = 0
 
     def next_run(self) -> int:
@@ -52,6 +57,10 @@ class Bench(ABC):
         if self._runs > _LAST_RUN:
             raise RuntimeError("more tests than run numbers")
         return self._runs
+
+    def port_of_program(self, port: int) -> int:
+        """Return what the program calls one of ports 1 to 4."""
+        return port
 
     @abstractmethod
     def wait(self, duration_ns: int) -> None:
@@ -231,7 +240,50 @@ class Bmv2Bench(Bench):
         self._directory.cleanup()
 
 
-BENCHES = {"engine": EngineBench, "bmv2": Bmv2Bench}
+class TofinoBench(Bench):
+    """A switch with a Tofino that is there already, as a topology names it; this machine is cabled to its ports."""
+
+    name = "tofino"
+    exact = False
+    settle_ns = 50_000_000
+
+    def __init__(self, topology: Topology, interfaces: Sequence[str]) -> None:
+        super().__init__(contract_of(TofinoTarget, topology))
+        target = TofinoTarget(topology)
+        self.tick_ps = target.capabilities.stamps.tick_ps
+        self.client = Client(
+            target.address, target.device_id, target.election_id, tls=credentials_of(target)
+        ).__enter__()
+        self.tester = dataplane_of(target, self.client, self.contract)
+        self.tester.load_program()
+        self._devices = {port.number: port.device_port for port in topology.tester_ports}
+        self.ports = ptf.dataplane.DataPlane(
+            config={"qlen": 1000, "platform": "local", "socket_recv_size": _LONGEST_FRAME_BYTES}
+        )
+        for port, interface in enumerate(interfaces, 1):
+            self.ports.port_add(interface, 0, port)
+
+    def port_of_program(self, port: int) -> int:
+        """Return the device port."""
+        device = self._devices[port]
+        assert device is not None, "target tofino requires device ports"
+        return device
+
+    def wait(self, duration_ns: int) -> None:
+        """Sleep: the switch runs on the wall clock."""
+        time.sleep(duration_ns / 1e9)
+
+    def wait_passes(self, passes: int) -> None:
+        """Sleep as long as a lone frame needs."""
+        self.wait(self.settle_ns + passes * _TOFINO_PASS_NS)
+
+    def close(self) -> None:
+        """Leave the switch as it is."""
+        self.client.__exit__(None, None, None)
+        self.ports.kill()
+
+
+BENCHES = ("engine", "bmv2", "tofino")
 
 
 def _ip(*arguments: str) -> None:

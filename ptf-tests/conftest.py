@@ -1,4 +1,4 @@
-"""One runner, any target: ``pytest ptf-tests --target engine|bmv2``."""
+"""One runner, any target: ``pytest ptf-tests --target engine|bmv2|tofino``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from collections.abc import Iterator
 
 import pytest
 from base import TesterTest
-from benches import BENCHES, Bmv2Bench
+from benches import BENCHES, PORTS, Bench, Bmv2Bench, EngineBench, TofinoBench
+
+from p4mesh.topology import load_topology
 
 _CLONE_NEWNET = 0x40000000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --target."""
-    parser.addoption("--target", choices=sorted(BENCHES), default="engine", help="what runs the P4 program")
+    """Add --target, and what target tofino needs."""
+    parser.addoption("--target", choices=BENCHES, default="engine", help="what runs the P4 program")
+    parser.addoption("--switch", metavar="FILE", help="target tofino: topology that names the switch and its ports")
+    parser.addoption(
+        "--interfaces", metavar="NAME,NAME", help="target tofino: interfaces here that are cabled to ports 1 to 4"
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -32,10 +38,19 @@ def bench(request: pytest.FixtureRequest) -> Iterator[None]:
         if not Bmv2Bench.available():
             pytest.exit(f"{Bmv2Bench.program} is not installed; use --target engine", returncode=3)
         _enter_new_network_namespace()
-    running = BENCHES[target]()
+    running = _opened(target, request.config)
     TesterTest.bench = running
     yield
     running.close()
+
+
+def _opened(target: str, config: pytest.Config) -> Bench:
+    if target != "tofino":
+        return EngineBench() if target == "engine" else Bmv2Bench()
+    file, interfaces = config.getoption("--switch"), config.getoption("--interfaces")
+    if not file or not interfaces or len(interfaces.split(",")) != len(PORTS):
+        pytest.skip("target tofino needs --switch FILE (docs/TOFINO.md) and --interfaces A,B,C,D, cabled to its ports")
+    return TofinoBench(load_topology(file), interfaces.split(","))
 
 
 def _enter_new_network_namespace() -> None:

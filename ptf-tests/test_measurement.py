@@ -95,7 +95,13 @@ class VariationTest(TesterTest):
         use = {"first_cell": self.contract["HISTOGRAM_BINS"]}
         self.install(
             self.receiver(1, STATION),
-            self.entry("histogram", {"port": 1, "flow": (self.FLOW, 0xFFFF)}, "use_histogram", use, 1),
+            self.entry(
+                "histogram",
+                {"port": self.bench.port_of_program(1), "flow": (self.FLOW, 0xFFFF)},
+                "use_histogram",
+                use,
+                1,
+            ),
         )
         before = ipdv_bins(self)
         expected = Variation(self.contract["SMOOTHED_DIFFERENCE_MAX"], self.contract["IPDV_MAX"])
@@ -220,7 +226,7 @@ class HistogramBinHoldsTheLatency(TesterTest):
             self.receiver(1, STATION),
             self.entry(
                 "histogram",
-                {"port": 1, "flow": (4, 0xFFFF)},
+                {"port": self.bench.port_of_program(1), "flow": (4, 0xFFFF)},
                 "use_histogram",
                 {"first_cell": self.contract["HISTOGRAM_BINS"]},
                 1,

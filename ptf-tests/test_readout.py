@@ -207,6 +207,7 @@ class PuntedFrameReachesTheController(TesterTest):
         self.send(2, frame)
         (packet,) = self.client.take_packet_ins(1)
         self.assertEqual(packet.payload, frame)
-        self.assertEqual((packet.metadata["kind"], packet.metadata["port"]), (self.contract["KIND_SEND"], 2))
+        expected = (self.contract["KIND_SEND"], self.bench.port_of_program(2))
+        self.assertEqual((packet.metadata["kind"], packet.metadata["port"]), expected)
         self.expect_nothing()
         self.assert_reasons(foreign=1, punted=1)

@@ -8,10 +8,9 @@ Dependencies point one way: ``cli -> run -> methods -> trial -> tester -> target
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from p4mesh._lazy import lazily
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from p4mesh.errors import P4MeshError
     from p4mesh.methods.registry import TESTS

@@ -14,6 +14,7 @@
     │   ├── EngineMissingError     the extension module p4mesh._engine is not built
     │   ├── TargetError            the target refused, failed or went away
     │   ├── HookError              a command of the user's failed
+    │   ├── StorageError           a disk that is full, a directory that must not be written to
     │   └── UnsupportedError       "not supported on TARGET", never a silent fallback
     └── InternalError              exit 4: a broken invariant of our own
 
@@ -101,6 +102,10 @@ class TargetError(EnvironmentFault):
 
 class HookError(EnvironmentFault):
     """A command of the user's, run to reset the device, failed or took too long."""
+
+
+class StorageError(EnvironmentFault):
+    """A file or directory of a run cannot be written: no room, no permission, no such name."""
 
 
 class UnsupportedError(EnvironmentFault):

@@ -1,4 +1,5 @@
-"""Owns the command line: arguments, progress on stderr, data on stdout, exit codes.
+"""The command line: arguments in, text and an exit code out; an observer of :mod:`p4mesh.run`.
 
-Refuses: methodology and measuring. It joins a test, a topology, a run directory and measurers.
+Refuses: running anything itself. What a command needs is loaded when it runs, so that wrong arguments are answered at
+once.
 """

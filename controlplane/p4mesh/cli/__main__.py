@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from p4mesh.cli.main import main
+from p4mesh.cli.entry import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.errors import EXIT_OK
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
-from p4mesh.run.options import SIMULATED, CalibrationOptions
-from p4mesh.target.table import TARGETS
+from p4mesh.run.options import CalibrationOptions
 
 COLUMNS = (
     Column("tx_port", "Tx port"),
@@ -24,18 +24,7 @@ COLUMNS = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``p4mesh calibrate``."""
-    parser.add_argument("--topology", metavar="FILE", required=True, help="tester ports cabled to each other in pairs")
-    parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
-    parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
-    parser.add_argument("--target", choices=sorted(TARGETS), default=SIMULATED, help="what runs the P4 program")
-    parser.add_argument(
-        "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
-    )
-
-
-def measure_wires(arguments: argparse.Namespace, opener: str = "") -> int:
+def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str = "") -> int:
     """Measure every wire in both directions, write the file and show what was measured."""
     options = CalibrationOptions(
         topology=arguments.topology,
@@ -52,7 +41,7 @@ def measure_wires(arguments: argparse.Namespace, opener: str = "") -> int:
     note = f"First bit sent to first bit received, resolution {finished.resolution_ns:g} ns."
     if not finished.first_bit:
         note = f"Between software time stamps, resolution {finished.resolution_ns:g} ns."
-    print(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
+    say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
-    print(f"calibration: {finished.path}: {known} wires, {finished.added} of them new", flush=True)
+    say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")
     return EXIT_OK

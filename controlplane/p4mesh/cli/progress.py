@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TextIO
 
-from p4mesh.run.events import Event, NotRun, RunStarted, TrialFinished, UnitFinished, WiresMeasured, WorkerLost
+from p4mesh.cli.notice import Notice
+from p4mesh.cli.output import tell
+from p4mesh.run.events import (
+    Event,
+    NotRun,
+    RunStarted,
+    SuiteStarted,
+    TrialFinished,
+    UnitFinished,
+    WiresMeasured,
+    WorkerLost,
+)
 
 _STRAYS = ("flooded", "misdirected")
 _TRIALS_BEFORE_OUTLOOK = 5
@@ -17,8 +28,14 @@ _TRIALS_BEFORE_OUTLOOK = 5
 class Progress:
     """An observer that prints one line per trial."""
 
-    def __init__(self, stream: TextIO | None = None, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream or sys.stderr
+    def __init__(
+        self,
+        notice: Notice | None = None,
+        stream: TextIO | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._notice = notice
+        self._stream = stream
         self._clock_s = clock_s
         self._remaining: dict[str, int] = {}
         self._started_s = clock_s()
@@ -31,7 +48,10 @@ class Progress:
             self._trial(event)
         elif isinstance(event, UnitFinished):
             self._remaining[event.unit] = 0
+        elif isinstance(event, SuiteStarted):
+            self._place(event.directory)
         elif isinstance(event, RunStarted):
+            self._place(event.directory)
             self._start(event)
         elif isinstance(event, WorkerLost):
             self._line(f"worker {event.worker} is lost, {event.workers_left} left: its trial is measured again")
@@ -39,6 +59,10 @@ class Progress:
             self._line(f"{event.test}: not run: {event.reason}")
         elif isinstance(event, WiresMeasured):
             self._line(f"{event.frame_size_bytes:>5} B  {event.directions} directions measured")
+
+    def _place(self, directory: Path) -> None:
+        if self._notice is not None:
+            self._notice.place(directory)
 
     def _start(self, run: RunStarted) -> None:
         self._remaining = dict(run.trials_expected)
@@ -70,7 +94,7 @@ class Progress:
         )
 
     def _line(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        tell(text, self._stream)
 
     def _outlook(self, left: int) -> str:
         if not left:

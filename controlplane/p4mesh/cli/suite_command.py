@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
+from p4mesh.cli.notice import Notice
+from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
-from p4mesh.cli.run_command import exit_code, results_data
+from p4mesh.cli.results import exit_code, results_data
 from p4mesh.errors import EXIT_OK
 from p4mesh.methods.registry import find_test
-from p4mesh.methods.results.outcome import Column, Table
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.events import Event, RunFinished
@@ -23,23 +26,33 @@ SUMMARY_COLUMNS = (
 )
 
 
-def run_tests(options: RunOptions, as_json: bool = False) -> int:
+def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
     """Run every test of the suite that the topology can carry; the others are named with the reason."""
-    progress = Progress()
+    progress = Progress(notice)
 
     def observer(event: Event) -> None:
         progress(event)
         if isinstance(event, RunFinished) and not as_json:
-            method = find_test(event.test)
-            print(f"{method.title} ({method.section})\n\n{outcome_text(event.outcome)}\n", flush=True)
+            say(headed(event.test, event.outcome))
 
     finished = run_suite(options, observer)
     rows = tuple(entry.row for entry in finished.entries)
     runs = [entry.run for entry in finished.entries if entry.run]
     if as_json:
         data = [results_data(run.directory) for run in runs]
-        print(json.dumps({"suite": options.test, "tests": list(rows), "runs": data}, indent=1, allow_nan=False))
+        say(json.dumps({"suite": options.test, "tests": list(rows), "runs": data}, indent=1, allow_nan=False))
     else:
-        print(table_text(Table("suite", f"Suite {options.test}", SUMMARY_COLUMNS, rows)))
-        print(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}", flush=True)
+        say(summary_text(options.test, rows))
+        say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
     return max((exit_code(run.outcome) for run in runs), default=EXIT_OK)
+
+
+def headed(test: str, outcome: Outcome) -> str:
+    """Return the results of one test of a suite below its title."""
+    method = find_test(test)
+    return f"{method.title} ({method.section})\n\n{outcome_text(outcome)}\n"
+
+
+def summary_text(suite: str, rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return one line per test."""
+    return table_text(Table("suite", f"Suite {suite}", SUMMARY_COLUMNS, tuple(dict(row) for row in rows)))

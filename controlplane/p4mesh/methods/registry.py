@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-
-from p4mesh.errors import UnknownTestError
 from p4mesh.methods.base import Method
 from p4mesh.methods.composition import Extension, Suite
 from p4mesh.methods.extensions.clocks import ClockNote
 from p4mesh.methods.extensions.iterations import Iterations
 from p4mesh.methods.extensions.resets import Resets
+from p4mesh.methods.names import unknown
 from p4mesh.methods.rfc2544 import suite as rfc2544
 from p4mesh.methods.rfc2889 import suite as rfc2889
 from p4mesh.methods.rfc5180 import suite as rfc5180
@@ -33,10 +31,4 @@ def find_test(name: str) -> Method:
     for test in TESTS:
         if test.name == name:
             return test
-    names = [test.name for test in TESTS]
-    close = difflib.get_close_matches(name, names, n=1)
-    guess = f"did you mean {close[0]}? " if close else ""
-    whole = ", ".join(suites())
-    raise UnknownTestError(
-        f"unknown test '{name}'", hint=f"{guess}valid tests: {', '.join(names)}; whole suites: {whole}"
-    )
+    raise unknown(name)

@@ -5,6 +5,7 @@ entity and the reason. Refuses: knowing what a trial is.
 """
 
 from p4mesh.p4runtime.client import Client
+from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import (
     ConnectError,
     Failure,
@@ -37,6 +38,7 @@ __all__ = [
     "ReadError",
     "Schema",
     "SchemaError",
+    "TlsCredentials",
     "WaitError",
     "WriteError",
     "load_p4info",

@@ -11,6 +11,7 @@ from typing import Literal
 
 import grpc
 
+from p4mesh.p4runtime.credentials import TlsCredentials
 from p4mesh.p4runtime.errors import ConnectError, Failure, P4RuntimeError, PipelineError, ReadError, WriteError
 from p4mesh.p4runtime.info import load_p4info
 from p4mesh.p4runtime.packet_io import PacketCodec, PacketIn
@@ -38,6 +39,12 @@ _OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
+_NO_ANSWER = "is the switch running, and is the address right?"
+_NO_TLS_ANSWER = (
+    "is the switch running, does its server use TLS, is its certificate signed by the authority that is given, is the "
+    "host of the address (or server_name) in it, and does it ask for a certificate of the client?"
+)
+
 Atomicity = Literal["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]
 PipelineAction = Literal["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "COMMIT", "RECONCILE_AND_COMMIT"]
 
@@ -49,42 +56,72 @@ class Client:
     """
 
     def __init__(
-        self, address: str, device_id: int = 1, election_id: int = 1, *, role: str = "", timeout_s: float = 10.0
+        self,
+        address: str,
+        device_id: int = 1,
+        election_id: int = 1,
+        *,
+        role: str = "",
+        timeout_s: float = 10.0,
+        tls: TlsCredentials | None = None,
     ) -> None:
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
         self.role = role
         self.timeout_s = timeout_s
+        self.tls = tls
+        """None: the connection is not encrypted."""
         self.packet_outs_sent = 0
-        """Packet-outs since the context was entered."""
+        """Packet-outs since the client has connected."""
+        self.packet_ins_taken = 0
+        """Packet-ins that the caller has taken, since the client has connected."""
         self._schema: Schema | None = None
         self._codec: PacketCodec | None = None
 
     def __enter__(self) -> Client:
-        """Connect and become primary."""
+        """Connect and become primary; raises ParameterError for credentials that cannot be used."""
+        self._connect()
+        return self
+
+    def reconnect(self) -> None:
+        """Connect again, after the server has gone and come back; become primary with the next election id.
+
+        The server may have forgotten its pipeline and every entry: call :meth:`set_pipeline`, or :meth:`load_schema`
+        to see what it has. Packet-ins and digests that nobody has taken are gone.
+        """
+        self._stream.close()
+        self._channel.close()
+        self.election_id += 1
+        self._connect()
+
+    def _connect(self) -> None:
         options: list[tuple[str, object]] = [*_OPTIONS]
         if self.address.startswith("unix:"):
             # Otherwise it is the path with %2F for each slash, which HTTP/2 servers in Rust refuse.
             options.append(("grpc.default_authority", "localhost"))
-        self._channel = grpc.insecure_channel(self.address, options=options)
+        if self.tls is None:
+            self._channel = grpc.insecure_channel(self.address, options=options)
+        else:
+            if self.tls.server_name:
+                options.append(("grpc.ssl_target_name_override", self.tls.server_name))
+            self._channel = grpc.secure_channel(self.address, self.tls.channel_credentials(), options=options)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=self.timeout_s)
         except grpc.FutureTimeoutError:
             self._channel.close()
             raise ConnectError(
                 f"no P4Runtime server answers at {self.address} within {self.timeout_s:g} s",
-                hint="is the switch running, and is the address right?",
+                hint=_NO_ANSWER if self.tls is None else _NO_TLS_ANSWER,
             ) from None
         self._stub = Service(self._channel)
         self._requests = Requests(self.device_id, self.election_id, self.role)
-        self.packet_outs_sent = 0
+        self.packet_outs_sent = self.packet_ins_taken = 0
         try:
             self._stream = Stream(self._stub, self.address, self.device_id, self.election_id, self.role, self.timeout_s)
         except P4RuntimeError:
             self._channel.close()
             raise
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -92,6 +129,11 @@ class Client:
         """Leave the device to other controllers."""
         self._stream.close()
         self._channel.close()
+
+    @property
+    def is_connected(self) -> bool:
+        """False once the server has gone; :meth:`reconnect` is for when it is back."""
+        return not self._stream.has_ended
 
     @property
     def is_primary(self) -> bool:
@@ -324,6 +366,7 @@ class Client:
                 self._stream.check()
                 raise ConnectError(f"the P4Runtime server at {self.address} closed the stream")
             taken.append(decode(message))
+            self.packet_ins_taken += 1
         if len(taken) < count:
             self._stream.check()
         return taken

@@ -40,6 +40,7 @@ class Stream:
         self.digests: SimpleQueue[p4r.DigestList | None] = SimpleQueue()
         self.idle_notifications: SimpleQueue[p4r.IdleTimeoutNotification | None] = SimpleQueue()
         self.is_primary = False
+        self.has_ended = False
         self._call = stub.StreamChannel(self._outgoing(), metadata=((BATCH_KEY, "1"),))
         self._reader = threading.Thread(target=self._read, name="p4runtime-stream", daemon=True)
         self._reader.start()
@@ -135,6 +136,7 @@ class Stream:
             self._failure = error
         finally:
             self.is_primary = False
+            self.has_ended = True
             for queue in (packet_ins, self.digests, self.idle_notifications, self._arbitrations):
                 queue.put(None)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from p4mesh.methods.results.outcome import Column, Table
-from p4mesh.store.run_directory import StoredTrial
+from p4mesh.store.run_files import StoredTrial
 
 _COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),

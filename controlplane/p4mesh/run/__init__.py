@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from p4mesh._lazy import lazily
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from p4mesh.run.calibration import FinishedCalibration, calibrate
     from p4mesh.run.events import (
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Observer,
         RunFinished,
         RunStarted,
+        SuiteStarted,
         TrialFinished,
         UnitFinished,
         WiresMeasured,
@@ -42,6 +43,7 @@ __all__ = [
     "RunFinished",
     "RunOptions",
     "RunStarted",
+    "SuiteStarted",
     "TrialFinished",
     "UnitFinished",
     "WiresMeasured",
@@ -57,7 +59,7 @@ __getattr__ = lazily(
         "calibration": ("FinishedCalibration", "calibrate"),
         "events": (
             *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
-            *("WiresMeasured", "WorkerLost"),
+            *("SuiteStarted", "WiresMeasured", "WorkerLost"),
         ),
         "options": ("CalibrationOptions", "RunOptions"),
         "single": ("FinishedRun", "run"),

@@ -12,6 +12,7 @@ from p4mesh import __version__
 from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import shortened
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import opener_of
@@ -78,7 +79,7 @@ def _load_pct(text: str) -> Fraction:
     try:
         value = LOAD_PCT.parse(text)
     except ParameterError as error:
-        raise ParameterError(f"--load-pct {text}: not valid", hint=error.hint) from None
+        raise ParameterError(f"--load-pct {shortened(text)}: not valid", hint=error.hint) from None
     assert isinstance(value, Fraction)
     return value
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from p4mesh.methods.results.outcome import Outcome
-    from p4mesh.store.run_directory import StoredTrial, Timing
+    from p4mesh.store.run_files import StoredTrial, Timing
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,14 @@ class RunFinished:
 
 
 @dataclass(frozen=True)
+class SuiteStarted:
+    """The tests of a suite are checked, and its directory is open."""
+
+    suite: str
+    directory: Path
+
+
+@dataclass(frozen=True)
 class NotRun:
     """The topology or the target cannot carry a test of a suite."""
 
@@ -86,7 +94,7 @@ class WiresMeasured:
     directions: int
 
 
-Event = RunStarted | TrialFinished | UnitFinished | WorkerLost | RunFinished | NotRun | WiresMeasured
+Event = RunStarted | TrialFinished | UnitFinished | WorkerLost | RunFinished | SuiteStarted | NotRun | WiresMeasured
 Observer = Callable[[Event], None]
 
 

@@ -13,7 +13,7 @@ from p4mesh.errors import ParameterError, TopologyError, UsageError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.extensions.resets import SWAP_ROLES
-from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
 from p4mesh.run.job import Job
@@ -26,6 +26,9 @@ from p4mesh.topology.memory import memory_of, memory_without_verification
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
+_LONGEST_SIZE = 20
+MOST_JOBS = 1024
+"""Processes of one machine; a cluster may have more."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options), options.target)
+    return Prepared(method, job, sizes, _jobs(options, simulated), _cluster(options, simulated), options.target)
 
 
 def check_settings(topology: Topology) -> None:
@@ -117,8 +120,9 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
     valid = f"frame sizes are integers in {MIN_FRAME_SIZE_BYTES}..{MAX_FRAME_SIZE_BYTES} B with FCS, such as 64,1518"
     sizes: list[int] = []
     for word in text.split(","):
-        if not word.strip().isdecimal() or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
-            raise ParameterError(f"--sizes {text}: '{word}' is not valid", hint=valid)
+        known = word.strip().isdecimal() and len(word) <= _LONGEST_SIZE
+        if not known or not MIN_FRAME_SIZE_BYTES <= int(word) <= MAX_FRAME_SIZE_BYTES:
+            raise ParameterError(f"--sizes {shortened(text)}: '{shortened(word)}' is not valid", hint=valid)
         if int(word) in sizes:
             raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)
         sizes.append(int(word))
@@ -188,8 +192,8 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
 
 def _jobs(options: RunOptions, simulated: bool) -> int:
     wanted = options.jobs
-    if wanted is not None and wanted < 1:
-        raise UsageError(f"--jobs {wanted}: not valid", hint="an integer from 1")
+    if wanted is not None and not 1 <= wanted <= MOST_JOBS:
+        raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
     if simulated:
         return wanted or os.cpu_count() or 1
     if wanted is not None and wanted > 1:
@@ -200,11 +204,11 @@ def _jobs(options: RunOptions, simulated: bool) -> int:
     return 1
 
 
-def _cluster(options: RunOptions) -> str:
+def _cluster(options: RunOptions, simulated: bool) -> str:
     address = options.workers
     if address is None:
         return ""
-    if options.target != SIMULATED:
+    if not simulated:
         raise UsageError(
             f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
             hint="leave --workers out, or use --target sim",

@@ -15,7 +15,7 @@ from p4mesh.methods.results.outcome import State
 from p4mesh.run.events import TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
-from p4mesh.store.run_directory import KeptTrial, StoredTrial, Timing
+from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from p4mesh.methods.base import Unit
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
-from p4mesh.report.publish import publish, stored_outcome
+from p4mesh.report.publish import publish
 from p4mesh.run.dask_cluster import DaskCluster
 from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved
 from p4mesh.run.executor import Executor
@@ -24,7 +25,9 @@ from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
-from p4mesh.store.run_directory import RunDirectory, StoredTrial
+from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.run_files import StoredTrial
+from p4mesh.store.writing import storing
 from p4mesh.topology import Topology, load_topology
 
 
@@ -53,21 +56,33 @@ def topology_of(topology: str | Path | Topology) -> Topology:
 
 
 def directory_path(out: str | Path | None, name: str) -> Path:
-    """Return where a run goes: what the user named, else a new directory below runs/."""
+    """Return where a run goes: what the user named, else a new and empty directory below runs/.
+
+    It exists when this returns, so that no other run can get the same one.
+    """
     if out is not None:
         return Path(out)
     stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-    return Path("runs") / f"{name}-{stamp}"
+    first = Path("runs") / f"{name}-{stamp}"
+    with storing(first):
+        first.parent.mkdir(exist_ok=True)
+        for number in count(1):
+            path = first if number == 1 else first.with_name(f"{first.name}-{number}")
+            try:
+                path.mkdir()
+                return path
+            except FileExistsError:
+                continue
+    raise AssertionError("there is always another number")
 
 
 def execute(prepared: Prepared, path: Path, observer: Observer) -> FinishedRun:
     """Measure what the run directory does not hold yet, publish, and return the outcome."""
-    directory = RunDirectory.open(path, _config(prepared))
-    if not directory.is_finished:
-        with directory.discarded_when_nothing_was_measured():
-            _measure(prepared, directory, observer)
-    publish(directory)
-    finished = FinishedRun(directory.path, stored_outcome(directory.path))
+    with RunDirectory.open(path, _config(prepared)) as directory:
+        if not directory.is_finished:
+            with directory.discarded_when_nothing_was_measured():
+                _measure(prepared, directory, observer)
+        finished = FinishedRun(directory.path, publish(directory))
     observer(RunFinished(prepared.method.name, finished.directory, finished.outcome))
     return finished
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 from p4mesh.errors import (
     P4MeshError,
     ParameterError,
-    RunDirectoryError,
     TopologyError,
     UnknownTestError,
     UnsupportedError,
@@ -21,12 +19,12 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.index import index_html
 from p4mesh.report.publish import REPORT
-from p4mesh.run.events import NotRun, Observer, unobserved
+from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
 from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
-
-INDEX = "suite.json"
+from p4mesh.store.suite_directory import SuiteDirectory
+from p4mesh.store.writing import write_atomically
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,15 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
     Raises a P4MeshError as :func:`p4mesh.run.run` does, and where no test can run.
     """
     planned = _plan(options)
-    directory = _open(directory_path(options.out, options.test), options.test)
+    with SuiteDirectory.open(directory_path(options.out, options.test), options.test) as directory:
+        return _run(planned, directory, options, observer)
+
+
+def _run(
+    planned: Mapping[Method, Prepared | P4MeshError], suite: SuiteDirectory, options: RunOptions, observer: Observer
+) -> FinishedSuite:
+    directory = suite.path
+    observer(SuiteStarted(options.test, directory))
     entries = []
     for method, prepared in planned.items():
         if isinstance(prepared, Prepared):
@@ -71,8 +77,9 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
             observer(NotRun(method.name, prepared.message))
             entries.append(Entry(method, None, prepared.message))
     links = {entry.method.name: f"{_short(entry.method)}/{REPORT}" for entry in entries if entry.run}
-    page = index_html(options.test, [entry.row for entry in entries], links)
-    (directory / REPORT).write_text(page, encoding="utf-8")
+    rows = [entry.row for entry in entries]
+    write_atomically(directory / REPORT, index_html(options.test, rows, links))
+    suite.finish(rows)
     return FinishedSuite(directory, tuple(entries))
 
 
@@ -106,21 +113,6 @@ def _for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> R
     """Return the options of one test with its own settings: a calibration is for those that print latencies."""
     prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
     return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
-
-
-def _open(path: Path, suite: str) -> Path:
-    """Create the directory of a suite, or continue in it; raises RunDirectoryError for any other one."""
-    mark = path / INDEX
-    wanted = json.dumps({"format": 1, "suite": suite}) + "\n"
-    if path.exists() and not path.is_dir():
-        raise RunDirectoryError(f"--out {path}: not a directory", hint="name a new or an empty directory")
-    if path.exists() and any(path.iterdir()) and (not mark.exists() or mark.read_text(encoding="utf-8") != wanted):
-        raise RunDirectoryError(
-            f"--out {path}: holds something other than a run of {suite}", hint="name a new or an empty directory"
-        )
-    path.mkdir(parents=True, exist_ok=True)
-    mark.write_text(wanted, encoding="utf-8")
-    return path
 
 
 def _short(method: Method) -> str:

@@ -26,7 +26,8 @@ from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostE
 from p4mesh.run.job import Job
 from p4mesh.run.session import Measured, UnitSession
 from p4mesh.store.codec import encode
-from p4mesh.store.run_directory import KeptTrial, RunDirectory
+from p4mesh.store.run_directory import RunDirectory
+from p4mesh.store.run_files import KeptTrial
 from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0
@@ -254,7 +255,7 @@ class _UnitBench:
             del self._trials[spec.number]
             run.assign()
         if here:
-            return self._measured(Task(trial.spec, self.unit.iteration))
+            return self._measured(Task(trial.spec, self.unit.iteration), trial.lost)
         if isinstance(trial.answer, Exception):
             raise trial.answer
         return cast(Measured, trial.answer)
@@ -295,9 +296,9 @@ class _UnitBench:
             self._keep(trial)
             self._run.release(worker)
 
-    def _measured(self, task: Task) -> Measured:
-        """Return the answer of the unit's worker, or of the next one where it is lost."""
-        for _ in range(_WORKERS_PER_TRIAL):
+    def _measured(self, task: Task, lost: int = 0) -> Measured:
+        """Return the answer of the unit's worker, or of the next one where it is lost, as ``lost`` were before."""
+        for _ in range(_WORKERS_PER_TRIAL - lost):
             try:
                 return self.worker.measure(task)
             except WorkerLostError:

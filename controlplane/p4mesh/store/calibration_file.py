@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 from p4mesh.errors import CalibrationError
+from p4mesh.regular_files import read_text
 from p4mesh.store.codec import decode, encode
 from p4mesh.trial.calibration import Calibration
 
 FORMAT = 1
+MOST_BYTES = 100_000_000
+"""Of a calibration file; the wires of 512 ports with 20 frame sizes need a tenth of this."""
 _KIND = "calibration"
 _HINT = "name a file that p4mesh calibrate has written"
 
@@ -17,10 +20,10 @@ _HINT = "name a file that p4mesh calibrate has written"
 def read_calibration(path: Path, option: str) -> Calibration:
     """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path, MOST_BYTES))
     except OSError as error:
         raise CalibrationError(f"{option} {path}: {error.strerror}", hint=_HINT) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CalibrationError(f"{option} {path}: not JSON: {error}", hint=_HINT) from None
     if not isinstance(data, dict) or data.get("kind") != _KIND:
         raise CalibrationError(f"{option} {path}: not a calibration", hint=_HINT)

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from p4mesh.store.run_directory import StoredTrial
+from p4mesh.store.run_files import StoredTrial
 
 TRIAL_COLUMNS = (
     "unit",

@@ -4,9 +4,10 @@
 
     DIR/run.json       configuration echo; fixed when the run starts, compared when it resumes
     DIR/trials.jsonl   one line per finished trial, appended and synced before the next trial starts
-    DIR/timing.jsonl   wall-clock facts of the same trials
+    DIR/timing.jsonl   wall-clock facts of the same trials, and the checksums of their lines
     DIR/ahead.jsonl    while a run lasts: trials measured before the run has asked for them
     DIR/results.json   written once, when every unit is finished
+    DIR/sums.json      the checksums of run.json and results.json, just before the latter is written
     DIR/*.csv, DIR/report.html
 
 While units run in parallel, lines are appended in order of completion; a finished run holds them
@@ -16,17 +17,20 @@ in the order of its units, so that equal inputs give equal bytes.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from p4mesh.errors import RunDirectoryError
-from p4mesh.store.codec import canonical
+from p4mesh.store import run_files
+from p4mesh.store.lock import DirectoryLock
+from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
+from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically
 
-FORMAT = 3
+FORMAT = 4
 """Of all files of a run directory; it grows when any of them means something else."""
 _FORMAT_WITHOUT_A_NUMBER = 1
 RUN = "run.json"
@@ -34,89 +38,66 @@ TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
 AHEAD = "ahead.jsonl"
 RESULTS = "results.json"
-_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, RESULTS)
-
-
-@dataclass(frozen=True)
-class StoredTrial:
-    """One finished trial: its place, the question and the answer, as JSON data."""
-
-    unit: str
-    index: int
-    load_pct: float
-    verdict: str
-    spec: dict[str, Any]
-    result: dict[str, Any]
-
-    def line(self) -> str:
-        """Return the JSON line of this trial."""
-        data = {"unit": self.unit, "trial": self.index, "load_pct": self.load_pct, "verdict": self.verdict}
-        return canonical({**data, "spec": self.spec, "result": self.result})
-
-
-@dataclass(frozen=True)
-class Timing:
-    """When one trial ran; never part of a result."""
-
-    unit: str
-    index: int
-    started_utc: str
-    elapsed_s: float
-
-    def line(self) -> str:
-        """Return the JSON line of this timing."""
-        return canonical(
-            {"unit": self.unit, "trial": self.index, "started_utc": self.started_utc, "elapsed_s": self.elapsed_s}
-        )
-
-
-@dataclass(frozen=True)
-class KeptTrial:
-    """A trial that was measured ahead: part of the run only if the run comes to ask for it."""
-
-    unit: str
-    index: int
-    spec: dict[str, Any]
-    result: dict[str, Any]
-    started_utc: str
-    elapsed_s: float
+SUMS = "sums.json"
+_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, RESULTS, SUMS)
+_SUMMED = (RUN, RESULTS)
+_NEW = "name a new or an empty directory"
 
 
 class RunDirectory:
-    """A run directory that is open for writing."""
+    """A run directory that is open for writing, by one process at a time."""
 
-    def __init__(self, path: Path, config: Mapping[str, Any], trials: Sequence[StoredTrial], resumed: bool) -> None:
+    def __init__(self, path: Path, config: Mapping[str, Any], lock: DirectoryLock, resumed: bool) -> None:
         self.path = path
         self.config = dict(config)
         self.resumed = resumed
-        self._trials = list(trials)
-        self._kept = [KeptTrial(**line) for line in _whole_lines(path / AHEAD)]
+        self._lock = lock
+        journal = self._read_journal() if resumed else Journal((), (), False)
+        self._trials, self._timings = list(journal.trials), list(journal.timings)
+        self._stale_timings = journal.stale_timings
+        self._kept = run_files.read_kept(path / AHEAD) if resumed else []
 
     @classmethod
     def open(cls, path: Path, config: Mapping[str, Any]) -> RunDirectory:
         """Create the directory, or resume the run in it when its configuration is the same.
 
         Raises RunDirectoryError, without touching anything, when the directory holds other files,
-        another run, or a damaged one.
+        another run, a damaged one, or one that another process is at; StorageError where it cannot be written.
         """
         full = {"format": FORMAT, **config}
-        if (path.is_symlink() and not path.exists()) or (path.exists() and not path.is_dir()):
-            raise RunDirectoryError(f"--out {path}: not a directory", hint="name a new or an empty directory")
-        present = sorted(item.name for item in path.iterdir()) if path.exists() else []
-        if not present:
-            _create(path)
-            _write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
-            return cls(path, full, (), False)
-        stored = _read_config(path, "--out ", "name a new or an empty directory")
-        if stored != full:
-            changed = ", ".join(sorted(key for key in {*stored, *full} if stored.get(key) != full.get(key)))
-            raise RunDirectoryError(
-                f"--out {path}: holds another run (different {changed})",
-                hint="name a new directory; the same command resumes an interrupted run",
-            )
-        for name in (TRIALS, TIMING, AHEAD):
-            _cut_half_line(path / name)
-        return cls(path, full, tuple(_trials(path)), True)
+        open_directory(path)
+        lock = DirectoryLock(path, "--out ")
+        try:
+            with storing(path):
+                present = sorted(item.name for item in path.iterdir() if not item.name.endswith(PARTIAL))
+            if not present:
+                write_atomically(path / RUN, json.dumps(full, indent=2) + "\n")
+                return cls(path, full, lock, False)
+            stored = _read_config(path, "--out ", _NEW)
+            if stored != full:
+                changed = ", ".join(sorted(key for key in {*stored, *full} if stored.get(key) != full.get(key)))
+                raise RunDirectoryError(
+                    f"--out {path}: holds another run (different {changed})",
+                    hint="name a new directory; the same command resumes an interrupted run",
+                )
+            return cls(path, full, lock, True)
+        except BaseException:
+            lock.close()
+            raise
+
+    def __enter__(self) -> RunDirectory:
+        """Return the directory."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Let other processes have it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let other processes have the directory."""
+        self._lock.close()
 
     @property
     def is_finished(self) -> bool:
@@ -129,7 +110,7 @@ class RunDirectory:
 
     def keep(self, trial: KeptTrial) -> None:
         """Put a trial on disk that was measured ahead, so that a run that goes on here need not repeat it."""
-        _append_synced(self.path / AHEAD, canonical(asdict(trial)))
+        append_synced(self.path / AHEAD, trial.line())
 
     def kept(self, unit: str) -> dict[int, KeptTrial]:
         """Return the trials of one unit that an interrupted run has measured ahead, by their index."""
@@ -137,9 +118,11 @@ class RunDirectory:
 
     def append(self, trial: StoredTrial, timing: Timing) -> None:
         """Put one finished trial on disk; it survives a crash from here on."""
-        _append_synced(self.path / TIMING, timing.line())
-        _append_synced(self.path / TRIALS, trial.line())
+        line = trial.line()
+        append_synced(self.path / TIMING, timing.line(line))
+        append_synced(self.path / TRIALS, line)
         self._trials.append(trial)
+        self._timings.append(timing)
 
     @contextmanager
     def discarded_when_nothing_was_measured(self) -> Iterator[None]:
@@ -156,17 +139,43 @@ class RunDirectory:
     def finish(self, unit_order: Sequence[str], results: Mapping[str, Any]) -> None:
         """Bring the trials into the order of the units, drop those that nobody asked for, and write the results."""
         place = {unit: position for position, unit in enumerate(unit_order)}
+        unknown = next((trial.unit for trial in self._trials if trial.unit not in place), None)
+        if unknown is not None:
+            raise RunDirectoryError(
+                f"{self.path / TRIALS}: this test has no part '{unknown}'",
+                hint="start a new run in another directory",
+            )
         self._trials.sort(key=lambda trial: (place[trial.unit], trial.index))
-        _write_atomically(self.path / TRIALS, "".join(trial.line() + "\n" for trial in self._trials))
-        (self.path / AHEAD).unlink(missing_ok=True)
-        _write_atomically(self.path / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
+        self._drop_stale_timings()
+        write_atomically(self.path / TRIALS, "".join(trial.line() + "\n" for trial in self._trials))
+        with storing(self.path / AHEAD):
+            (self.path / AHEAD).unlink(missing_ok=True)
+        text = json.dumps(results, indent=1, allow_nan=False) + "\n"
+        config = json.dumps(self.config, indent=2) + "\n"
+        sums = {RUN: digest(config), RESULTS: digest(text)}
+        write_atomically(self.path / SUMS, json.dumps(sums, indent=1) + "\n")
+        write_atomically(self.path / RESULTS, text)
 
     def write_text(self, name: str, text: str) -> Path:
         """Write a derived file, such as a CSV table or the report."""
         assert name not in _OWN_FILES, name
         target = self.path / name
-        _write_atomically(target, text)
+        write_atomically(target, text)
         return target
+
+    def _read_journal(self) -> Journal:
+        if not self.is_finished:
+            for name in (TRIALS, TIMING, AHEAD):
+                _cut_half_line(self.path / name)
+        return run_files.read_journal(self.path / TRIALS, self.path / TIMING, finished=self.is_finished)
+
+    def _drop_stale_timings(self) -> None:
+        """Leave one timing per trial, also where a crash came between a timing and its trial."""
+        if not self._stale_timings:
+            return
+        trials = {(trial.unit, trial.index): trial.line() for trial in self._trials}
+        lines = (timing.line(trials[timing.unit, timing.index]) for timing in self._timings)
+        write_atomically(self.path / TIMING, "".join(line + "\n" for line in lines))
 
 
 @dataclass(frozen=True)
@@ -181,28 +190,35 @@ class StoredRun:
 
 
 def read_run(directory: str | Path) -> StoredRun:
-    """Return the finished run in ``directory``; raise RunDirectoryError when there is none."""
+    """Return the finished run in ``directory``.
+
+    Raises RunDirectoryError when there is none, or one that is not what a run has written.
+    """
     path = Path(directory)
-    config = _read_config(path, "", "name the run directory that p4mesh run printed")
-    if not (path / RESULTS).exists():
-        raise RunDirectoryError(f"{path}: the run is not finished", hint="run the same command again to resume it")
-    results = json.loads((path / RESULTS).read_text(encoding="utf-8"))
-    timings = tuple(
-        Timing(line["unit"], line["trial"], line["started_utc"], line["elapsed_s"])
-        for line in _whole_lines(path / TIMING)
-    )
-    return StoredRun(path, config, results, tuple(_trials(path)), timings)
+    hint = "name the run directory that p4mesh run printed"
+    config = _read_config(path, "", hint)
+    run_files.check_config(path / RUN, config)
+    try:
+        results = run_files.read_json(path / RESULTS, hint)
+    except FileNotFoundError:
+        raise RunDirectoryError(
+            f"{path}: the run is not finished", hint="run the same command again to resume it"
+        ) from None
+    run_files.check_sums(path, path / SUMS, _SUMMED)
+    journal = run_files.read_journal(path / TRIALS, path / TIMING, finished=True)
+    return StoredRun(path, config, results, journal.trials, journal.timings)
+
+
+def open_directory(path: Path) -> None:
+    """Create a directory unless it exists; raises RunDirectoryError for a file, StorageError where it cannot be."""
+    with storing(path):
+        if (path.is_symlink() and not path.exists()) or (path.exists() and not path.is_dir()):
+            raise RunDirectoryError(f"--out {path}: not a directory", hint=_NEW)
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def _read_config(path: Path, option: str, hint: str) -> dict[str, Any]:
-    try:
-        config = json.loads((path / RUN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunDirectoryError(f"{option}{path}: not a run directory (no {RUN} in it)", hint=hint) from None
-    except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"{option}{path / RUN}: {error}", hint=hint) from None
-    if not isinstance(config, dict):
-        raise RunDirectoryError(f"{option}{path / RUN}: not a run of P4Mesh", hint=hint)
+    config = run_files.read_config(path / RUN, option, hint)
     _require_format(f"{option}{path / RUN}", config)
     return config
 
@@ -223,48 +239,12 @@ def _require_format(where: str, config: Mapping[str, Any]) -> None:
 
 def _cut_half_line(path: Path) -> None:
     """Cut off a line that a crash left half written."""
-    if path.exists():
-        text = path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            _write_atomically(path, whole)
-
-
-def _trials(path: Path) -> Iterator[StoredTrial]:
-    for line in _whole_lines(path / TRIALS):
-        yield StoredTrial(line["unit"], line["trial"], line["load_pct"], line["verdict"], line["spec"], line["result"])
-
-
-def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.exists():
-        return
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(keepends=True), start=1):
-        if not line.endswith("\n"):
+    with storing(path):
+        if not path.is_file():
             return
-        try:
-            yield json.loads(line)
-        except ValueError as error:
-            raise RunDirectoryError(f"{path}:{number}: {error}", hint="name a new directory") from None
-
-
-def _create(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunDirectoryError(f"--out {path}: {error.strerror}", hint="name a directory you may write to") from None
-
-
-def _append_synced(path: Path, line: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    temporary = path.with_name(path.name + ".partial")
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if whole != data:
+            temporary = path.with_name(path.name + PARTIAL)
+            temporary.write_bytes(whole)
+            temporary.replace(path)

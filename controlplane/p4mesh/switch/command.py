@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
-from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError
+from p4mesh.errors import EXIT_OK, EnvironmentFault, ProgramError, TargetError, UsageError
 from p4mesh.switch.options import SwitchOptions, parse
 
 _POLL_S = 0.2
@@ -23,6 +24,7 @@ def main(words: Sequence[str]) -> int:
     for name in options.without_effect:
         _say(f"note: {name} has no effect here")
     program = _read_program(options)
+    credentials = _credentials(options)
     from p4mesh import _engine
 
     try:
@@ -40,7 +42,7 @@ def main(words: Sequence[str]) -> int:
     old = {number: signal.signal(number, _on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         host, _, _ = options.address.rpartition(":")
-        port = switch.serve(options.address, options.device_id)
+        port = switch.serve(options.address, options.device_id, credentials)
         _say(f"Server listening on {f'{host}:{port}' if port else options.address}")
         switch.start()
         while not switch.wait(_POLL_S):
@@ -64,6 +66,21 @@ def _read_program(options: SwitchOptions) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise ProgramError(f"cannot read {options.program}: {reason}") from None
+
+
+def _credentials(options: SwitchOptions) -> tuple[bytes, bytes, bytes | None] | None:
+    """Return certificate, key and authority of clients in PEM; raises UsageError for a file that cannot be read."""
+    files = options.tls
+    if files is None:
+        return None
+    return _pem(files.certificate), _pem(files.key), _pem(files.client_ca) if files.client_ca else None
+
+
+def _pem(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", hint="name a file in PEM") from None
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:

@@ -38,8 +38,18 @@ _WITHOUT_EFFECT = (
 """Options of simple_switch_grpc, with their number of values, that are accepted so that scripts run
 unchanged. The command says that they have no effect."""
 
-_REFUSED = ("--restore-state", "--grpc-server-ssl", "--grpc-server-with-client-auth", "--dp-grpc-server-addr")
+_REFUSED = ("--restore-state", "--dp-grpc-server-addr")
 """Options of simple_switch_grpc whose absence would change what happens."""
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """Files in PEM with which the server meets its clients."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None
+    """Clients need a certificate that this authority has signed; None: any client may come."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,8 @@ class SwitchOptions:
     use_files_s: float | None
     cpu_port: int | None
     drop_port: int
+    tls: TlsFiles | None = None
+    """None: the server does not encrypt."""
     without_effect: list[str] = field(default_factory=list)
 
 
@@ -93,6 +105,17 @@ def _parser() -> _Parser:
         default=DEFAULT_ADDRESS,
         metavar="HOST:PORT",
         help=f"address of the P4Runtime server, HOST:PORT or unix:PATH (default: {DEFAULT_ADDRESS})",
+    )
+    parser.add_argument("--grpc-server-ssl", action="store_true", help="the P4Runtime server uses TLS")
+    parser.add_argument("--grpc-server-cert", metavar="FILE", help="its certificate in PEM, for --grpc-server-ssl")
+    parser.add_argument("--grpc-server-key", metavar="FILE", help="the key of its certificate in PEM")
+    parser.add_argument(
+        "--grpc-server-with-client-auth",
+        action="store_true",
+        help="clients must have a certificate that --grpc-server-cacert has signed",
+    )
+    parser.add_argument(
+        "--grpc-server-cacert", metavar="FILE", help="authority in PEM, for --grpc-server-with-client-auth"
     )
     parser.add_argument(
         "--cpu-port", type=int, metavar="PORT", help="port of packet-ins and packet-outs (default: none)"
@@ -159,8 +182,28 @@ def parse(words: Sequence[str]) -> SwitchOptions:
         use_files_s=parsed.use_files,
         cpu_port=cpu_port,
         drop_port=parsed.drop_port,
+        tls=_tls(parsed),
         without_effect=without_effect,
     )
+
+
+def _tls(parsed: argparse.Namespace) -> TlsFiles | None:
+    """Return the files of the server; raises UsageError for one that is missing or means nothing."""
+    certificate, key, authority = parsed.grpc_server_cert, parsed.grpc_server_key, parsed.grpc_server_cacert
+    names = {"--grpc-server-cert": certificate, "--grpc-server-key": key, "--grpc-server-cacert": authority}
+    if not parsed.grpc_server_ssl:
+        names["--grpc-server-with-client-auth"] = parsed.grpc_server_with_client_auth or None
+        alone = next((name for name, value in names.items() if value is not None), None)
+        if alone:
+            raise UsageError(f"{alone} is given without TLS", hint="add --grpc-server-ssl, or leave it out")
+        return None
+    if not parsed.grpc_server_with_client_auth:
+        del names["--grpc-server-cacert"]
+    missing = next((name for name, value in names.items() if value is None), None)
+    if missing:
+        raise UsageError(f"--grpc-server-ssl needs {missing}", hint=f"for example: {missing} FILE.pem")
+    client_ca = Path(authority) if parsed.grpc_server_with_client_auth else None
+    return TlsFiles(Path(certificate), Path(key), client_ca)
 
 
 def _interfaces(given: Sequence[str], cpu_port: int | None) -> list[tuple[int, str]]:

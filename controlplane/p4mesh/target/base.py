@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.topology import Topology
+from p4mesh.topology.model import TlsFiles
+from p4mesh.traffic.line_rate import PS_PER_S
 
 BadFcsRule = tuple[int, int, int]
 """(offset in bytes, lowest, highest): frames whose six bytes at the offset, as a number, lie in the range."""
@@ -36,18 +39,43 @@ class LinkState:
     """How often it has gone down so far."""
 
 
+class PacketIO(Protocol):
+    """The controller's side of packet I/O, as far as a clock has to know it."""
+
+    @property
+    def packet_outs_sent(self) -> int:
+        """Packet-outs so far."""
+
+    @property
+    def packet_ins_taken(self) -> int:
+        """Packet-ins that the controller has taken so far."""
+
+    def take_packet_in(self, timeout_s: float) -> bool:
+        """Wait for the next packet-in, in time of the wall clock; return whether one has come."""
+
+
 class Target(ABC):
     """A running tester switch; :meth:`open` starts and stops it."""
 
     name: ClassVar[str]
 
-    def __init__(self, topology: Topology, address: str, *, device_id: int = 1, election_id: int = 1) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        address: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        tls: TlsFiles | None = None,
+    ) -> None:
         self.topology = topology
         self.capabilities = self.declare(topology)
         self.address = address
         """HOST:PORT, or unix:PATH, of the P4Runtime server."""
         self.device_id = device_id
         self.election_id = election_id
+        self.tls = tls
+        """Credentials for the server; None where it does not encrypt."""
 
     @classmethod
     @abstractmethod
@@ -67,6 +95,15 @@ class Target(ABC):
     @abstractmethod
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Let ``duration_ns`` of the target's time pass after ``packet_outs`` packet-outs in total."""
+
+    def wait_for_packet_in(self, duration_ps: int, packets: PacketIO) -> None:
+        """Let time pass until ``packets`` has taken a packet-in, at most ``duration_ps``."""
+        packets.take_packet_in(duration_ps / PS_PER_S)
+
+    @property
+    def now_ps(self) -> int:
+        """The target's time, which never goes back; only differences have a meaning."""
+        return time.monotonic_ns() * 1000
 
     @abstractmethod
     def align(self, packet_outs: int, number: int) -> None:

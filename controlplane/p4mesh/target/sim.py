@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from p4mesh.errors import EngineMissingError
-from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
+from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.target.base import BadFcsRule, LinkState, PacketIO, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import TESTER, Topology
@@ -24,6 +24,8 @@ _DROP_PORT = 511
 _ANY_PORTS = SpecialPorts(loop=65_533, cpu=65_534, drop=65_535)
 """Where no program runs."""
 _PS_PER_S = 10**12
+_PACKET_IN_TIMEOUT_S = 10
+"""The server has it already; the controller only waits for its thread."""
 
 
 def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _engine.SimNetwork:
@@ -81,6 +83,19 @@ class SimTarget(Target):
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Advance virtual time once the packet-outs have been handled."""
         self._network.advance(int(duration_ns * 1000), packet_outs)
+
+    def wait_for_packet_in(self, duration_ps: int, packets: PacketIO) -> None:
+        """Advance virtual time to the event that sends a packet-in, once the packet-outs have been handled."""
+        if packets.packet_ins_taken == self._network.packet_ins_total:
+            self._network.advance_to_packet_in(duration_ps, packets.packet_outs_sent)
+        while packets.packet_ins_taken < self._network.packet_ins_total:
+            if not packets.take_packet_in(_PACKET_IN_TIMEOUT_S):
+                raise TargetError("sim: a packet-in did not reach the controller", hint="run with --debug to see where")
+
+    @property
+    def now_ps(self) -> int:
+        """Virtual time."""
+        return self._network.now_ps
 
     def align(self, packet_outs: int, number: int) -> None:
         """Advance to the next whole second of virtual time, and start the random numbers of this trial."""

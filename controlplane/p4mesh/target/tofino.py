@@ -69,7 +69,9 @@ class TofinoTarget(Target):
 
     def __init__(self, topology: Topology) -> None:
         switch = switch_of(topology)
-        super().__init__(topology, switch.address, device_id=switch.device_id, election_id=switch.election_id)
+        super().__init__(
+            topology, switch.address, device_id=switch.device_id, election_id=switch.election_id, tls=switch.tls
+        )
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:

@@ -6,12 +6,13 @@ packet-outs in, counters and packet-ins out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.p4runtime import Client, Entity, PacketIn
 from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
 from p4mesh.tester.contract import Contract
@@ -20,6 +21,7 @@ from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.records import ipdv_bins, latency_bins
+from p4mesh.tester.responders import Match, PuntRule
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -85,6 +87,17 @@ class DataPlane:
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
     @property
+    def is_connected(self) -> bool:
+        """False once the server has gone; what was installed may be gone with it."""
+        return self._client.is_connected
+
+    def ensure_connected(self) -> None:
+        """Connect again where the server has gone since the last use, and load the program anew."""
+        if not self.is_connected:
+            self._client.reconnect()
+            self.load_program()
+
+    @property
     def packet_outs_sent(self) -> int:
         """Packet-outs so far; the target's clock waits for them."""
         return self._client.packet_outs_sent
@@ -129,17 +142,45 @@ class DataPlane:
         """Start streams 0 to ``streams`` - 1 together, ``lead_ticks`` after the request's first pass."""
         self._request("START", b"", value=lead_ticks, count=streams)
 
-    def punt(self, ether_types: Sequence[int]) -> None:
-        """Have frames of these types without signature handed to the controller, and no others."""
-        wanted: dict[EntryKey, Entity] = {
-            ("punt", number): self._client.schema.table_entry(
-                "punt", match={"ether_type": (number, 0xFFFF)}, action="to_controller", priority=1
+    def punt(self, rules: Collection[PuntRule]) -> None:
+        """Have the frames of these rules without signature handed to the controller, and no others.
+
+        Rules may have all keys of the program's table ``punt``. Raises UnsupportedError when the table has no room.
+        """
+        room = self._contract["PUNT_RULES"]
+        if len(rules) > room:
+            raise UnsupportedError(
+                f"the ports need {len(rules)} rules for frames to the controller, the program has {room}",
+                hint="run fewer protocols at a time (p4src/include/sizes.p4)",
             )
-            for number in ether_types
-        }
+        wanted: dict[EntryKey, Entity] = {("punt", rule): self._punt_entry(rule) for rule in rules}
         self._client.delete([entry for key, entry in self._punts.items() if key not in wanted])
         self._client.insert([entry for key, entry in wanted.items() if key not in self._punts])
         self._punts = wanted
+
+    def _punt_entry(self, rule: PuntRule) -> Entity:
+        match: dict[str, Match] = dict(rule.keys)
+        if isinstance(number := match.get("port"), int):
+            match["port"] = self._ports.of(number)
+        return self._client.schema.table_entry("punt", match=match, action="to_controller", priority=1)
+
+    @property
+    def packet_ins_taken(self) -> int:
+        """Packet-ins so far, records of reading passes included."""
+        return self._client.packet_ins_taken
+
+    def take_packet_in(self, timeout_s: float) -> bool:
+        """Wait for the next packet-in; return whether one has come. Records that nobody waits for are forgotten."""
+        packets = self._client.take_packet_ins(1, timeout_s)
+        for packet in packets:
+            self._keep_punted(packet)
+        return bool(packets)
+
+    def take_handed(self) -> list[tuple[int, bytes]]:
+        """Return (port, frame) of every punted frame that is here already."""
+        taken, self._handed = self._handed, []
+        self._punted += len(taken)
+        return taken
 
     def take_punted(self, ports: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return (port, frame) of every frame that was handed to the controller since the last call."""

@@ -21,6 +21,7 @@ from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms
 from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.stream_checks import require_line_rates
@@ -38,6 +39,8 @@ class Tester:
         self.target = target
         self.contract = contract
         self.dataplane = dataplane
+        self.packets = PacketService(dataplane, target)
+        """Protocols on the ports of the tester; they are served in :meth:`wait`, and not while cells are read."""
         self.elapsed_ns: int | Fraction = 0
         """Target time that has passed in this instance's waits."""
         self._run = 0
@@ -132,9 +135,9 @@ class Tester:
     # Time
 
     def wait(self, duration_ns: int | Fraction) -> None:
-        """Let the target's time pass."""
+        """Let the target's time pass, in which the protocols on the ports are served."""
         if duration_ns:
-            self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
+            self.packets.wait(duration_ns)
             self.elapsed_ns += duration_ns
 
     def drain(self) -> None:
@@ -210,7 +213,10 @@ class Tester:
     def _wait_for_passes(self, passes: int) -> None:
         """Wait as long as a frame of a request needs for ``passes`` rounds: a lone one, or one among seeds."""
         if self._circulating:
-            self.wait(passes * self._round_ns)
-            return
-        record_bytes = sum(width for _, width in self.contract.record_fields)
-        self.wait(int(passes * self.target.capabilities.loop.round_ps(record_bytes)) // 1000 + 1_000)
+            duration_ns = passes * self._round_ns
+        else:
+            record_bytes = sum(width for _, width in self.contract.record_fields)
+            duration_ns = int(passes * self.target.capabilities.loop.round_ps(record_bytes)) // 1000 + 1_000
+        if duration_ns:
+            self.target.wait(duration_ns, self.dataplane.packet_outs_sent)
+            self.elapsed_ns += duration_ns

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from p4mesh.p4runtime import Client
+from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.target.base import ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture
 from p4mesh.tester.contract import Contract
@@ -23,14 +24,24 @@ def open_tester(target: type[Target], topology: Topology) -> Iterator[Tester]:
     ports = ProgramPorts(loop=contract["PORT_LOOP"], cpu=contract["PORT_CPU"])
     with (
         target.open(topology, ports) as running,
-        Client(running.address, running.device_id, running.election_id) as client,
+        Client(running.address, running.device_id, running.election_id, tls=credentials_of(running)) as client,
     ):
-        dataplane = _dataplane(running, client, contract)
+        dataplane = dataplane_of(running, client, contract)
         dataplane.load_program()
         yield Tester(running, contract, dataplane)
 
 
-def _dataplane(target: Target, client: Client, contract: Contract) -> DataPlane:
+def credentials_of(target: Target) -> TlsCredentials | None:
+    """Return what a client of the target's server needs; None where it does not encrypt."""
+    files = target.tls
+    if files is None:
+        return None
+    ca, certificate, key = (Path(name) if name else None for name in (files.ca, files.certificate, files.key))
+    return TlsCredentials(ca, certificate, key, files.server_name)
+
+
+def dataplane_of(target: Target, client: Client, contract: Contract) -> DataPlane:
+    """Return the data plane of a program in the form that the target has it; nothing is loaded yet."""
     if target.capabilities.architecture is Architecture.V1MODEL:
         return DataPlane(client, contract)
     switch = target.topology.tofino

@@ -1,119 +1,106 @@
-"""What the controller does with single frames around the test streams: it is the stations of routed streams,
-finds their routers, sends the frames that a trial asks for, and counts what comes back to them."""
+"""Gives frames that come to the controller to the protocols of the tester's ports, and sends what these say.
+
+Nothing is polled: while time passes here, a punted frame or the next timer ends the waiting. On a target with virtual
+time a reply leaves at the very time at which the frame came.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
 
+from p4mesh.errors import InternalError
+from p4mesh.target.base import Target
 from p4mesh.tester.dataplane import DataPlane
-from p4mesh.tester.neighbours import ETHERTYPES, Endpoint, answer, question, router_mac, udp_ends
-from p4mesh.tester.stations import Station, station
-from p4mesh.traffic.controller_frame import ControllerFrame
-from p4mesh.traffic.stream import Stream
+from p4mesh.tester.responders import Outgoing, Responder
 
-_ATTEMPTS = 3
-_RESOLUTION_NS = 10_000_000
-"""Time that a device gets to answer ARP or neighbour discovery."""
-_POLL_NS = 20_000_000
-"""How often devices get answers during transmission."""
+_PS_PER_NS = 1000
 
 
 class PacketService:
-    """Packet I/O of one trial after the other; idle in trials without routed streams and controller's frames."""
+    """Packet I/O of a tester. Without responders and frames to send it only lets time pass."""
 
-    def __init__(self, dataplane: DataPlane, wait: Callable[[int | Fraction], None], ports: Sequence[int]) -> None:
+    def __init__(self, dataplane: DataPlane, target: Target) -> None:
         self._dataplane = dataplane
-        self._wait = wait
-        self._ports = ports
-        self._stations: dict[int, Station] = {}
-        self._routers: dict[tuple[int, int], bytes] = {}
-        self._asked: set[Endpoint] = set()
-        self._active = False
-        self.answered_frames = 0
-        """Datagrams from where the controller's frames of the last transmission went."""
+        self._target = target
+        self._ports = tuple(sorted(target.rate_bps_of))
+        self._responders: list[Responder] = []
+        self._scheduled: list[tuple[int, int, Outgoing]] = []
+        self._order = count()
 
-    def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
-        """Return the streams with the routers' addresses, and which router did not answer, or an empty text.
+    @property
+    def now_ns(self) -> int:
+        """The target's time, as responders see it."""
+        return self._target.now_ps // _PS_PER_NS
 
-        Every station of a routed stream asks, receivers too: their routers then know them.
-        """
-        routed = [stream for stream in streams if stream.routed]
-        self._active = bool(routed or frames)
-        self._asked.clear()
-        self._dataplane.punt(ETHERTYPES if self._active else ())
-        wanted = {
-            (port, stream.template.ip_version or 4)
-            for stream in routed
-            for port in (*stream.tx_ports, *stream.rx_ports)
-        }
-        self._stations = {port: station(port) for port, _ in wanted}
-        self._routers = known = self._ask(wanted) if wanted else {}
-        missing = sorted(wanted - known.keys())
-        if missing:
-            port, version = missing[0]
-            asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
-            return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
-        addressed = tuple(
-            replace(stream, router_macs=tuple(known[port, stream.template.ip_version or 4] for port in stream.tx_ports))
-            if stream.routed
-            else stream
-            for stream in streams
-        )
-        return addressed, ""
+    def attach(self, *responders: Responder) -> None:
+        """Let responders speak from now on; the program hands over what they want now."""
+        self._responders.extend(responders)
+        self._punt()
 
-    def transmission(
-        self, end_ns: int, frames: Sequence[tuple[int, ControllerFrame]], wait: Callable[[int], None]
-    ) -> None:
-        """Let ``end_ns`` pass by ``wait``, send each of ``frames`` at its time, answer devices meanwhile."""
-        self._asked |= {pair[1] for _, frame in frames if (pair := udp_ends(frame.payload)) is not None}
-        events: list[tuple[int, ControllerFrame | None]] = [*frames]
-        if self._active:
-            events += [(at_ns, None) for at_ns in range(_POLL_NS, end_ns, _POLL_NS)]
-        now_ns = 0
-        for at_ns, frame in sorted(events, key=lambda event: event[0]):
-            wait(at_ns - now_ns)
-            now_ns = at_ns
-            if frame is None:
-                self.serve()
-            else:
-                self._dataplane.send(frame.port, self._addressed(frame))
-        wait(end_ns - now_ns)
+    def detach(self, *responders: Responder) -> None:
+        """Let responders be silent; those that are not attached are ignored."""
+        self._responders = [known for known in self._responders if all(known is not one for one in responders)]
+        self._punt()
+
+    def send(self, frames: Iterable[Outgoing]) -> None:
+        """Send frames now."""
+        for outgoing in frames:
+            self._dataplane.send(outgoing.port, outgoing.frame)
+
+    def send_later(self, after_ns: int, outgoing: Outgoing) -> None:
+        """Send a frame once this much time has passed."""
+        heappush(self._scheduled, (self._target.now_ps + after_ns * _PS_PER_NS, next(self._order), outgoing))
+
+    def cancel(self) -> None:
+        """Forget the frames that are to be sent later."""
+        self._scheduled.clear()
+
+    def wait(self, duration_ns: int | Fraction) -> None:
+        """Let the target's time pass, and let responders do what they have to do meanwhile."""
+        if not self._responders and not self._scheduled:
+            self._target.wait(duration_ns, self._dataplane.packet_outs_sent)
+            return
+        end_ps = self._target.now_ps + int(duration_ns * _PS_PER_NS)
+        self._dispatch(self._dataplane.take_handed())
+        while True:
+            self._be_on_time()
+            now_ps = self._target.now_ps
+            if now_ps >= end_ps:
+                return
+            until_ps = min(end_ps, self._next_ps() or end_ps)
+            self._target.wait_for_packet_in(max(0, until_ps - now_ps), self._dataplane)
+            self._dispatch(self._dataplane.take_handed())
 
     def serve(self) -> None:
-        """Answer what devices have asked so far, and count what else has come."""
-        if self._active:
-            ends = [udp_ends(frame) for _, frame in self._take()]
-            self.answered_frames += sum(pair is not None and pair[0] in self._asked for pair in ends)
+        """Let responders have everything that has been punted so far, also while :meth:`wait` was not running."""
+        if self._responders:
+            self._dispatch(self._dataplane.take_punted(self._ports))
 
-    def _addressed(self, frame: ControllerFrame) -> bytes:
-        routers = [mac for (port, _), mac in sorted(self._routers.items()) if port == frame.port]
-        if not frame.to_device or not routers:
-            return frame.payload
-        return routers[0] + frame.payload[len(routers[0]) :]
-
-    def _ask(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
-        """Return the MAC address of the router of each (port, IP version) that answered."""
-        known: dict[tuple[int, int], bytes] = {}
-        for _ in range(_ATTEMPTS):
-            for port, version in sorted(wanted - known.keys()):
-                self._dataplane.send(port, question(self._stations[port], version))
-            self._wait(_RESOLUTION_NS)
-            for port, frame in self._take():
-                for version in (4, 6):
-                    mac = router_mac(frame, self._stations[port], version) if port in self._stations else None
-                    if mac is not None:
-                        known[port, version] = mac
-            if wanted <= known.keys():
-                break
-        return known
-
-    def _take(self) -> list[tuple[int, bytes]]:
-        """Return all frames that came to the controller, after devices that asked for a station got their answer."""
-        frames = self._dataplane.take_punted(self._ports)
+    def _dispatch(self, frames: Iterable[tuple[int, bytes]]) -> None:
         for port, frame in frames:
-            reply = answer(frame, self._stations[port]) if port in self._stations else None
-            if reply is not None:
-                self._dataplane.send(port, reply)
-        return frames
+            for responder in self._responders:
+                self.send(responder.on_frame(port, frame, self.now_ns))
+
+    def _be_on_time(self) -> None:
+        """Send what is due."""
+        while self._scheduled and self._scheduled[0][0] <= self._target.now_ps:
+            self.send([heappop(self._scheduled)[2]])
+        for responder in self._responders:
+            due_ns = responder.next_event()
+            while due_ns is not None and due_ns <= self.now_ns:
+                self.send(responder.on_time(self.now_ns))
+                later_ns = responder.next_event()
+                if later_ns is not None and later_ns <= due_ns:
+                    raise InternalError(f"{type(responder).__name__}: the timer of {due_ns} ns does not go on")
+                due_ns = later_ns
+
+    def _next_ps(self) -> int | None:
+        """Return when something is to be sent next; None when nothing is."""
+        times = [due_ns * _PS_PER_NS for one in self._responders if (due_ns := one.next_event()) is not None]
+        return min([*times, *(at_ps for at_ps, _, _ in self._scheduled[:1])], default=None)
+
+    def _punt(self) -> None:
+        self._dataplane.punt({rule for responder in self._responders for rule in responder.wants()})

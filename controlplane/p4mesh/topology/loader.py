@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import TopologyError
+from p4mesh.regular_files import read_text
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, resolve_program
 from p4mesh.topology.model import (
@@ -19,12 +20,18 @@ from p4mesh.topology.model import (
     Loop,
     PortRef,
     TesterPort,
+    TlsFiles,
     TofinoSwitch,
     Topology,
 )
 from p4mesh.topology.schema import validate
 from p4mesh.topology.yaml_source import YamlSource
 
+MOST_BYTES = 4_000_000
+"""Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
+HIGHEST_PORT = 512
+HIGHEST_TESTER_PORT = 508
+"""The tester program has the numbers above it for its loop, the controller and drops."""
 DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 _FASTEST_LOOP_BPS = 1_600_000_000_000
@@ -42,7 +49,7 @@ _DEVICE_OWN_KEYS = ("name", "device", "ports")
 def load_topology(path: str | Path) -> Topology:
     """Return the topology in the file; raise TopologyError with file, line and what is valid."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(Path(path), MOST_BYTES)
     except FileNotFoundError:
         raise TopologyError(f"{path}: no such topology file", hint="see topologies/ for examples") from None
     except UnicodeDecodeError:
@@ -70,7 +77,7 @@ def parse_topology(name: str, text: str) -> Topology:
             {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
             device_ports.get(number),
         )
-        for number, group in _expand(source, ("tester", "ports"), tester["ports"])
+        for number, group in _expand(source, ("tester", "ports"), tester["ports"], HIGHEST_TESTER_PORT)
     )
     devices = tuple(_device(source, index, node) for index, node in enumerate(data.get("nodes", [])))
     _require_unique_names(source, devices)
@@ -112,7 +119,13 @@ def _tofino(topology: str, data: dict[str, Any]) -> TofinoSwitch:
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
         mac_stamp=data.get("transmit_stamp") == "mac",
         bad_fcs=data.get("bad_fcs", False),
+        tls=_tls(topology, data["tls"]) if "tls" in data else None,
     )
+
+
+def _tls(topology: str, data: dict[str, str]) -> TlsFiles:
+    files = {name: str(Path(topology).parent / data[name]) for name in ("ca", "certificate", "key") if name in data}
+    return TlsFiles(**files, server_name=data.get("server_name", ""))
 
 
 def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, int]:
@@ -170,13 +183,13 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
 
 
 def _expand(
-    source: YamlSource, path: tuple[str | int, ...], groups: list[dict[str, Any]]
+    source: YamlSource, path: tuple[str | int, ...], groups: list[dict[str, Any]], highest: int = HIGHEST_PORT
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return (number, group) per port in ascending order; numbers must be 1..N without gaps."""
     expanded: dict[int, dict[str, Any]] = {}
     for index, group in enumerate(groups):
         where = (*path, index, "numbers")
-        for number in _numbers(source, where, str(group["numbers"])):
+        for number in _numbers(source, where, str(group["numbers"]), highest=highest):
             if number in expanded:
                 raise TopologyError(
                     f"{source.where(where)}: port {number} is given twice", hint="number each port once"
@@ -202,7 +215,7 @@ def _ifg_bits(group: dict[str, Any]) -> int:
 
 
 def _numbers(
-    source: YamlSource, path: tuple[str | int, ...], text: str, lowest: int = 1, highest: int = 512
+    source: YamlSource, path: tuple[str | int, ...], text: str, lowest: int = 1, highest: int = HIGHEST_PORT
 ) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):

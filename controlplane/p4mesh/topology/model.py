@@ -50,6 +50,18 @@ class FrontLoop:
 
 
 @dataclass(frozen=True)
+class TlsFiles:
+    """Files in PEM with which the controller meets a server that uses TLS."""
+
+    ca: str | None = None
+    """Authorities of the server's certificate; None: those that gRPC knows."""
+    certificate: str | None = None
+    key: str | None = None
+    server_name: str = ""
+    """Name in the server's certificate; empty: the host of the address."""
+
+
+@dataclass(frozen=True)
 class TofinoSwitch:
     """The switch that runs the tester on target ``tofino``."""
 
@@ -68,6 +80,8 @@ class TofinoSwitch:
     mac_stamp: bool = False
     """The MAC takes the stamps of sent frames, not the egress parser."""
     bad_fcs: bool = False
+    tls: TlsFiles | None = None
+    """None: the connection to the server is not encrypted."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import ctypes
 import json
 import os
 import subprocess
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from types import TracebackType
 
 from p4mesh.errors import TargetError, UnsupportedError
 from p4mesh.topology.model import TESTER, PortRef, Topology
+from p4mesh.topology.namespaces import new_name, remove_abandoned
 
 _BRIDGED = "ethernet_switch"
 _MTU_BYTES = 9500
@@ -29,7 +29,7 @@ class NetnsNetwork:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self.namespace = f"p4mesh-{uuid.uuid4().hex[:8]}"
+        self.namespace = new_name()
 
     def __enter__(self) -> NetnsNetwork:
         """Create the namespace, the bridges and the links."""
@@ -45,10 +45,11 @@ class NetnsNetwork:
                     f"not supported on Linux interfaces: outages of the link from {link.ends[0]} to {link.ends[1]}",
                     hint="leave outages out, or use --target sim",
                 )
+        remove_abandoned()
         self._ip("netns", "add", self.namespace)
         try:
             self._build()
-        except TargetError:
+        except BaseException:
             self.__exit__(None, None, None)
             raise
         return self

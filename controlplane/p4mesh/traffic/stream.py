@@ -31,6 +31,10 @@ class FrameTemplate:
     dscp: int = 0
 
 
+MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
+"""Of RFC 2889 5.1.2."""
+
+
 @dataclass(frozen=True)
 class Burst:
     """Bursts of ``frames`` at minimum inter-frame gap; the mean rate is the stream's rate."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from p4mesh.tester.frames import FCS_BYTES
 from p4mesh.tester.instrument import Tester
-from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.trial.classify import classify, not_measured
@@ -30,11 +30,11 @@ class TrialEngine:
 
     def __init__(self, tester: Tester) -> None:
         self.tester = tester
-        self._packets = PacketService(tester.dataplane, tester.wait, tuple(sorted(tester.target.rate_bps_of)))
+        self._stations = StationService(tester.packets)
 
     def measure(self, spec: TrialSpec, samples: Samples | None = None) -> TrialResult:
         """Run one trial and return its counts; ``samples`` are taken of its streams while they run."""
-        trial = _Trial(self.tester, self._packets, spec, samples)
+        trial = _Trial(self.tester, self._stations, spec, samples)
         try:
             trial.reset()
             if reason := trial.prepare() or trial.learn():
@@ -48,9 +48,9 @@ class TrialEngine:
 class _Trial:
     """The phases of one trial, in their order, and what they know of each other."""
 
-    def __init__(self, tester: Tester, packets: PacketService, spec: TrialSpec, samples: Samples | None) -> None:
+    def __init__(self, tester: Tester, stations: StationService, spec: TrialSpec, samples: Samples | None) -> None:
         self._tester = tester
-        self._packets = packets
+        self._stations = stations
         self._spec = spec
         self._samples = samples
         self._transmission: Transmission | None = None
@@ -58,6 +58,7 @@ class _Trial:
     def reset(self) -> None:
         """Reset the device; then the trial begins, at a time and with random numbers of its own."""
         target = self._tester.target
+        self._tester.dataplane.ensure_connected()
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
         finally:
@@ -66,7 +67,7 @@ class _Trial:
     def prepare(self) -> str:
         """Find routers, plan the streams and look at the links; return which router is silent, or an empty text."""
         spec = self._spec
-        streams, unanswered = self._packets.begin(spec.streams, spec.controller_frames)
+        streams, unanswered = self._stations.begin(spec.streams, spec.controller_frames)
         self._spec = replace(spec, streams=streams)
         self._plan = self._tester.plan(streams, spec.histograms, spec.histogram_flows)
         self._watch = LinkWatch(self._tester.target, self._plan.ports, stops=spec.stop_on_los)
@@ -102,10 +103,10 @@ class _Trial:
             aborted=aborted,
             pacing=stream_pacing(self._tester, self._plan),
         )
-        return replace(result, answered_frames=self._packets.answered_frames)
+        return replace(result, answered_frames=self._stations.answered_frames)
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, samples: Samples | None = None) -> Reading:
-        self._transmission = Transmission(self._tester, self._packets, plan, spec, self._watch, samples)
+        self._transmission = Transmission(self._tester, self._stations, plan, spec, self._watch, samples)
         self._transmission.run()
         observed = self._transmission.end()
         self._watch.require_links()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.tester.instrument import Tester
-from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.trial.classify import Observed
 from p4mesh.trial.link_watch import LinkWatch
@@ -36,7 +36,7 @@ class Transmission:
     def __init__(
         self,
         tester: Tester,
-        packets: PacketService,
+        stations: StationService,
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
@@ -44,7 +44,7 @@ class Transmission:
     ) -> None:
         self.plan = plan
         self._tester = tester
-        self._packets = packets
+        self._stations = stations
         self._spec = spec
         self._watch = watch
         self._samples = samples
@@ -56,7 +56,7 @@ class Transmission:
 
     def run(self) -> None:
         """Start the streams and let their time pass; raises LinkLostError where the trial must not go on."""
-        self._packets.answered_frames = 0
+        self._stations.forget_answers()
         self._tester.load(self.plan)
         self._tester.arm()
         lead_ns = self._tester.start()
@@ -65,7 +65,7 @@ class Transmission:
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
         if self._spec.interruption is None:
-            self._packets.transmission(end_ns, frames, self._wait)
+            self._stations.transmission(end_ns, frames, self._wait)
         else:
             self._run_interrupted(self._spec.interruption, lead_ns, end_ns, frames)
         self._await_last_departure()
@@ -79,7 +79,7 @@ class Transmission:
         tester.stop()
         tester.drain()
         tester.wait(settle_ns)
-        self._packets.serve()
+        self._tester.packets.serve()
         reading = tester.read()
         # Where frames in flight are not known, silence must be at least twice the largest latency seen.
         wanted_ns = 2 * int(reading.records["latency_max"].max()) * tester.tick_ps // 1000
@@ -104,12 +104,12 @@ class Transmission:
         at_ns = lead_ns + interruption.after_ns
         earlier = [(due_ns, frame) for due_ns, frame in frames if due_ns <= at_ns]
         later = list(frames[len(earlier) :])
-        self._packets.transmission(at_ns, earlier, self._wait)
+        self._stations.transmission(at_ns, earlier, self._wait)
         trigger(interruption, self._tester.target, self._spec.label)
         self._find_stalls(interruption, end_ns)
         at_ns = int(self._now_ns)
         self._until_ns = at_ns
-        self._packets.transmission(
+        self._stations.transmission(
             end_ns - at_ns, [(max(0, due_ns - at_ns), frame) for due_ns, frame in later], self._wait
         )
 
@@ -118,7 +118,7 @@ class Transmission:
         while not self._stalls.complete:
             self._watch.require_links()
             self._stalls.look(self._tester.records())
-            self._packets.serve()
+            self._tester.packets.serve()
             if self._now_ns + interruption.sample_ns >= end_ns:
                 return
             self._tester.wait(interruption.sample_ns)

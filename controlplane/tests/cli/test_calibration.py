@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
 from p4mesh.cli.main import main
 from p4mesh.cli.suite_command import run_tests
@@ -50,7 +50,9 @@ def measure(
     opener: str = "support.delays:open_wires",
     target: str = "sim",
 ) -> int:
-    return measure_wires(Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener)
+    return measure_wires(
+        Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener=opener
+    )
 
 
 def refuse(name: str, error: P4MeshError) -> None:
@@ -76,7 +78,7 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: st
         calibration="wires.json",
         **more,  # type: ignore[arg-type]
     )
-    return run_command.run_test(options)
+    return single_command.run_test(options)
 
 
 def test_every_direction_of_every_wire_is_measured_with_every_size(
@@ -207,7 +209,7 @@ def test_a_calibration_is_for_its_target(workplace: Path) -> None:
 def test_a_test_without_latency_refuses_a_calibration(workplace: Path) -> None:
     measure()
     with pytest.raises(P4MeshError) as raised:
-        run_command.run_test(RunOptions("rfc2544.frame_loss", "switch.yaml", calibration="wires.json"))
+        single_command.run_test(RunOptions("rfc2544.frame_loss", "switch.yaml", calibration="wires.json"))
     refuse("no_latency", raised.value)
 
 
@@ -217,7 +219,7 @@ def test_ports_that_exchange_their_roles_have_no_wire_of_their_own(workplace: Pa
         "rfc2544.latency", "switch.yaml", "64", ("reset_between=swap_roles",), "run", calibration="wires.json"
     )
     with pytest.raises(P4MeshError) as raised:
-        run_command.run_test(options)
+        single_command.run_test(options)
     refuse("swapped_roles", raised.value)
 
 

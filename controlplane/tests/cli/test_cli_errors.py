@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
-from p4mesh.run import single
 from p4mesh.run.options import RunOptions
+from p4mesh.topology import loader
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 GOOD = """\
@@ -79,6 +79,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sizes_not_a_number": (*RUN, "--sizes", "64,big"),
     "sizes_twice": (*RUN, "--sizes", "64,64"),
     "jobs_zero": (*RUN, "--jobs", "0"),
+    "jobs_too_many": (*RUN, "--jobs", "1000000000"),
+    "jobs_of_many_digits": (*RUN, "--jobs", "9" * 5000),
+    "set_many_digits": (*RUN, "--set", f"duration_ms={'9' * 5000}"),
+    "set_tiny": (*RUN, "--set", "duration_ms=1e-9999999"),
+    "sizes_of_many_digits": (*RUN, "--sizes", "6" * 5000),
+    "topology_is_a_device": (*RUN[:3], "/dev/zero"),
     "workers_not_an_address": (*RUN, "--workers", "localhost"),
     "workers_on_live": (*RUN, "--workers", "tcp://localhost:8786", "--target", "live"),
     "workers_and_jobs": (*RUN, "--workers", "tcp://localhost:8786", "--jobs", "2"),
@@ -281,6 +287,31 @@ def test_a_topology_with_too_few_ports(workplace: Path, capsys: pytest.CaptureFi
     expect("too_few_ports", ("run", "rfc2889.fully_meshed", "--topology", "one.yaml"), workplace, capsys)
 
 
+def test_a_topology_that_is_too_long_is_not_read(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (workplace / "long.yaml").open("wb") as file:
+        file.truncate(100_000_000)
+    expect("topology_too_long", ("topology", "check", "long.yaml"), workplace, capsys)
+
+
+def test_a_topology_that_is_a_pipe_is_not_waited_for(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(workplace / "pipe.yaml")
+    expect("topology_is_a_pipe", (*RUN[:3], "pipe.yaml"), workplace, capsys)
+
+
+def test_a_calibration_that_is_a_pipe_is_not_waited_for(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(workplace / "wires.json")
+    (workplace / "switch.yaml").write_text(SWITCH)
+    arguments = ("run", "rfc2544.latency", "--topology", "switch.yaml", "--calibration", "wires.json")
+    expect("calibration_is_a_pipe", arguments, workplace, capsys)
+
+
+def test_more_ports_than_the_program_has_are_refused(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both commands say the same: 'check' accepts nothing that 'run' refuses."""
+    (workplace / "large.yaml").write_text(SWITCH.replace("1-2", "1-509"))
+    expect("topology_too_many_ports", ("topology", "check", "large.yaml"), workplace, capsys)
+    expect("topology_too_many_ports", (*RUN[:3], "large.yaml"), workplace, capsys)
+
+
 def test_an_output_directory_with_other_files(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (workplace / "thesis").mkdir()
     (workplace / "thesis" / "chapter1.tex").write_text("text")
@@ -293,7 +324,7 @@ def test_an_output_that_is_a_file(workplace: Path, capsys: pytest.CaptureFixture
 
 def test_an_output_directory_with_another_run(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_wire")
-    assert run_command.run_test(arguments) == 0
+    assert single_command.run_test(arguments) == 0
     capsys.readouterr()
     expect("out_other_run", (*RUN, "--sizes", "128", "--out", "mine"), workplace, capsys)
 
@@ -303,7 +334,7 @@ def test_a_stale_program_stops_the_run_before_anything_is_written(
 ) -> None:
     arguments = RunOptions(RUN[1], RUN[3], "64", (), "mine", jobs=1, opener="support.fakes:open_stale")
     with pytest.raises(ProgramError) as raised:
-        run_command.run_test(arguments)
+        single_command.run_test(arguments)
     assert raised.value.exit_code == 3
     assert sorted(item.name for item in workplace.iterdir()) == ["good.yaml"]
 
@@ -314,7 +345,7 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
     def broken(_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(single, "load_topology", broken)
+    monkeypatch.setattr(loader, "load_topology", broken)
     assert main(RUN) == 4
     shown = capsys.readouterr().err
     assert shown.startswith("error: internal error: ZeroDivisionError: boom")
@@ -327,4 +358,5 @@ def test_every_golden_file_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
     cases |= {f"tofino_{name}" for name in SWITCHES}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
+    cases |= {"topology_too_long", "topology_is_a_pipe", "calibration_is_a_pipe", "topology_too_many_ports"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.fakes import FakeMeasurer
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
 from p4mesh.run.options import RunOptions
@@ -53,7 +53,7 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_a_run_leaves_trials_tables_and_a_self_contained_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command.run_test(options(tmp_path / "run")) == 0
+    assert single_command.run_test(options(tmp_path / "run")) == 0
     shown = capsys.readouterr()
     assert "Throughput: highest load without loss" in shown.out
     assert f"run directory: {tmp_path / 'run'}" in shown.out
@@ -73,6 +73,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
         "run.json",
         "search_trials.csv",
         "searches.csv",
+        "sums.json",
         "sweep_loss.csv",
         "sweep_received.csv",
         "throughput.csv",
@@ -90,12 +91,12 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
 
 def test_two_runs_and_parallel_runs_are_byte_identical(tmp_path: Path) -> None:
     for name, jobs in (("one", 1), ("two", 1), ("parallel", 2)):
-        assert run_command.run_test(options(tmp_path / name, jobs=jobs)) == 0
+        assert single_command.run_test(options(tmp_path / name, jobs=jobs)) == 0
     assert files(tmp_path / "one") == files(tmp_path / "two") == files(tmp_path / "parallel")
 
 
 def test_the_journal_holds_the_loads_of_a_sweep_in_their_order(tmp_path: Path) -> None:
-    run_command.run_test(options(tmp_path / "run", jobs=2))
+    single_command.run_test(options(tmp_path / "run", jobs=2))
     lines = [json.loads(line) for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
     sweep = [(line["trial"], line["load_pct"]) for line in lines if line["unit"] == "64B/forwarding"]
     assert sweep == [(index, 10 * index + 10) for index in range(10)]
@@ -108,46 +109,46 @@ def test_an_interrupted_run_resumes_and_repeats_nothing(tmp_path: Path, monkeypa
     CALLS.clear()
     monkeypatch.setattr("test_run_command.CALLS_ALLOWED", 7)
     with pytest.raises(KeyboardInterrupt):
-        run_command.run_test(options(tmp_path / "cut", opener=opener))
+        single_command.run_test(options(tmp_path / "cut", opener=opener))
     assert len((tmp_path / "cut" / "trials.jsonl").read_text().splitlines()) == 7
     monkeypatch.setattr("test_run_command.CALLS_ALLOWED", 10**9)
-    assert run_command.run_test(options(tmp_path / "cut", opener=opener)) == 0
+    assert single_command.run_test(options(tmp_path / "cut", opener=opener)) == 0
     assert len(CALLS) == len(set(CALLS)) > 20
     CALLS.clear()
-    assert run_command.run_test(options(tmp_path / "whole", opener=opener)) == 0
+    assert single_command.run_test(options(tmp_path / "whole", opener=opener)) == 0
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
 def test_a_finished_run_is_shown_again_without_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opener = "test_run_command:open_counting"
-    run_command.run_test(options(tmp_path / "run", opener=opener))
+    single_command.run_test(options(tmp_path / "run", opener=opener))
     first = capsys.readouterr().out
     CALLS.clear()
-    assert run_command.run_test(options(tmp_path / "run", opener=opener)) == 0
+    assert single_command.run_test(options(tmp_path / "run", opener=opener)) == 0
     assert CALLS == []
     assert capsys.readouterr().out == first
 
 
 def test_json_on_stdout_is_only_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_command.run_test(options(tmp_path / "run"), as_json=True)
+    single_command.run_test(options(tmp_path / "run"), as_json=True)
     data = json.loads(capsys.readouterr().out)
     assert data["state"] == "PASS"
     assert data["units"]["64B/throughput"]["result_pct"] == pytest.approx(17.545, abs=0.1)
 
 
 def test_a_device_that_always_loses_is_exit_code_1(tmp_path: Path) -> None:
-    assert run_command.run_test(options(tmp_path / "run", opener="support.fakes:open_lossy")) == 1
+    assert single_command.run_test(options(tmp_path / "run", opener="support.fakes:open_lossy")) == 1
 
 
 def test_an_error_in_a_worker_process_arrives_with_its_hint(tmp_path: Path) -> None:
     with pytest.raises(ProgramError) as raised:
-        run_command.run_test(options(tmp_path / "run", jobs=2, opener="support.fakes:open_stale"))
+        single_command.run_test(options(tmp_path / "run", jobs=2, opener="support.fakes:open_stale"))
     assert raised.value.hint == "run: make p4"
     assert not (tmp_path / "run").exists()
 
 
 def test_show_prints_the_tables_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_command.run_test(options(tmp_path / "run"))
+    single_command.run_test(options(tmp_path / "run"))
     shown = capsys.readouterr().out
     assert main(["show", str(tmp_path / "run")]) == 0
     assert capsys.readouterr().out.strip() in shown

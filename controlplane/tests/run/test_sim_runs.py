@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.run.options import RunOptions
 from p4mesh.topology import Topology
 from p4mesh.trial.opening import open_measurer
@@ -28,7 +28,7 @@ SETTINGS = ("scaled_frames=200", "sweep_step_pct=45", "search_resolution_pct=10"
 
 def run(out: Path, workers: int) -> dict[str, bytes]:
     options = RunOptions("rfc2889.fully_meshed", TOPOLOGY, "64,1518", SETTINGS, str(out), jobs=workers)
-    run_command.run_test(options)
+    single_command.run_test(options)
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
@@ -101,7 +101,7 @@ def test_a_run_that_was_cut_anywhere_resumes_to_the_same_bytes(name: str, tmp_pa
         options = RunOptions(
             test, str(topology), "64", settings, str(tmp_path / out), jobs=1, opener="test_sim_runs:open_breaking"
         )
-        run_command.run_test(options)
+        single_command.run_test(options)
         return {path.name: path.read_bytes() for path in (tmp_path / out).iterdir() if path.name not in WALL_CLOCK}
 
     whole = run("whole", -1)
@@ -161,7 +161,7 @@ def test_a_test_whose_link_fails_is_aborted_and_never_passes(
     topology.write_text(SWITCH.format(model="loss_ppb: 0", link=", outages: [{at_s: 1, duration_s: 0.001}]"))
     out, settings = str(tmp_path / "run"), ("scaled_frames=100",)
     options = RunOptions(test, str(topology), "64", settings, out, jobs=1)
-    assert run_command.run_test(options) == 1
+    assert single_command.run_test(options) == 1
     shown = capsys.readouterr()
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["outcome"]["state"] == "ABORT"

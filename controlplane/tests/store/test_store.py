@@ -10,13 +10,19 @@ from support.fakes import FakeMeasurer
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store.codec import canonical, decode, encode
-from p4mesh.store.run_directory import RunDirectory, StoredTrial, Timing, read_run
+from p4mesh.store.run_directory import RunDirectory, read_run
+from p4mesh.store.run_files import StoredTrial, Timing
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-CONFIG = {"test": "t", "sizes": [64]}
+CONFIG = {
+    **{name: name for name in ("test", "title", "section", "version", "target")},
+    **{name: [] for name in ("ports", "frame_sizes_bytes", "parameters")},
+    **{name: {} for name in ("topology", "time_stamps")},
+    "sizes": [64],
+}
 STREAM = Stream(
     "s",
     64,
@@ -68,6 +74,7 @@ def test_an_interrupted_run_resumes_with_its_trials(tmp_path: Path) -> None:
     """A crash in the middle of a line costs that line only."""
     directory = RunDirectory.open(tmp_path, CONFIG)
     directory.append(trial("a", 0), timing("a", 0))
+    directory.close()
     with (tmp_path / "trials.jsonl").open("a") as file:
         file.write(trial("a", 1).line()[:40])
     resumed = RunDirectory.open(tmp_path, CONFIG)
@@ -87,7 +94,7 @@ def test_a_finished_run_holds_trials_in_unit_order(tmp_path: Path) -> None:
 
 
 def test_another_run_is_never_overwritten(tmp_path: Path) -> None:
-    RunDirectory.open(tmp_path, CONFIG)
+    RunDirectory.open(tmp_path, CONFIG).close()
     before = (tmp_path / "run.json").read_bytes()
     with pytest.raises(RunDirectoryError, match=r"holds another run \(different sizes\)"):
         RunDirectory.open(tmp_path, {**CONFIG, "sizes": [128]})
@@ -111,6 +118,7 @@ def test_a_failure_before_the_first_trial_leaves_no_directory(tmp_path: Path) ->
 def test_a_damaged_line_is_an_error_not_a_loss(tmp_path: Path) -> None:
     directory = RunDirectory.open(tmp_path, CONFIG)
     directory.append(trial("a", 0), timing("a", 0))
+    directory.close()
     (tmp_path / "trials.jsonl").write_text("not json\n")
     with pytest.raises(RunDirectoryError, match=r"trials.jsonl:1"):
         RunDirectory.open(tmp_path, CONFIG)

@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import grpc
+from support.certificates import Certificates
 
 from p4mesh.p4runtime.stubs import p4i, p4r, rpc_status
 
@@ -45,7 +46,7 @@ Device = Callable[[int, bytes, int], list[tuple[int, int]]]
 class FakeTofino:
     """The switch; ``device`` is cabled to its ports."""
 
-    def __init__(self, device: Device, *, value_sets: bool = True) -> None:
+    def __init__(self, device: Device, *, value_sets: bool = True, tls: Certificates | None = None) -> None:
         self.device = device
         self.value_sets = value_sets
         self.device_config = b""
@@ -65,7 +66,13 @@ class FakeTofino:
         self._to_controller: SimpleQueue[p4r.StreamMessageResponse | None] = SimpleQueue()
         self._server = grpc.server(futures.ThreadPoolExecutor(4))
         self._server.add_generic_rpc_handlers((self._handlers(),))
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        if tls is None:
+            port = self._server.add_insecure_port("127.0.0.1:0")
+        else:
+            own = [(tls.server_key.read_bytes(), tls.server.read_bytes())]
+            credentials = grpc.ssl_server_credentials(own, tls.ca.read_bytes(), require_client_auth=True)
+            port = self._server.add_secure_port("127.0.0.1:0", credentials)
+        self.address = f"127.0.0.1:{port}"
 
     def __enter__(self) -> FakeTofino:
         self._server.start()

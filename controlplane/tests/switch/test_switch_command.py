@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.certificates import make_certificates
 from support.p4runtime_support import DEVICE_ID, JSON, P4INFO, ethernet, ipv4
 
 from p4mesh.errors import P4MeshError, UsageError
-from p4mesh.p4runtime import Client
+from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.switch.command import main
 from p4mesh.switch.options import parse
 
@@ -63,7 +64,32 @@ def test_defaults_are_those_of_simple_switch_grpc() -> None:
             "--grpc-server-addr 9559 is not HOST:PORT or unix:PATH",
             "for example: 0.0.0.0:9559",
         ),
-        ("--no-p4 --grpc-server-ssl", "--grpc-server-ssl is not supported", "see: p4mesh switch --help"),
+        (
+            "--no-p4 --grpc-server-ssl",
+            "--grpc-server-ssl needs --grpc-server-cert",
+            "for example: --grpc-server-cert FILE.pem",
+        ),
+        (
+            "--no-p4 --grpc-server-ssl --grpc-server-cert c",
+            "--grpc-server-ssl needs --grpc-server-key",
+            "for example: --grpc-server-key FILE.pem",
+        ),
+        (
+            "--no-p4 --grpc-server-ssl --grpc-server-cert c --grpc-server-key k --grpc-server-with-client-auth",
+            "--grpc-server-ssl needs --grpc-server-cacert",
+            "for example: --grpc-server-cacert FILE.pem",
+        ),
+        (
+            "--no-p4 --grpc-server-key k",
+            "--grpc-server-key is given without TLS",
+            "add --grpc-server-ssl, or leave it out",
+        ),
+        (
+            "--no-p4 --grpc-server-with-client-auth",
+            "--grpc-server-with-client-auth is given without TLS",
+            "add --grpc-server-ssl, or leave it out",
+        ),
+        ("--no-p4 --restore-state x", "--restore-state is not supported", "see: p4mesh switch --help"),
         ("--no-p4 --nonsense", "unrecognized arguments: --nonsense", "see: p4mesh switch --help"),
     ],
 )
@@ -185,6 +211,23 @@ def test_a_socket_in_the_file_system(tmp_path: Path) -> None:
         running.terminate()
     assert running.wait(timeout=10) == 0
     assert not (tmp_path / "p4runtime").exists()
+
+
+def test_the_server_uses_tls_with_the_options_of_simple_switch_grpc(tmp_path: Path) -> None:
+    made = make_certificates(tmp_path)
+    words = f"--no-p4 --grpc-server-addr 127.0.0.1:0 --grpc-server-ssl --grpc-server-cert {made.server}"
+    words += f" --grpc-server-key {made.server_key} --grpc-server-with-client-auth --grpc-server-cacert {made.ca}"
+    running = start_switch(tmp_path, *words.split())
+    try:
+        tls = TlsCredentials(made.ca, made.client, made.client_key)
+        with Client(wait_listening(running), 0, tls=tls) as client:
+            client.set_pipeline(P4INFO, JSON)
+            assert client.get_pipeline().HasField("p4info")
+    finally:
+        running.terminate()
+    assert running.wait(timeout=10) == 0
+    with pytest.raises(UsageError, match=r"^cannot read .*none\.pem: No such file or directory$"):
+        main(words.replace(str(made.server_key), f"{tmp_path}/none.pem").split())
 
 
 REFLECT = Path(__file__).parents[3] / "engine/differential/compiled/parse_short.json"

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.certificates import make_certificates
 from support.fake_tofino import CPU, LOOP, Device, FakeTofino
 
 from p4mesh.cli.main import main
@@ -124,6 +125,18 @@ def test_the_switch_gets_the_users_program_and_our_p4info(program: Path, fake: F
     assert fake.elections[0] == (7, 9)
     assert {counter.preamble.alias for counter in fake.info.counters} >= {"latency_histogram", "flow_transmit"}
     assert fake.groups[1] == [(CPU, 1), (LOOP, 0)]
+
+
+def test_the_connection_uses_the_credentials_of_the_topology(program: Path) -> None:
+    """Goal: a trial over TLS, with files named as the device config is; the server wants to know its clients."""
+    made = make_certificates(program.parent)
+    with FakeTofino(switch(), tls=made) as chip:
+        credentials = ", tls: {ca: ca.pem, certificate: client.pem, key: client_key.pem}"
+        (result,) = measured(program, chip, mesh(), tofino=credentials)
+        assert (result.status, result.tx_frames) == (Status.VALID, 240)
+        strange = ", tls: {ca: client.pem, server_name: other.example}"
+        with pytest.raises(TargetError, match="no P4Runtime server answers"):
+            measured(program, chip, tofino=strange)
 
 
 def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> None:

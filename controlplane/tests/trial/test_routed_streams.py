@@ -12,8 +12,8 @@ from scapy.layers.l2 import ARP, Ether
 from support.published import changed, shipped
 
 from p4mesh.errors import ParameterError
-from p4mesh.tester import packet_service
-from p4mesh.tester.neighbours import answer, question, router_mac
+from p4mesh.tester.responders import neighbours
+from p4mesh.tester.responders.neighbours import answer, question, router_mac
 from p4mesh.tester.stations import Station, station
 from p4mesh.topology import Topology
 from p4mesh.traffic.controller_frame import ControllerFrame
@@ -59,7 +59,7 @@ def test_the_advertisement_of_the_router_program_has_a_valid_checksum(monkeypatc
         seen.append(frame)
         return router_mac(frame, asker, ip_version)
 
-    monkeypatch.setattr(packet_service, "router_mac", watched)
+    monkeypatch.setattr(neighbours, "router_mac", watched)
     measure(shipped(ROUTER), Pairs(), 6)
     advertisement = Ether(seen[0])
     assert advertisement[IPv6].hlim == 255
@@ -139,3 +139,21 @@ def test_questions_reach_the_router_and_only_its_answer_counts() -> None:
     solicited = Ether(question(mine, 6))
     assert (solicited.dst, solicited[IPv6].hlim) == ("33:33:ff:00:00:01", 255)
     assert solicited[ICMPv6ND_NS].tgt == str(mine.router_ipv6)
+
+
+def test_a_router_that_forgets_its_neighbours_is_answered_before_its_queue_is_full() -> None:
+    """It asks every 3 ms, and keeps 4 packets meanwhile: 0.4 ms of the stream, and no loss."""
+    forgetful = changed(
+        "router-4x1g",
+        ("    latency_ns: 3000\n", "    latency_ns: 3000\n    neighbours: {lifetime_s: 0.003, waiting_packets: 4}\n"),
+    )
+    stream = Stream(
+        "s", 128, Fraction(10_000), 400, Pairs(), PORTS[:2], PORTS[2:], FrameTemplate(ip_version=4), routed=True
+    )
+    with open_measurer(forgetful) as measurer:
+        result = measurer.measure(TrialSpec("forgetful", (stream,), 40_000_000, Learning(wait_ns=1_000_000)))
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.tx_frames, result.rx_frames, result.reordered_frames) == (800, 800, 0)
+    assert result.latency is not None
+    # A packet that waits is held up by the question, the answer, and the answer's way through the router at most.
+    assert 4_000 < result.latency.max_ns < 12_000

@@ -10,11 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.burst_oracle import plan_bursts
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.bursts import plan_bursts
 from p4mesh.traffic.derived import mixed
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import FullMesh, MeshStreams, Multicast, Pairs, Rotate

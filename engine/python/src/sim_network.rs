@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use p4mesh_p4runtime::Event;
 use p4mesh_pipeline::{Executable, Program};
-use p4mesh_sim::{BadFcsRule, Network, Settling};
+use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -17,11 +17,14 @@ use crate::sim_target::SimTarget;
 /// Events between two looks at pending signals (Ctrl-C): some 10 to 100 ms of work.
 const EVENTS_PER_SLICE: u64 = 200_000;
 
+/// Runs to a time or for a number of events; returns whether it is done.
+type RunSome = fn(&mut Network, u64, u64) -> Result<bool, NetworkError>;
+
 /// A network in virtual time.
 ///
 /// Between `serve` and `stop` a P4Runtime server on the tester node programs it. Virtual time only
-/// goes on inside `run_until`, `advance` and `settle`; before it does, these wait until the server
-/// has handled as many packet-outs as the caller says it has sent, so that what happens does not
+/// goes on inside `run_until`, `advance`, `advance_to_packet_in` and `settle`; before it does, these
+/// wait until the server has handled as many packet-outs as the caller says it has sent, so that what happens does not
 /// depend on threads.
 #[pyclass(module = "p4mesh._engine", frozen)]
 pub struct SimNetwork {
@@ -85,7 +88,7 @@ impl SimNetwork {
         timeout_s: f64,
     ) -> PyResult<(u64, u64)> {
         self.await_packet_outs(py, packet_outs, timeout_s)?;
-        self.run(py, ps)
+        self.run(py, ps, Network::run_some)
     }
 
     /// Runs for `ps` picoseconds. Returns (virtual time, packet-ins since the beginning).
@@ -99,7 +102,22 @@ impl SimNetwork {
     ) -> PyResult<(u64, u64)> {
         self.await_packet_outs(py, packet_outs, timeout_s)?;
         let until_ps = self.now_ps(py)?.saturating_add(ps);
-        self.run(py, until_ps)
+        self.run(py, until_ps, Network::run_some)
+    }
+
+    /// Runs until the program sends a frame to the controller, for at most `ps` picoseconds. Returns
+    /// (virtual time, packet-ins since the beginning).
+    #[pyo3(signature = (ps, packet_outs = 0, timeout_s = 60.0))]
+    fn advance_to_packet_in(
+        &self,
+        py: Python<'_>,
+        ps: u64,
+        packet_outs: u64,
+        timeout_s: f64,
+    ) -> PyResult<(u64, u64)> {
+        self.await_packet_outs(py, packet_outs, timeout_s)?;
+        let until_ps = self.now_ps(py)?.saturating_add(ps);
+        self.run(py, until_ps, Network::run_some_to_packet_in)
     }
 
     /// Runs until no frame is outside the recirculation loop, for at most `max_ps`. Returns
@@ -290,13 +308,11 @@ impl SimNetwork {
         guarded(py, || work(&mut lock(&self.target)))
     }
 
-    fn run(&self, py: Python<'_>, until_ps: u64) -> PyResult<(u64, u64)> {
+    fn run(&self, py: Python<'_>, until_ps: u64, run_some: RunSome) -> PyResult<(u64, u64)> {
         loop {
             let (done, now_ps, packet_ins) = self.with(py, |target| {
-                let done = target
-                    .network
-                    .run_some(until_ps, EVENTS_PER_SLICE)
-                    .map_err(refused)?;
+                let done =
+                    run_some(&mut target.network, until_ps, EVENTS_PER_SLICE).map_err(refused)?;
                 target.report();
                 Ok((
                     done,

@@ -178,6 +178,29 @@ impl Network {
     /// that are skipped not counted. Returns true when it is done; otherwise the clock stands at
     /// the last event.
     pub fn run_some(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
+        self.run_while(until_ps, max_events, |_| true)
+    }
+
+    /// Like [`Network::run_some`], and also done once the program has sent a frame to the controller;
+    /// the clock stands at that event then.
+    pub fn run_some_to_packet_in(
+        &mut self,
+        until_ps: u64,
+        max_events: u64,
+    ) -> Result<bool, NetworkError> {
+        let packet_ins = self.packet_ins_total();
+        self.run_while(until_ps, max_events, |network| {
+            network.packet_ins_total() == packet_ins
+        })
+    }
+
+    #[inline]
+    fn run_while(
+        &mut self,
+        until_ps: u64,
+        max_events: u64,
+        go_on: impl Fn(&Network) -> bool,
+    ) -> Result<bool, NetworkError> {
         let now_ps = self.fabric.now_ps;
         if until_ps < now_ps {
             return Err(NetworkError::TimeIsPast {
@@ -189,14 +212,17 @@ impl Network {
             return Err(NetworkError::TooLate { asked_ps: until_ps });
         }
         let mut events_left = max_events;
-        while self.next_is_by(until_ps) {
+        while go_on(self) {
+            if !self.next_is_by(until_ps) {
+                self.fabric.now_ps = until_ps;
+                break;
+            }
             if events_left == 0 {
                 return Ok(false);
             }
             events_left -= 1;
             self.step(until_ps);
         }
-        self.fabric.now_ps = until_ps;
         Ok(true)
     }
 

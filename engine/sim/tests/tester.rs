@@ -246,6 +246,32 @@ fn without_a_program_frames_are_counted_and_a_new_program_starts_afresh() {
 }
 
 #[test]
+fn a_run_to_the_next_packet_in_ends_when_the_frame_is_there() {
+    let mut network = network();
+    network.packet_out(order(SEND, 0, 1, 0, 64));
+    network.packet_out(order(SEND, 0, 1, 0, 64));
+    let arrival_ps = 8 * GIGABIT_BYTE_PS + DELAY_PS + 64 * GIGABIT_BYTE_PS;
+    let limit_ps = 1_000_000_000;
+    // The limit of events does not hide a packet-in that the last of them brings.
+    while !network.run_some_to_packet_in(limit_ps, 1).unwrap() {}
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (arrival_ps, 1)
+    );
+    assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (arrival_ps + 84 * GIGABIT_BYTE_PS, 2)
+    );
+    assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
+    assert_eq!(
+        (network.now_ps(), network.packet_ins_total()),
+        (limit_ps, 2),
+        "without a frame it is the limit of time"
+    );
+}
+
+#[test]
 fn the_same_calls_give_the_same_result() {
     let run = || {
         let mut network = network();

@@ -11,6 +11,11 @@ from p4mesh.errors import ParameterError
 
 Value = bool | int | str | Fraction
 
+_MOST_DIGITS = 60
+_MOST_EXPONENT_DIGITS = 4
+"""With its sign: 1e-999 is a number that takes no time."""
+_LONGEST_SHOWN = 60
+
 
 class Kind(str, Enum):
     """Type of a parameter's value."""
@@ -61,7 +66,7 @@ class Parameter:
         """Return the value of ``text``; raise ParameterError with the valid range."""
         value = self._convert(text.strip())
         if value is None:
-            raise ParameterError(f"--set {self.name}={text}: not valid", hint=f"{self.name} is {self.valid}")
+            raise ParameterError(f"--set {self.name}={shortened(text)}: not valid", hint=f"{self.name} is {self.valid}")
         return value
 
     def _convert(self, text: str) -> Value | None:
@@ -71,9 +76,8 @@ class Parameter:
             return text
         if self.kind is Kind.CHOICE or text in self.choices:
             return text if text in self.choices else None
-        try:
-            number = Fraction(text)
-        except (ValueError, ZeroDivisionError):
+        number = _number(text)
+        if number is None:
             return None
         if self.minimum is not None and number < self.minimum:
             return None
@@ -82,6 +86,22 @@ class Parameter:
         if self.kind is Kind.DECIMAL:
             return number
         return int(number) if number.denominator == 1 else None
+
+
+def shortened(text: str) -> str:
+    """Return what a user wrote as a message repeats it."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def _number(text: str) -> Fraction | None:
+    """Return an exact number; None for what is none, and for more digits than any parameter has."""
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(mantissa) > _MOST_DIGITS or len(exponent) > _MOST_EXPONENT_DIGITS:
+        return None
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def show(value: Value | None) -> str:
@@ -148,9 +168,11 @@ def resolve(
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise ParameterError(f"--set {setting}: no '='", hint="write --set key=value")
+            raise ParameterError(f"--set {shortened(setting)}: no '='", hint="write --set key=value")
         if name not in known:
-            raise ParameterError(f"--set {setting}: {test} has no parameter '{name}'", hint=_known(known))
+            raise ParameterError(
+                f"--set {shortened(setting)}: {test} has no parameter '{shortened(name)}'", hint=_known(known)
+            )
         if name in seen:
             raise ParameterError(f"--set {setting}: '{name}' is set twice", hint="give each parameter once")
         seen.add(name)

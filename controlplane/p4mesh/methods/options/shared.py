@@ -14,10 +14,9 @@ from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, S
 from p4mesh.methods.search.loss_verification import LossVerification
 from p4mesh.methods.search.sweeps import sweep_loads
 from p4mesh.tester.histogram import HistogramPer
-from p4mesh.traffic.bursts import MAX_BURST_FRAMES, MIN_BURST_FRAMES
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import MAX_BURST_FRAMES, MIN_BURST_FRAMES, FrameTemplate, Stream
 from p4mesh.trial.spec import Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30

@@ -170,7 +170,7 @@ class AddressTrial:
         return mac_base_of(self.parameters) + bytes([place]) + counter.to_bytes(2, "big")
 
     @property
-    def _test_port_mac(self) -> bytes | None:
+    def _sender_mac(self) -> bytes | None:
         """The address of T, None for the one that its port has anyway."""
         return self._mac(self.ports.test, 0) if self.parameters.text("test_port_mac") == BASE else None
 
@@ -184,7 +184,7 @@ class AddressTrial:
     def _learn(self, addresses: int, rate_fps: Fraction) -> TrialSpec:
         to_test_port = self.parameters.text("learning_destination") == TEST_PORT
         base, modifier = self._modifier(ModifiedField.ETHERNET_SRC, 0, addresses)
-        own = self._test_port_mac
+        own = self._sender_mac
         stream = Stream(
             "learn",
             self.frame_size_bytes,
@@ -222,7 +222,7 @@ class AddressTrial:
             (self.ports.learning,),
             shared.template_of(self.parameters),
             modifiers=(modifier,),
-            source_mac=self._test_port_mac,
+            source_mac=self._sender_mac,
             destination_mac=base,
         )
         return TrialSpec(

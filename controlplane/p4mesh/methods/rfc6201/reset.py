@@ -314,8 +314,8 @@ def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tup
         texts.append(f"Forwarding for {shortest / _MS:.4g} ms before the reset instead of {RFC_BEFORE_S} s or more.")
     if is_routed(parameters):
         texts.append(
-            "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, is "
-            "answered within 20 ms, and that is part of its reset time."
+            "RFC 6201 3 asks for static neighbours first; a router that has forgotten its own asks for them, "
+            "and until it is answered is part of its reset time."
         )
     if parameters.text("reset_type") == POWER:
         off_s = float(parameters.number("power_off_s"))

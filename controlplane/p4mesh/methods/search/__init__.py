@@ -1,4 +1,5 @@
-"""Owns how the next load is chosen: bisection, steps, their combination, MLRsearch, loss verification, sweeps.
+"""Owns how the next load is chosen (bisection, steps, their combination, MLRsearch, loss verification, sweeps), and the
+record of a search.
 
-Refuses: counts beyond what a verdict needs, tables.
+Refuses: tables, and counts beyond what a verdict needs.
 """

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.fakes import FakeMeasurer, FlowMeasurer, capacity
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
@@ -259,7 +259,7 @@ def test_a_device_that_passes_now_and_then_is_shown_as_flapping(
     )
     topology = faulty(tmp_path, 9_000_000)
     options = RunOptions("rfc2544.throughput", topology, "64", settings, str(tmp_path / "run"), jobs=1)
-    assert run_command.run_test(options) == 1, "it has not passed"
+    assert single_command.run_test(options) == 1, "it has not passed"
     results = json.loads((tmp_path / "run" / "results.json").read_text())["outcome"]
     verdicts = Counter(results["iterations"])
     assert set(verdicts) == {"PASS", "FAIL"}
@@ -280,7 +280,7 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     settings = ("iterations=4", "scaled_frames=400", "full_sweep=false", "learning_verify=false", "step_pct=10")
     for name in ("one", "two"):
         options = RunOptions("rfc2544.frame_loss", topology, "64", settings, str(tmp_path / name), jobs=1)
-        run_command.run_test(options)
+        single_command.run_test(options)
     with (tmp_path / "one" / "frame_loss.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["load_pct"] == "100.0"]
     lost = [int(row["lost_frames"]) for row in rows if row["iteration"].isdecimal()]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import published
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
 from p4mesh.run.options import RunOptions
 
@@ -62,7 +62,7 @@ def run(
         jobs=1,
         calibration=calibration,
     )
-    assert run_command.run_test(options) == 0
+    assert single_command.run_test(options) == 0
     return place / "run"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from p4mesh.cli import run_command
+from p4mesh.cli import single_command
 from p4mesh.run import preparation
 from p4mesh.run.options import RunOptions
 
@@ -96,7 +96,7 @@ def run(where: Path, name: str, case: Case, workers: int) -> Files:
     topology = where / "network.yaml"
     topology.write_text(text)
     options = RunOptions(test, str(topology), "64", settings, str(where / name), jobs=workers)
-    run_command.run_test(options)
+    single_command.run_test(options)
     return {path.name: path.read_bytes() for path in (where / name).iterdir() if path.name not in WALL_CLOCK}
 
 

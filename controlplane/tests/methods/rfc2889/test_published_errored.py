@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from support.published import WHITE_RABBIT, changed, run, shipped
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.results.outcome import State
-from p4mesh.methods.rfc2889.errored_frames import ErroredFrames
+from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredLoad
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status
 from p4mesh.trial.spec import TrialSpec
 
 
 def test_undersize_and_oversize_frames_are_forwarded_and_each_class_has_its_verdict() -> None:
     settings = ("sweep_start_pct=10", "sweep_end_pct=90", "sweep_step_pct=80", "scaled_frames=3000")
     results, outcome, _ = run(ErroredFrames(), shipped("wrs-18x1g"), (64,), *settings)
-    for row in next(iter(results.values()))["rows"]:
-        assert row["undersize_verdict"] == "FAIL", "undersize frames must be filtered, and are not"
-        assert row["undersize_rx_frames"] == row["undersize_tx_frames"] > 0
-        assert row["oversize_verdict"] == "forwarded"
-        assert row["valid_rx_frames"] == row["valid_tx_frames"]
+    for row in next(iter(results.values())).rows:
+        assert row.undersize_verdict == "FAIL", "undersize frames must be filtered, and are not"
+        assert row.undersize_rx_frames == row.undersize_tx_frames > 0
+        assert row.oversize_verdict == "forwarded"
+        assert row.valid_rx_frames == row.valid_tx_frames
     assert outcome.state is State.FAIL
 
 
@@ -38,20 +38,22 @@ def test_the_streams_of_the_report_show_its_counts_by_class() -> None:
     """
     settings = ("stream_set=xena", "sweep_start_pct=10", "sweep_end_pct=90", "sweep_step_pct=40", "scaled_frames=3000")
     results, outcome, trials = run(ErroredFrames(), shipped("wrs-18x1g"), (64, 1518), *settings)
-    rows = next(iter(results.values()))["rows"]
+    rows = next(iter(results.values())).rows
     for row, (spec, _), published in zip(rows, trials, WHITE_RABBIT["errored_frames"][0:9:4], strict=True):
-        assert row["load_pct"] == published["tx_rate_pct"]
+        assert row.load_pct == published["tx_rate_pct"]
         # As many frames of each class as the report has in 30 s, for the length of this trial.
         part = spec.duration_ns / 30e9
         for name, short in (("oversize", "over"), ("undersize", "under")):
-            assert row[f"{name}_tx_frames"] == pytest.approx(part * published[f"tx_{short}"], rel=1.2e-4, abs=1)
-        valid = row["valid_tx_frames"] + row["bad_fcs_tx_frames"]
+            assert getattr(row, f"{name}_tx_frames") == pytest.approx(
+                part * published[f"tx_{short}"], rel=1.2e-4, abs=1
+            )
+        valid = row.valid_tx_frames + row.bad_fcs_tx_frames
         assert valid == pytest.approx(part * published["tx_valid"], rel=1.2e-4, abs=2)
-        assert row["bad_fcs_tx_frames"] == pytest.approx(min(60, valid / 10), abs=1)
+        assert row.bad_fcs_tx_frames == pytest.approx(min(60, valid / 10), abs=1)
         for name in ("valid", "oversize", "undersize"):
-            assert row[f"{name}_rx_frames"] == row[f"{name}_tx_frames"]
-        assert row["bad_fcs_rx_frames"] == published["rx_fcs"] == 0
-        verdicts = (row["oversize_verdict"], row["undersize_verdict"], row["bad_fcs_verdict"])
+            assert getattr(row, f"{name}_rx_frames") == getattr(row, f"{name}_tx_frames")
+        assert row.bad_fcs_rx_frames == published["rx_fcs"] == 0
+        verdicts = (row.oversize_verdict, row.undersize_verdict, row.bad_fcs_verdict)
         assert verdicts == ("forwarded", "FAIL", "PASS")
     assert outcome.state.value == WHITE_RABBIT["errored_frames"][0]["result"] == "FAIL"
 
@@ -60,30 +62,30 @@ def test_a_switch_that_filters_by_length_passes() -> None:
     strict = changed("wrs-18x1g", ("    min_frame_bytes: 60", "    min_frame_bytes: 64\n    max_frame_bytes: 1518"))
     settings = ("sweep_start_pct=50", "sweep_end_pct=50", "scaled_frames=1000")
     results, outcome, _ = run(ErroredFrames(), strict, (64,), *settings)
-    (row,) = next(iter(results.values()))["rows"]
-    assert (row["undersize_rx_frames"], row["oversize_rx_frames"]) == (0, 0)
+    (row,) = next(iter(results.values())).rows
+    assert (row.undersize_rx_frames, row.oversize_rx_frames) == (0, 0)
     assert outcome.state is State.PASS
 
 
-def bad_fcs_row(topology: Topology, *settings: str, target: str = "sim") -> tuple[dict[str, Any], State]:
+def bad_fcs_row(topology: Topology, *settings: str, target: str = "sim") -> tuple[ErroredLoad, State]:
     settings = ("sweep_start_pct=50", "sweep_end_pct=50", *settings)
     results, outcome, trials = run(ErroredFrames(), topology, (128,), *settings, target=target)
     assert sum(trial.damaged_frames for _, trial in trials) == 0
-    (row,) = next(iter(results.values()))["rows"]
+    (row,) = next(iter(results.values())).rows
     return row, outcome.state
 
 
 def test_frames_with_a_bad_fcs_are_filtered_by_the_switch() -> None:
     row, _ = bad_fcs_row(shipped("wrs-18x1g"), "scaled_frames=2000")
-    assert (row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"], row["bad_fcs_verdict"]) == (500, 0, "PASS")
-    assert row["status"] == "VALID"
+    assert (row.bad_fcs_tx_frames, row.bad_fcs_rx_frames, row.bad_fcs_verdict) == (500, 0, "PASS")
+    assert row.status is Status.VALID
 
 
 def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
     careless = changed("wrs-18x1g", ("    min_frame_bytes: 60\n    filter_bad_fcs: true", "    filter_bad_fcs: false"))
     row, state = bad_fcs_row(careless, "scaled_frames=2000")
-    assert (row["undersize_verdict"], state) == ("PASS", State.FAIL)
-    assert (row["bad_fcs_tx_frames"], row["bad_fcs_rx_frames"], row["bad_fcs_verdict"]) == (500, 500, "FAIL")
+    assert (row.undersize_verdict, state) == ("PASS", State.FAIL)
+    assert (row.bad_fcs_tx_frames, row.bad_fcs_rx_frames, row.bad_fcs_verdict) == (500, 500, "FAIL")
 
 
 def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
@@ -98,4 +100,4 @@ def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
     beds = {name: bed_of(shipped("wrs-18x1g"), name) for name in ("sim", "bmv2")}
     assert {name: bed.sends_bad_fcs for name, bed in beds.items()} == {"sim": True, "bmv2": False}
     row, _ = bad_fcs_row(shipped("wrs-18x1g"), "scaled_frames=100", target="bmv2")
-    assert row["bad_fcs_verdict"] == "not supported on bmv2"
+    assert row.bad_fcs_verdict == "not supported on bmv2"

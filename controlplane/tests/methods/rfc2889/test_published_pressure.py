@@ -39,21 +39,21 @@ def test_forward_pressure(row: dict[str, float]) -> None:
     ((spec, _),) = trials
     offered_fps = max_rate_fps(size, GIGABIT, OVERHEAD_BYTES - 5)
     assert tx_frames(REPORT_NS, offered_fps) == row["tx_frames"]
-    assert result.tx_frames == tx_frames(spec.duration_ns, offered_fps)
-    assert result.tx_pct == pytest.approx(row["tx_util_pct"], abs=0.001)
-    received = scaled_to_the_report(size, result.rx_frames, spec.duration_ns)
+    assert result["tx_frames"] == tx_frames(spec.duration_ns, offered_fps)
+    assert result["tx_pct"] == pytest.approx(row["tx_util_pct"], abs=0.001)
+    received = scaled_to_the_report(size, result["rx_frames"], spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
-    assert result.rx_pct == pytest.approx(row["rx_util_pct"], abs=0.001)
-    assert result.min_rx_gap_ns == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
-    assert (result.finding, result.short_gap) == ("not detected", "no")
+    assert result["rx_pct"] == pytest.approx(row["rx_util_pct"], abs=0.001)
+    assert result["min_rx_gap_ns"] == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)
+    assert (result["finding"], result["short_gap"]) == ("not detected", "no")
     assert outcome.state.value == "PASS"
 
 
 def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() -> None:
     _, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
     (result,) = outcome.tables[0].rows
-    assert (result.finding, result.short_gap) == ("Forward Pressure detected", "yes")
-    assert result.min_rx_gap_ns == pytest.approx(88, abs=2)
+    assert (result["finding"], result["short_gap"]) == ("Forward Pressure detected", "yes")
+    assert result["min_rx_gap_ns"] == pytest.approx(88, abs=2)
     assert outcome.state.value == "FAIL"
 
 

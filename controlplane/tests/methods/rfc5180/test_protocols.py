@@ -185,9 +185,9 @@ def test_system_recovery_with_a_mix_is_that_of_the_slower_family_too() -> None:
 
 
 def test_a_reset_with_a_mix_takes_what_the_router_takes() -> None:
-    """300 ms, and until the neighbours are found again: asked at once, answered within 20 ms."""
+    """300 ms, and until the neighbours are found again: asked at once, and answered at once."""
     outcome = run(Reset(), "ip_mix=10:90", "resets=1", "load_pct=10", "bidirectional=false")
     row = next(table for table in outcome.tables if table.name == "reset").rows[0]
     assert row["state"] == "DONE"
-    assert 300 <= row["reset_ms_avg"] <= 330
+    assert 300 <= row["reset_ms_avg"] <= 301
     assert row["stamps_ms_avg"] == pytest.approx(row["reset_ms_avg"], rel=0.1)

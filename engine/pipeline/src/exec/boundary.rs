@@ -35,18 +35,29 @@ pub(crate) trait Slots {
     fn put_queueing(&mut self, field: FieldRef, value: u64);
 
     /// Writes a field if the program has it.
+    #[inline]
     fn set(&mut self, field: Option<FieldRef>, value: u64) {
         if let Some(field) = field {
             self.put(field.slot, fitted(field, value));
         }
     }
 
+    /// Writes a field if the program has it, with what depends on how long the packet waited.
+    #[inline]
+    fn set_queueing(&mut self, field: Option<FieldRef>, value: u64) {
+        if let Some(field) = field {
+            self.put_queueing(field, fitted(field, value));
+        }
+    }
+
     /// A field, 0 if the program does not have it.
+    #[inline]
     fn get(&self, field: Option<FieldRef>) -> Result<u64, Self::Refusal> {
         field.map_or(Ok(0), |field| self.read(field.slot))
     }
 
     /// Copies a packet register to a field.
+    #[inline]
     fn publish(&mut self, field: Option<FieldRef>, slot: Slot) -> Result<(), Self::Refusal> {
         let value = self.read(slot)?;
         self.set(field, value);
@@ -57,28 +68,34 @@ pub(crate) trait Slots {
 impl Slots for Regs {
     type Refusal = Infallible;
 
+    #[inline]
     fn put(&mut self, slot: Slot, value: u64) {
         self[slot as usize] = value;
     }
 
+    #[inline]
     fn read(&self, slot: Slot) -> Result<u64, Infallible> {
         Ok(self[slot as usize])
     }
 
+    #[inline]
     fn load(&mut self, image: &[u64]) {
         self[..image.len()].copy_from_slice(image);
     }
 
+    #[inline]
     fn put_egress_stamp(&mut self, field: FieldRef, value: u64) {
         self[field.slot as usize] = value;
     }
 
+    #[inline]
     fn put_queueing(&mut self, field: FieldRef, value: u64) {
         self[field.slot as usize] = value;
     }
 }
 
 /// A value in the bits of a field.
+#[inline]
 fn fitted(field: FieldRef, value: u64) -> u64 {
     value & mask64(field.bits.min(64))
 }
@@ -110,6 +127,7 @@ pub(crate) enum Fate {
 }
 
 /// Why a packet does not enter ingress.
+#[inline]
 pub(crate) fn refused(config: &SwitchConfig, packet: &IngressPacket) -> Option<DropReason> {
     if packet.frame.len() > config.max_frame_bytes {
         return Some(DropReason::Oversize);
@@ -119,6 +137,7 @@ pub(crate) fn refused(config: &SwitchConfig, packet: &IngressPacket) -> Option<D
 }
 
 /// Slots before the parser reads a frame; `charged` is what counters and meters take as its length.
+#[inline]
 pub(crate) fn start_pass<S: Slots>(
     slots: &mut S,
     code: &Code,
@@ -133,6 +152,7 @@ pub(crate) fn start_pass<S: Slots>(
 }
 
 /// Slots before ingress; gives the length that counters and meters take.
+#[inline]
 pub(crate) fn start_ingress<S: Slots>(
     slots: &mut S,
     code: &Code,
@@ -140,7 +160,7 @@ pub(crate) fn start_ingress<S: Slots>(
     packet: &IngressPacket,
     ingress_timestamp_ps: u64,
 ) -> u64 {
-    let fields = code.intrinsics;
+    let fields = &code.intrinsics;
     let IngressPacket { port, frame, instance_type, preserved } = packet;
     let length = frame.len() as u64;
     let charged = preserved.charged_bytes.map_or(length, u64::from);
@@ -159,18 +179,21 @@ pub(crate) fn start_ingress<S: Slots>(
 }
 
 /// Slots before the parser runs.
+#[inline]
 pub(crate) fn start_parser<S: Slots>(slots: &mut S, code: &Code) {
     slots.put(packet_slot::PARSER_ERROR, code.errors.no_error);
     slots.put(packet_slot::CHECKSUM_ERROR, 0);
 }
 
 /// Tells the program the verdict of the parser.
+#[inline]
 pub(crate) fn end_parser<S: Slots>(slots: &mut S, code: &Code) -> Result<(), S::Refusal> {
     slots.publish(code.intrinsics.parser_error, packet_slot::PARSER_ERROR)?;
     slots.publish(code.intrinsics.checksum_error, packet_slot::CHECKSUM_ERROR)
 }
 
 /// What ingress or egress asks for at its end.
+#[inline]
 pub(crate) fn requests<S: Slots>(slots: &S) -> Result<Requests, S::Refusal> {
     Ok(Requests {
         failed: slots.read(packet_slot::ASSERT_FAILED)? != 0,
@@ -179,13 +202,15 @@ pub(crate) fn requests<S: Slots>(slots: &S) -> Result<Requests, S::Refusal> {
 }
 
 /// The learn list that ingress asks for, 0 = none.
+#[inline]
 pub(crate) fn learn_list<S: Slots>(slots: &S) -> Result<u32, S::Refusal> {
     slots.read(packet_slot::LEARN).map(|list| list as u32)
 }
 
 /// Where the packet goes after ingress, with its instance type set for that.
+#[inline]
 pub(crate) fn fate<S: Slots>(slots: &mut S, code: &Code, config: &SwitchConfig) -> Result<Fate, S::Refusal> {
-    let fields = code.intrinsics;
+    let fields = &code.intrinsics;
     let resubmit = slots.read(packet_slot::RESUBMIT)?;
     if resubmit != 0 {
         return Ok(Fate::Resubmit { list: resubmit as u32 });
@@ -210,6 +235,7 @@ pub(crate) fn fate<S: Slots>(slots: &mut S, code: &Code, config: &SwitchConfig) 
 }
 
 /// Queue of the packet, `None` if ports have no such queue.
+#[inline]
 pub(crate) fn priority<S: Slots>(
     slots: &S,
     code: &Code,
@@ -220,6 +246,7 @@ pub(crate) fn priority<S: Slots>(
 }
 
 /// Slots before egress, over those that ingress has left.
+#[inline]
 pub(crate) fn start_egress<S: Slots>(
     slots: &mut S,
     code: &Code,
@@ -229,24 +256,17 @@ pub(crate) fn start_egress<S: Slots>(
     times: &QueueTimes,
     egress_timestamp_ps: u64,
 ) -> Result<(), S::Refusal> {
-    let fields = code.intrinsics;
+    let fields = &code.intrinsics;
     let tick = config.ps_per_tick.max(1);
     if let Some(field) = fields.egress_timestamp {
         slots.put_egress_stamp(field, fitted(field, egress_timestamp_ps / tick));
     }
     if fields.enq_timestamp.is_some() {
         let enqueued = times.enqueue_ps / tick;
-        let queueing = [
-            (fields.enq_timestamp, enqueued),
-            (fields.enq_qdepth, u64::from(times.enqueue_depth)),
-            (fields.deq_timedelta, (times.dequeue_ps / tick).saturating_sub(enqueued)),
-            (fields.deq_qdepth, u64::from(times.dequeue_depth)),
-        ];
-        for (field, value) in queueing {
-            if let Some(field) = field {
-                slots.put_queueing(field, fitted(field, value));
-            }
-        }
+        slots.set_queueing(fields.enq_timestamp, enqueued);
+        slots.set_queueing(fields.enq_qdepth, u64::from(times.enqueue_depth));
+        slots.set_queueing(fields.deq_timedelta, (times.dequeue_ps / tick).saturating_sub(enqueued));
+        slots.set_queueing(fields.deq_qdepth, u64::from(times.dequeue_depth));
         slots.set(fields.qid, u64::from(priority));
     }
     slots.set(fields.egress_port, u64::from(port));
@@ -256,6 +276,7 @@ pub(crate) fn start_egress<S: Slots>(
 }
 
 /// True if egress drops the packet.
+#[inline]
 pub(crate) fn dropped_in_egress<S: Slots>(
     slots: &S,
     code: &Code,
@@ -265,11 +286,13 @@ pub(crate) fn dropped_in_egress<S: Slots>(
 }
 
 /// The field list with which the packet recirculates, 0 = it leaves.
+#[inline]
 pub(crate) fn recirculate_list<S: Slots>(slots: &S) -> Result<u32, S::Refusal> {
     slots.read(packet_slot::RECIRCULATE).map(|list| list as u32)
 }
 
 /// The slots that a field list keeps.
+#[inline]
 pub(crate) fn kept_slots(code: &Code, list: u32) -> impl Iterator<Item = Slot> + '_ {
     let fields = code.field_lists.get(&list).into_iter().flatten();
     fields.flat_map(|field| field.slot - u16::from(field.variable)..field.slot + field.limbs() as u16)

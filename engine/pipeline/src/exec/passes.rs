@@ -239,7 +239,7 @@ impl Engine {
         if !self.begin_clone(session, out) {
             return;
         }
-        let fields = program.code.intrinsics;
+        let fields = &program.code.intrinsics;
         let slots = program.layout.slots;
         let preserved = self.preserve(program, list);
         let mut aside = std::mem::take(&mut self.aside);
@@ -394,8 +394,8 @@ impl Engine {
     fn preserve(&mut self, program: &Program, list: u32) -> Preserved {
         let mut values = self.preserved.pop().unwrap_or_default();
         values.clear();
-        let kept = boundary::kept_slots(&program.code, list);
-        values.extend(kept.map(|slot| (slot, self.regs[slot as usize])));
+        boundary::kept_slots(&program.code, list)
+            .for_each(|slot| values.push((slot, self.regs[slot as usize])));
         Preserved { fields: values, ..Preserved::default() }
     }
 

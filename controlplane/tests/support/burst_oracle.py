@@ -1,4 +1,4 @@
-"""Burst arithmetic of RFC 2889 appendix A, in exact rationals of a nanosecond.
+"""Burst arithmetic of RFC 2889 appendix A, in exact rationals of a nanosecond: what the tester's bursts must show.
 
 ``TXTIME`` lost its numerator in the RFC text; methodology 0.4 has the formulas used here.
 """
@@ -11,8 +11,6 @@ from math import ceil
 
 from p4mesh.traffic.line_rate import NS_PER_S
 
-MIN_BURST_FRAMES = 1
-MAX_BURST_FRAMES = 930
 _IFG_BITS = 96
 _PREAMBLE_BITS = 64
 

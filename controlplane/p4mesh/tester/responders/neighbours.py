@@ -1,14 +1,14 @@
 """ARP (RFC 826) and neighbour discovery (RFC 4861) for the test stations: who is asked, what is answered.
 
-Pure: frames in, frames out. Questions go to the router of a port's network, host 1 (RFC 2544 C.2.2);
-a device that asks for a station gets its answer before, during and after transmission.
+Questions go to the router of a port's network, host 1 (RFC 2544 C.2.2); a device that asks for a station gets its
+answer before, during and after transmission.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from ipaddress import IPv4Address, IPv6Address
 
-from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import (
     ICMPv6ND_NA,
     ICMPv6ND_NS,
@@ -18,16 +18,56 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, Ether
 
+from p4mesh.tester.responders.base import Outgoing, PuntRule
 from p4mesh.tester.stations import Station
 
-Endpoint = tuple[str, int]
-ETHERTYPES = (0x0800, 0x0806, 0x86DD)
-"""Frames without signature that the tester's controller wants to see while it is a station."""
+Neighbour = tuple[int, int]
+"""Port and IP version."""
+
+_ARP, _IPV6 = 0x0806, 0x86DD
 _REQUEST, _REPLY = 1, 2
 _MIN_FRAME_BYTES = 60
 _SOLICITED_NODE = int(IPv6Address("ff02::1:ff00:0"))
 _ANY = "00:00:00:00:00:00"
 _BROADCAST = "ff:ff:ff:ff:ff:ff"
+
+
+class Neighbours:
+    """The stations of some ports: answers for them, and finds their routers."""
+
+    def __init__(self, stations: Mapping[int, Station]) -> None:
+        self._stations = stations
+        self.routers: dict[Neighbour, bytes] = {}
+        """MAC addresses of the routers that have answered."""
+
+    def wants(self) -> Collection[PuntRule]:
+        """Return ARP and all of IPv6: neighbour discovery has no EtherType of its own."""
+        return (PuntRule.of(ether_type=_ARP), PuntRule.of(ether_type=_IPV6))
+
+    def questions(self, wanted: Iterable[Neighbour]) -> Iterable[Outgoing]:
+        """Return the questions for the routers that are wanted and not known."""
+        for port, version in sorted(set(wanted) - self.routers.keys()):
+            yield Outgoing(port, question(self._stations[port], version))
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        """Answer a question for the station of the port, and keep what its router answers."""
+        station = self._stations.get(port)
+        if station is None or int.from_bytes(frame[12:14], "big") not in (_ARP, _IPV6):
+            return ()
+        for version in (4, 6):
+            mac = router_mac(frame, station, version)
+            if mac is not None:
+                self.routers[port, version] = mac
+        reply = answer(frame, station)
+        return () if reply is None else (Outgoing(port, reply),)
+
+    def next_event(self) -> int | None:
+        """Return None: who asks again, and when, is decided by those who wait for the routers."""
+        return None
+
+    def on_time(self, now_ns: int) -> Iterable[Outgoing]:
+        """Return nothing."""
+        return ()
 
 
 def question(station: Station, ip_version: int) -> bytes:
@@ -62,16 +102,6 @@ def router_mac(frame: bytes, station: Station, ip_version: int) -> bytes | None:
         return None
     option = packet.getlayer(ICMPv6NDOptDstLLAddr)
     return _bytes(option.lladdr if option is not None else packet.src)
-
-
-def udp_ends(frame: bytes) -> tuple[Endpoint, Endpoint] | None:
-    """Return source and destination of a UDP datagram as (address, port); None for any other frame."""
-    packet = Ether(frame)
-    datagram = packet.getlayer(UDP)
-    network = packet.getlayer(IP) or packet.getlayer(IPv6)
-    if datagram is None or network is None:
-        return None
-    return (network.src, datagram.sport), (network.dst, datagram.dport)
 
 
 def answer(frame: bytes, station: Station) -> bytes | None:

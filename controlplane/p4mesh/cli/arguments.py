@@ -1,0 +1,99 @@
+"""The arguments of every command; what carries a command out is named, and loaded when it runs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from p4mesh import __version__
+from p4mesh.errors import UsageError
+from p4mesh.run.options import SIMULATED, TARGET_NAMES
+
+_LONGEST_MESSAGE = 300
+HANDLER = "handler"
+"""The attribute of parsed arguments that names the function of the command, as module:function."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports wrong arguments as UsageError, like every other wrong input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError; a message repeats what the user wrote, which can be long."""
+        if len(message) > _LONGEST_MESSAGE:
+            message = message[:_LONGEST_MESSAGE] + "..."
+        raise UsageError(message, hint=f"see: {self.prog} --help")
+
+
+def parser() -> Parser:
+    """Return the parser of the whole command line."""
+    whole = Parser(prog="p4mesh", description="A network tester made from a programmable switch.")
+    whole.add_argument("--version", action="version", version=f"p4mesh {__version__}")
+    whole.add_argument("--debug", action="store_true", help="show a traceback with an error")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    _run(commands.add_parser("run", help="run a test and write a run directory"))
+    _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
+    _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
+    _show(commands.add_parser("show", help="print the result tables of a finished run"))
+    _topology(commands.add_parser("topology", help="work with topology files"))
+    _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
+    commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
+    return whole
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measures what is not on disk yet, stores it, and shows the results."
+    parser.add_argument("test", metavar="TEST", help="test or whole suite; 'p4mesh tests' lists them")
+    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, for example topologies/*.yaml")
+    parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of the RFC")
+    parser.add_argument(
+        "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
+    )
+    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument(
+        "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
+    )
+    parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
+    parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
+    parser.add_argument(
+        "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
+    parser.set_defaults(handler="p4mesh.cli.run_command:execute")
+
+
+def _calibrate(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measures the wires of a topology and stores them, beside those measured before."
+    parser.add_argument("--topology", metavar="FILE", required=True, help="tester ports cabled to each other in pairs")
+    parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of RFC 2544")
+    parser.add_argument("--load-pct", metavar="P", default="1", help="rate of the frames in %% of line rate; default 1")
+    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument(
+        "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
+    )
+    parser.set_defaults(handler="p4mesh.cli.calibrate_command:measure_wires")
+
+
+def _listing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(handler="p4mesh.cli.listing_command:execute")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR")
+    parser.set_defaults(handler="p4mesh.cli.show_command:execute")
+
+
+def _topology(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    check = actions.add_parser("check", help="validate a topology file")
+    check.add_argument("file", metavar="FILE")
+    check.set_defaults(handler="p4mesh.cli.topology_command:check")
+    drawing = actions.add_parser("draw", help="draw a topology as SVG, to standard output")
+    drawing.add_argument("file", metavar="FILE")
+    drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
+
+
+def _net(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    clean = actions.add_parser("clean", help="remove those that killed runs have left; those of running ones stay")
+    clean.set_defaults(handler="p4mesh.cli.net_command:clean")

@@ -1,0 +1,22 @@
+"""What an interrupted command tells: where its run lies, and how it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class Notice:
+    """Knows the directory of the run, once there is one."""
+
+    def __init__(self) -> None:
+        self._directory: Path | None = None
+
+    def place(self, directory: Path) -> None:
+        """Note where the run lies; the first place is that of the whole command."""
+        self._directory = self._directory or directory
+
+    def line(self) -> str:
+        """Return what an interrupt prints."""
+        if self._directory is None:
+            return "interrupted; nothing was written"
+        return f"interrupted; the same command with --out {self._directory} resumes the run"

@@ -1,0 +1,25 @@
+"""``p4mesh run TEST``: measures what is not on disk yet, stores it, and shows the results."""
+
+from __future__ import annotations
+
+import json
+
+from p4mesh.cli.notice import Notice
+from p4mesh.cli.output import say
+from p4mesh.cli.progress import Progress
+from p4mesh.cli.results import exit_code, results_data
+from p4mesh.report.publish import REPORT
+from p4mesh.report.text import outcome_text
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import run
+
+
+def run_test(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
+    """Run a test, show its results and return the exit code."""
+    finished = run(options, Progress(notice))
+    if as_json:
+        say(json.dumps(results_data(finished.directory), indent=1, allow_nan=False))
+    else:
+        say(outcome_text(finished.outcome))
+        say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
+    return exit_code(finished.outcome)

@@ -1,0 +1,37 @@
+"""Every test by its name, without loading it: what a user types is checked before anything else is loaded."""
+
+from __future__ import annotations
+
+import difflib
+
+from p4mesh.errors import UnknownTestError
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "rfc2889": (
+        *("fully_meshed", "partially_meshed", "multiple_devices", "unidirectional", "congestion_control"),
+        *("forward_pressure", "maximum_forwarding_rate", "address_caching", "address_learning", "errored_frames"),
+        "broadcast",
+    ),
+    "rfc2544": ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset"),
+    "rfc5180": ("hop_by_hop",),
+}
+"""The tests of each suite, in the order of the RFC."""
+_LONGEST_NAME = 80
+
+
+def require_known(name: str) -> None:
+    """Raise UnknownTestError unless this is a test or a suite."""
+    suite, _, test = name.partition(".")
+    if name not in NAMES and test not in NAMES.get(suite, ()):
+        raise unknown(name)
+
+
+def unknown(name: str) -> UnknownTestError:
+    """Return the error for a name that no test has, with the nearest or all names."""
+    names = [f"{suite}.{test}" for suite, tests in NAMES.items() for test in tests]
+    close = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    return UnknownTestError(
+        f"unknown test '{name[:_LONGEST_NAME]}'",
+        hint=f"{guess}valid tests: {', '.join(names)}; whole suites: {', '.join(NAMES)}",
+    )

@@ -1,0 +1,42 @@
+"""How a client knows that it talks to its server, and proves who it is: files in PEM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from p4mesh.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class TlsCredentials:
+    """TLS of a P4Runtime client."""
+
+    ca: Path | None = None
+    """Authorities that sign the server's certificate; None: those that gRPC knows."""
+    certificate: Path | None = None
+    """The client's own, where the server asks for one; with its key."""
+    key: Path | None = None
+    server_name: str = ""
+    """Name in the server's certificate, where it is not the host of the address."""
+
+    def channel_credentials(self) -> grpc.ChannelCredentials:
+        """Return the credentials; raises ParameterError for a file that cannot be read or is missing."""
+        if (self.certificate is None) != (self.key is None):
+            given, missing = ("certificate", "key") if self.key is None else ("key", "certificate")
+            raise ParameterError(f"TLS: there is a {given} without its {missing}", hint="give both files, or none")
+        return grpc.ssl_channel_credentials(_content(self.ca), _content(self.key), _content(self.certificate))
+
+
+def _content(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ParameterError(f"TLS: cannot read {path}: {error.strerror}", hint="name a file in PEM") from None
+    if b"-----BEGIN " not in content:
+        raise ParameterError(f"TLS: {path} is not in PEM", hint="a line in PEM is -----BEGIN CERTIFICATE-----")
+    return content

@@ -1,0 +1,28 @@
+"""Reads text from files that a user names: whole, within a limit, never from a pipe or a device."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+class UnusualFileError(OSError):
+    """A file that is not a regular one, or is longer than anything that is meant to be in it."""
+
+
+def read_text(path: Path, limit_bytes: int) -> str:
+    """Return the text of a regular file; raises OSError, and UnicodeDecodeError for what is no text in UTF-8."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise UnusualFileError(errno.EINVAL, "not a regular file", str(path))
+        if found.st_size > limit_bytes:
+            raise UnusualFileError(
+                errno.EFBIG, f"{found.st_size} bytes; at most {limit_bytes} bytes are read", str(path)
+            )
+        return file.read(limit_bytes + 1).decode("utf-8")

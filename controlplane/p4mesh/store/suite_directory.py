@@ -1,0 +1,120 @@
+"""The directory of a suite: ``suite.json`` says which one it is and, at the end, what became of each test.
+
+The run directories of the tests are in it, each named as its test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from p4mesh.errors import RunDirectoryError
+from p4mesh.store.lock import DirectoryLock
+from p4mesh.store.run_directory import open_directory
+from p4mesh.store.run_files import is_text, read_json
+from p4mesh.store.writing import PARTIAL, storing, write_atomically
+
+FORMAT = 2
+INDEX = "suite.json"
+_ROW = ("test", "section", "state", "summary")
+_HINT = "name the directory of a suite that p4mesh run printed"
+
+
+class SuiteDirectory:
+    """The directory of a suite that is open for writing, by one process at a time."""
+
+    def __init__(self, path: Path, suite: str, lock: DirectoryLock) -> None:
+        self.path = path
+        self._suite = suite
+        self._lock = lock
+
+    @classmethod
+    def open(cls, path: Path, suite: str) -> SuiteDirectory:
+        """Create the directory, or continue in it; raises RunDirectoryError for any other one."""
+        open_directory(path)
+        lock = DirectoryLock(path, "--out ")
+        try:
+            with storing(path):
+                present = any(not item.name.endswith(PARTIAL) for item in path.iterdir())
+            if present and _suite_in(path) != suite:
+                raise RunDirectoryError(
+                    f"--out {path}: holds something other than a run of {suite}",
+                    hint="name a new or an empty directory",
+                )
+            directory = cls(path, suite, lock)
+            if not present:
+                directory._write({})
+            return directory
+        except BaseException:
+            lock.close()
+            raise
+
+    def __enter__(self) -> SuiteDirectory:
+        """Return the directory."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Let other processes have it."""
+        self._lock.close()
+
+    def finish(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Store what became of each test."""
+        self._write({"tests": list(rows)})
+
+    def _write(self, more: Mapping[str, Any]) -> None:
+        data = {"format": FORMAT, "suite": self._suite, **more}
+        write_atomically(self.path / INDEX, json.dumps(data, indent=1) + "\n")
+
+
+@dataclass(frozen=True)
+class StoredSuite:
+    """A finished suite, read back: one row per test, and the directories of those that ran."""
+
+    suite: str
+    rows: tuple[dict[str, str], ...]
+    runs: tuple[Path, ...]
+
+
+def is_suite(path: Path) -> bool:
+    """Whether a directory is that of a suite."""
+    return (path / INDEX).exists()
+
+
+def read_suite(path: Path) -> StoredSuite:
+    """Return the finished suite in ``path``; raises RunDirectoryError when there is none or a damaged one."""
+    data = _read(path)
+    if "tests" not in data:
+        raise RunDirectoryError(f"{path}: the suite is not finished", hint="run the same command again to resume it")
+    rows = data["tests"]
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and set(row) == set(_ROW) and all(map(is_text, row.values())) for row in rows
+    ):
+        raise RunDirectoryError(f"{path / INDEX}: damaged: 'tests' is not a list of results", hint=_HINT)
+    names = [row["test"].partition(".")[2] for row in rows if row["state"] != "not run"]
+    return StoredSuite(data["suite"], tuple(rows), tuple(path / name for name in names))
+
+
+def _suite_in(path: Path) -> str | None:
+    """Return the name of the suite in a directory; None where there is none."""
+    if not is_suite(path):
+        return None
+    name: str = _read(path)["suite"]
+    return name
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data = read_json(path / INDEX, _HINT)
+    if not isinstance(data, dict) or not is_text(data.get("suite")):
+        raise RunDirectoryError(f"{path / INDEX}: damaged: it names no suite", hint=_HINT)
+    if data.get("format") != FORMAT:
+        raise RunDirectoryError(
+            f"{path / INDEX}: format {data.get('format')}, this version reads format {FORMAT}",
+            hint="use the version that wrote it, or measure again in a new directory",
+        )
+    return data

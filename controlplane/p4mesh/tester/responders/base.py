@@ -1,0 +1,49 @@
+"""What a protocol on tester ports is to the packet service."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+Match = int | tuple[int, int]
+"""A value, or (value, mask) of which only the bits of the mask count."""
+
+
+@dataclass(frozen=True)
+class PuntRule:
+    """Frames without signature that the controller is to see, by keys of the program's table ``punt``.
+
+    A key that is left out matches any frame. The program knows which keys there are.
+    """
+
+    keys: tuple[tuple[str, Match], ...]
+
+    @classmethod
+    def of(cls, **keys: Match) -> PuntRule:
+        """Return the rule of some keys, such as ``PuntRule.of(port=3, ether_type=0x0806)``; ports are the tester's."""
+        return cls(tuple(sorted(keys.items())))
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A frame that leaves a port of the tester, from the destination address on, without FCS."""
+
+    port: int
+    frame: bytes
+
+
+class Responder(Protocol):
+    """One protocol. ``now_ns`` is the target's time, which never goes back; only differences have a meaning."""
+
+    def wants(self) -> Collection[PuntRule]:
+        """Return the frames that the responder is to see; it may get others as well."""
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        """Return what is sent because a frame has arrived."""
+
+    def next_event(self) -> int | None:
+        """Return the time of the next timer in ns; None without one."""
+
+    def on_time(self, now_ns: int) -> Iterable[Outgoing]:
+        """Return what is sent because the next timer is due; the timer after it is later."""

@@ -1,0 +1,260 @@
+"""Messages of hosts and multicast routers: IGMPv2 (RFC 2236), IGMPv3 (RFC 3376), MLDv1 (RFC 2710), MLDv2 (RFC 3810).
+
+Scapy builds and reads them. Frames go from the destination address on, without FCS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+from scapy.config import conf
+from scapy.layers.igmp import IGMP, IGMPv2_LG, IGMPv2_MR, IGMPv3_MQ, IGMPv3_MR, IGMPv3_MR_Group
+from scapy.layers.inet import IP, IPOption_Router_Alert
+from scapy.layers.inet6 import (
+    ICMPv6MLDMultAddrRec,
+    ICMPv6MLDone,
+    ICMPv6MLQuery,
+    ICMPv6MLQuery2,
+    ICMPv6MLReport,
+    ICMPv6MLReport2,
+    IPv6,
+    IPv6ExtHdrHopByHop,
+    RouterAlert,
+    in6_chksum,
+)
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
+
+from p4mesh.traffic.addresses import group_mac
+
+# Scapy reads lists of 100 elements unless told otherwise; a frame of 1500 bytes has room for 367 sources.
+conf.max_list_count = max(conf.max_list_count, 400)
+
+Group = IPv4Address | IPv6Address
+
+_MIN_FRAME_BYTES = 60
+_MTU_BYTES = 1500
+_ALL_ROUTERS_V4, _ALL_ROUTERS_V6 = IPv4Address("224.0.0.2"), IPv6Address("ff02::2")
+_REPORTS_V4, _REPORTS_V6 = IPv4Address("224.0.0.22"), IPv6Address("ff02::16")
+_IPV4_HEADER_BYTES, _IPV6_HEADER_BYTES = 24, 48
+"""With Router Alert."""
+_REPORT_HEADER_BYTES = 8
+_ICMPV6 = 58
+_NS_PER_MS = 1_000_000
+_IGMP_UNIT_NS = 100 * _NS_PER_MS
+
+
+class Version(Enum):
+    """A protocol by which hosts tell their memberships: its name, IP version, and whether reports have records."""
+
+    IGMPV2 = ("igmpv2", 4, False)
+    IGMPV3 = ("igmpv3", 4, True)
+    MLDV1 = ("mldv1", 6, False)
+    MLDV2 = ("mldv2", 6, True)
+
+    def __init__(self, label: str, ip_version: int, has_records: bool) -> None:
+        self.label = label
+        self.ip_version = ip_version
+        self.has_records = has_records
+
+    @property
+    def older(self) -> Version:
+        """The protocol that is spoken with an older router."""
+        return Version.IGMPV2 if self.ip_version == 4 else Version.MLDV1
+
+
+class RecordKind(IntEnum):
+    """What a record of IGMPv3 and MLDv2 says (RFC 3376 4.2.12, RFC 3810 5.2.12)."""
+
+    IS_INCLUDE = 1
+    IS_EXCLUDE = 2
+    TO_INCLUDE = 3
+    TO_EXCLUDE = 4
+    ALLOW_NEW = 5
+    BLOCK_OLD = 6
+
+
+@dataclass(frozen=True)
+class Record:
+    """A group record."""
+
+    kind: RecordKind
+    group: Group
+    sources: tuple[Group, ...] = ()
+
+
+@dataclass(frozen=True)
+class Host:
+    """Who sends messages."""
+
+    mac: bytes
+    ipv4: IPv4Address
+
+    @property
+    def link_local(self) -> IPv6Address:
+        """The address that MLD is sent from (RFC 2710 3), of the MAC address (RFC 4291 appendix A)."""
+        identifier = bytes([self.mac[0] ^ 2]) + self.mac[1:3] + b"\xff\xfe" + self.mac[3:]
+        return IPv6Address(b"\xfe\x80" + bytes(6) + identifier)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A router asks who receives: all groups, one group, or some sources of one."""
+
+    version: Version
+    group: Group | None
+    sources: tuple[Group, ...]
+    max_response_ns: int
+
+
+@dataclass(frozen=True)
+class OtherReport:
+    """Another host has told that it receives a group (IGMPv2, MLDv1)."""
+
+    group: Group
+
+
+def report(host: Host, group: Group) -> bytes:
+    """Return an IGMPv2 or MLDv1 report of one group, which goes to the group itself."""
+    if isinstance(group, IPv4Address):
+        return _igmp_frame(host, group, bytes(IGMPv2_MR(gaddr=str(group), mrcode=0)))
+    return _mld_frame(host, group, ICMPv6MLReport(mladdr=str(group)))
+
+
+def leave(host: Host, group: Group) -> bytes:
+    """Return an IGMPv2 leave or an MLDv1 done of one group."""
+    if isinstance(group, IPv4Address):
+        return _igmp_frame(host, _ALL_ROUTERS_V4, bytes(IGMPv2_LG(gaddr=str(group), mrcode=0)))
+    return _mld_frame(host, _ALL_ROUTERS_V6, ICMPv6MLDone(mladdr=str(group)))
+
+
+def reports(host: Host, records: Sequence[Record]) -> Iterator[bytes]:
+    """Yield IGMPv3 or MLDv2 reports of some records."""
+    for part in packed(tuple(records)):
+        if isinstance(part[0].group, IPv4Address):
+            yield _igmp_frame(host, _REPORTS_V4, _igmpv3_body(part))
+        else:
+            yield _mld_frame(host, _REPORTS_V6, _mldv2_body(part))
+
+
+def read(frame: bytes) -> Query | OtherReport | None:
+    """Return what a frame says to hosts; None when it is none of this."""
+    packet = Ether(frame)
+    if IP in packet:
+        return _read_igmp(packet[IP])
+    return _read_mld(packet[IPv6]) if IPv6 in packet else None
+
+
+def _read_igmp(packet: Packet) -> Query | OtherReport | None:
+    message = packet.getlayer(IGMP)
+    if message is None:
+        return None
+    if isinstance(message, IGMPv2_MR):
+        return OtherReport(IPv4Address(message.gaddr))
+    if message.type != 0x11:
+        return None
+    group = None if message.gaddr == "0.0.0.0" else IPv4Address(message.gaddr)
+    code = bytes(message)[1]
+    if not isinstance(message, IGMPv3_MQ):
+        # A query of IGMPv1 has no code; hosts take it as 10 s (RFC 2236 4).
+        return Query(Version.IGMPV2, group, (), (code or 100) * _IGMP_UNIT_NS)
+    sources = tuple(IPv4Address(source) for source in message.srcaddrs or ())
+    return Query(Version.IGMPV3, group, sources, _floating(code, 8) * _IGMP_UNIT_NS)
+
+
+def _read_mld(packet: Packet) -> Query | OtherReport | None:
+    if ICMPv6MLReport in packet:
+        return OtherReport(IPv6Address(packet[ICMPv6MLReport].mladdr))
+    for kind, version in ((ICMPv6MLQuery2, Version.MLDV2), (ICMPv6MLQuery, Version.MLDV1)):
+        if kind in packet:
+            message = packet[kind]
+            group = IPv6Address(message.mladdr)
+            later = version is Version.MLDV2
+            sources = tuple(IPv6Address(source) for source in message.sources) if later else ()
+            delay_ms = _floating(message.mrd, 16) if later else message.mrd
+            return Query(version, group if int(group) else None, sources, delay_ms * _NS_PER_MS)
+    return None
+
+
+def _floating(code: int, bits: int) -> int:
+    """Return the value of a code whose upper half is a small floating-point number (RFC 3376 4.1.1, RFC 3810 5.1.3)."""
+    if not code >> bits - 1:
+        return code
+    mantissa_bits = bits - 4
+    mantissa, exponent = code & (1 << mantissa_bits) - 1, code >> mantissa_bits & 7
+    return (mantissa | 1 << mantissa_bits) << exponent + 3
+
+
+@lru_cache(maxsize=256)
+def packed(records: tuple[Record, ...]) -> tuple[tuple[Record, ...], ...]:
+    """Return the records by report: as many as fit into 1500 bytes."""
+    found: list[tuple[Record, ...]] = []
+    begin, left_bytes = 0, 0
+    for place, record in enumerate(records):
+        address_bytes = record.group.max_prefixlen // 8
+        header_bytes = _IPV4_HEADER_BYTES if address_bytes == 4 else _IPV6_HEADER_BYTES
+        size_bytes = 4 + address_bytes * (1 + len(record.sources))
+        if place == 0 or size_bytes > left_bytes:
+            if place:
+                found.append(records[begin:place])
+            begin, left_bytes = place, _MTU_BYTES - header_bytes - _REPORT_HEADER_BYTES
+        left_bytes -= size_bytes
+    return (*found, records[begin:]) if records else ()
+
+
+@lru_cache(maxsize=256)
+def _igmpv3_body(records: tuple[Record, ...]) -> bytes:
+    """Return a report; ports that receive the same groups share it."""
+    return bytes(
+        IGMPv3_MR(
+            records=[
+                IGMPv3_MR_Group(
+                    rtype=int(record.kind), maddr=str(record.group), srcaddrs=[str(source) for source in record.sources]
+                )
+                for record in records
+            ]
+        )
+    )
+
+
+@lru_cache(maxsize=256)
+def _mldv2_body(records: tuple[Record, ...]) -> bytes:
+    """Return a report without its checksum."""
+    return bytes(
+        ICMPv6MLReport2(
+            cksum=0,
+            records=[
+                ICMPv6MLDMultAddrRec(
+                    rtype=int(record.kind), dst=str(record.group), sources=[str(source) for source in record.sources]
+                )
+                for record in records
+            ],
+        )
+    )
+
+
+def _igmp_frame(host: Host, to: IPv4Address, body: bytes) -> bytes:
+    header = IP(src=str(host.ipv4), dst=str(to), ttl=1, tos=0xC0, proto=2, options=[IPOption_Router_Alert()])
+    return _frame(host, to, header / body)
+
+
+def _mld_frame(host: Host, to: IPv6Address, message: Any) -> bytes:
+    """Return a frame with a message of Scapy's, or with the bytes of one whose checksum is missing."""
+    header = IPv6(src=str(host.link_local), dst=str(to), hlim=1)
+    alert = IPv6ExtHdrHopByHop(options=[RouterAlert()])
+    if isinstance(message, bytes):
+        checksum: int = in6_chksum(_ICMPV6, header, message)  # type: ignore[no-untyped-call]
+        alert.nh = _ICMPV6
+        message = message[:2] + checksum.to_bytes(2, "big") + message[4:]
+    packet: Packet = header / alert
+    return _frame(host, to, packet / message)
+
+
+def _frame(host: Host, to: Group, packet: Packet) -> bytes:
+    header = Ether(dst=group_mac(to).hex(":"), src=host.mac.hex(":"))
+    return bytes(header / packet).ljust(_MIN_FRAME_BYTES, b"\0")

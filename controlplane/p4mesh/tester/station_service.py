@@ -1,0 +1,96 @@
+"""Acts for the test stations around the streams of a trial: finds the routers of routed streams, answers devices that
+ask for a station, sends the single frames that a trial asks for, and counts what comes back to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from p4mesh.tester.packet_service import PacketService
+from p4mesh.tester.responders import Outgoing, Responder
+from p4mesh.tester.responders.answers import Answers
+from p4mesh.tester.responders.neighbours import Neighbour, Neighbours
+from p4mesh.tester.stations import station
+from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.stream import Stream
+
+_ATTEMPTS = 3
+_RESOLUTION_NS = 10_000_000
+"""Time that a device gets to answer ARP or neighbour discovery."""
+
+
+class StationService:
+    """The stations of one trial after the other; idle in trials without routed streams and controller's frames."""
+
+    def __init__(self, packets: PacketService) -> None:
+        self._packets = packets
+        self._neighbours = Neighbours({})
+        self._answers = Answers()
+
+    @property
+    def answered_frames(self) -> int:
+        """Datagrams from where the controller's frames went, since :meth:`forget_answers`."""
+        return self._answers.count
+
+    def forget_answers(self) -> None:
+        """Begin to count answers anew."""
+        self._answers.count = 0
+
+    def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
+        """Return the streams with the routers' addresses, and which router did not answer, or an empty text.
+
+        Every station of a routed stream asks, receivers too: their routers then know them.
+        """
+        routed = [stream for stream in streams if stream.routed]
+        wanted = {
+            (port, stream.template.ip_version or 4)
+            for stream in routed
+            for port in (*stream.tx_ports, *stream.rx_ports)
+        }
+        before: tuple[Responder, ...] = (self._neighbours, self._answers)
+        self._neighbours = Neighbours({port: station(port) for port, _ in wanted})
+        self._answers = Answers()
+        self._packets.detach(*before)
+        if routed or frames:
+            self._packets.attach(self._neighbours, self._answers)
+        missing = sorted(self._find_routers(wanted))
+        if missing:
+            port, version = missing[0]
+            asked = station(port).router_ipv4 if version == 4 else station(port).router_ipv6
+            return streams, f"no router answers for {asked} on port {port}; {len(missing)} of {len(wanted)} are silent"
+        known = self._neighbours.routers
+        addressed = tuple(
+            replace(stream, router_macs=tuple(known[port, stream.template.ip_version or 4] for port in stream.tx_ports))
+            if stream.routed
+            else stream
+            for stream in streams
+        )
+        return addressed, ""
+
+    def transmission(
+        self, end_ns: int, frames: Sequence[tuple[int, ControllerFrame]], wait: Callable[[int], object]
+    ) -> None:
+        """Let ``end_ns`` pass by ``wait``, which may end early, and send each of ``frames`` at its time."""
+        for at_ns, frame in frames:
+            self._answers.expect_from(frame.payload)
+            self._packets.send_later(at_ns, Outgoing(frame.port, self._addressed(frame)))
+        try:
+            wait(end_ns)
+        finally:
+            self._packets.cancel()
+
+    def _find_routers(self, wanted: set[Neighbour]) -> set[Neighbour]:
+        """Ask for the routers; return those that have not answered."""
+        for _ in range(_ATTEMPTS):
+            if wanted <= self._neighbours.routers.keys():
+                break
+            self._packets.send(self._neighbours.questions(wanted))
+            self._packets.wait(_RESOLUTION_NS)
+            self._packets.serve()
+        return wanted - self._neighbours.routers.keys()
+
+    def _addressed(self, frame: ControllerFrame) -> bytes:
+        routers = [mac for (port, _), mac in sorted(self._neighbours.routers.items()) if port == frame.port]
+        if not frame.to_device or not routers:
+            return frame.payload
+        return routers[0] + frame.payload[len(routers[0]) :]
