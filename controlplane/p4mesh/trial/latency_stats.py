@@ -83,8 +83,8 @@ def _greatest(records: np.ndarray[Any, Any], name: str) -> int:
 
 def _wide_total(records: np.ndarray[Any, Any], name: str) -> int:
     """Return the total of a 96-bit sum, whose high part is signed."""
-    high: list[int] = records[f"{name}_high"].astype(np.int64).tolist()
-    return (sum(high) << 32) + _total(records, f"{name}_low")
+    high = sum(int(part) for part in records[f"{name}_high"].astype(np.int64))
+    return (high << 32) + _total(records, f"{name}_low")
 
 
 def _percentiles(
