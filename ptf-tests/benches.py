@@ -31,7 +31,7 @@ _LAST_RUN = 255
 _LONGEST_FRAME_BYTES = 9216
 _LINE_RATE_BPS = 10_000_000_000
 _TOFINO_PASS_NS = 10_000
-_LOOP = {"rate_bps": 100_000_000_000, "latency_ps": 500_000}
+_LOOP = {"rate_bps": 100_000_000_000, "latency_ns": 500}
 
 
 class Bench(ABC):
@@ -150,20 +150,20 @@ class EngineBench(Bench):
         from p4mesh import _engine
 
         tester = {
-            "ports": [{"id": port, "rate_bps": _LINE_RATE_BPS, "pad_to_minimum": False} for port in PORTS],
+            "ports": [{"number": port, "rate_bps": _LINE_RATE_BPS, "pad_to_minimum": False} for port in PORTS],
             "loop": {"port": self.contract["PORT_LOOP"], **_LOOP},
             "cpu_port": self.contract["PORT_CPU"],
-            "timestamp_tick_ps": self.tick_ps,
+            "clock_tick_ps": self.tick_ps,
         }
         hosts = [
-            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": _LINE_RATE_BPS}]}
+            {"name": f"host{port}", "device": "host", "ports": [{"number": 1, "rate_bps": _LINE_RATE_BPS}]}
             for port in PORTS
         ]
         links = [
-            {"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}, "delay_ps": 5000}
+            {"from": {"node": "tester", "port": port}, "to": {"node": f"host{port}", "port": 1}, "latency_ns": 5}
             for port in PORTS
         ]
-        self.network = _engine.SimNetwork(json.dumps({"tester": tester, "devices": hosts, "links": links}))
+        self.network = _engine.SimNetwork(json.dumps({"tester": tester, "nodes": hosts, "links": links}))
         self._load(f"127.0.0.1:{self.network.serve('127.0.0.1:0', 1)}")
         self.ports = EnginePorts(self.network, self.wait)
 

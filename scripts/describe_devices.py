@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/DEVICES.md, the keys of a topology file, from its JSON Schema (make p4 writes it, too)."""
+"""Writes the keys of a topology file: its JSON Schema, from the engine's keys, and docs/DEVICES.md from that.
+
+The engine must be built.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from p4mesh import _engine
 from p4mesh.topology.device_keys import keys_of
 from p4mesh.topology.schema import schema, valid_values
+from p4mesh.topology.structure import topology_schema
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "DEVICES.md"
+_ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = _ROOT / "docs" / "DEVICES.md"
+SCHEMA = _ROOT / "controlplane" / "p4mesh" / "topology" / "schema.json"
+_COLUMNS = 120
 _HEAD = """# Devices and topologies
 
 All keys of a topology file, with units in their names. Made from `controlplane/p4mesh/topology/schema.json` by
@@ -27,6 +35,23 @@ _MODELS = {
     "p4": "A P4 program of `p4src/dut` or of your own (v1model) in the engine; both pipelines run after the last bit.",
     "tap": "A tap in a cable between its ports 1 and 2, gaps and clock as sent; further ports are for monitors.",
 }
+
+
+def schema_text() -> str:
+    """Return the schema, mappings and lists that fit on one line on one."""
+    return _laid_out(topology_schema(json.loads(_engine.describe_config())), "", 0) + "\n"
+
+
+def _laid_out(value: Any, indent: str, used_columns: int) -> str:
+    short = json.dumps(value, ensure_ascii=True)
+    if not isinstance(value, dict | list) or len(indent) + used_columns + len(short) < _COLUMNS:
+        return short
+    deeper = indent + "  "
+    pairs = value.items() if isinstance(value, dict) else (("", item) for item in value)
+    heads = [(f"{json.dumps(key)}: " if isinstance(value, dict) else "", item) for key, item in pairs]
+    lines = [f"{deeper}{head}{_laid_out(item, deeper, len(head))}" for head, item in heads]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{indent}{closing}"
 
 
 def document() -> str:
@@ -56,13 +81,12 @@ def _section(title: str, rule: dict[str, Any], prefix: str = "", summary: str = 
 
 def _rows(rule: dict[str, Any], prefix: str) -> Iterator[str]:
     for key, value in rule["properties"].items():
-        resolved = schema()["$defs"][value["$ref"].rpartition("/")[2]] if "$ref" in value else value
         default = json.dumps(value["default"]).strip('"') if "default" in value else "-"
         default = "needed" if key in rule.get("required", []) else default
-        yield f"| `{prefix}{key}` | {value['title']} | {_valid(resolved)} | {default} |"
-        inner = resolved.get("items", resolved)
+        yield f"| `{prefix}{key}` | {value['title']} | {_valid(value)} | {default} |"
+        inner = value.get("items", value)
         if "properties" in inner:
-            yield from _rows(inner, f"{prefix}{key}{'[]' if 'items' in resolved else ''}.")
+            yield from _rows(inner, f"{prefix}{key}{'[]' if 'items' in value else ''}.")
 
 
 def _valid(rule: dict[str, Any]) -> str:
@@ -72,7 +96,9 @@ def _valid(rule: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write the document."""
+    """Write the schema, then the document."""
+    SCHEMA.write_text(schema_text(), encoding="utf-8")
+    schema.cache_clear()
     DOCUMENT.write_text(document(), encoding="utf-8")
 
 

@@ -5,6 +5,18 @@ from typing import Any
 class EngineError(Exception):
     """The engine refused a request; the message says what, where and what is valid."""
 
+class ConfigError(EngineError):
+    """The document of a network is not valid: ``problem`` is wrong at ``place``, where ``valid`` is valid."""
+
+    place: tuple[str | int, ...]
+    """Keys and indexes."""
+    problem: str
+    valid: str | None
+    """None where the problem says it."""
+
+def describe_config() -> str:
+    """Return the keys of a network and of the device models as JSON: rules of a JSON Schema."""
+
 class SimNetwork:
     """A network in virtual time, with a P4Runtime server on its tester between ``serve`` and ``stop``."""
 

@@ -36,8 +36,8 @@ def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _en
         raise EngineMissingError(f"p4mesh._engine does not load: {error}", hint="run make setup") from None
     try:
         return _engine.SimNetwork(json.dumps(engine_config(topology, special)))
-    except _engine.EngineError as error:
-        raise topology_error(topology, str(error)) from None
+    except _engine.ConfigError as error:
+        raise topology_error(topology, error.place, error.problem, error.valid) from None
 
 
 class SimTarget(Target):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address
 
 from p4mesh.tester.histogram import blocks
@@ -58,6 +59,7 @@ def receiver_tag(port: int) -> int:
     return 1 + port % _RECEIVER_TAGS
 
 
+@cache
 def station(port: int) -> Station:
     """Return the one test address of a port."""
     return Station(port, station_mac(port), _ipv4(port), station_ipv6(port))

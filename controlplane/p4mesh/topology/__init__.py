@@ -1,6 +1,6 @@
 """Owns the YAML model of a test set-up: tester ports, devices under test, links; and its validation.
 
-Refuses: running anything. :mod:`p4mesh.topology.engine_config` translates a topology for the
+Refuses: running anything. :mod:`p4mesh.topology.engine_config` lays a topology out for the
 embedded engine.
 """
 

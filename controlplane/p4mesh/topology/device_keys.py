@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +16,24 @@ COMPILED = Path(__file__).resolve().parents[3] / "p4src" / "compiled"
 _JSON = ".json"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
-_COMMON = frozenset({"latency_ns", "reset"})
-_ONLY = {
-    "tap": frozenset({"monitor_first", "monitor_second"}),
-    P4_DEVICE: frozenset({"program", "timestamp_tick_ps", "groups", "entries"}),
-    ROUTER: frozenset({"interfaces", "routes", "neighbours", "static_neighbours", "snmp_community"}),
-}
-"""Keys of one model alone; an Ethernet switch has all others."""
-_ALSO = {ROUTER: frozenset({"lookup"})}
-"""Keys that a model has in common with an Ethernet switch."""
+_SWITCH = "ethernet_switch"
+"""Its keys are many: whoever gives it another model's is told whose that is."""
 
 
 def keys_of(device: str) -> frozenset[str]:
     """Return the keys that a node of a device model may have."""
-    every = frozenset(schema()["properties"]["nodes"]["items"]["properties"])
-    own = _ONLY.get(device, every - frozenset().union(*_ONLY.values()))
-    return own | _ALSO.get(device, frozenset()) | _COMMON | _NODE
+    rules = schema()["properties"]["nodes"]["items"]["properties"]
+    return frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
 
 
 def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, model: dict[str, Any]) -> None:
     """Raise TopologyError for a key of another device model, a missing or an unknown program."""
     for key in model:
         if key not in keys_of(device):
-            owner = next((owner for owner, keys in _ONLY.items() if key in keys), "")
+            rules = schema()["properties"]["nodes"]["items"]["properties"]
             valid = ", ".join(sorted(keys_of(device) - _NODE))
-            hint = f"valid: {valid}" if device in _ONLY else f"{key} belongs to nodes of device {owner}"
+            owner = rules[key]["models"][0]
+            hint = f"{key} belongs to nodes of device {owner}" if device == _SWITCH else f"valid: {valid}"
             raise TopologyError(f"{source.where((*path, key))}: a node of device {device} has no {key}", hint=hint)
     if device == ROUTER and "interfaces" not in model:
         place = source.where(path)
@@ -54,7 +45,6 @@ def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, mod
         if not _is_file(model["program"]) and model["program"] not in programs():
             place = source.where((*path, "program"))
             raise TopologyError(f"{place}: no program '{model['program']}'", hint=valid)
-        _check_numbers(source, (*path, "entries"), model.get("entries", []))
 
 
 def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:
@@ -76,34 +66,6 @@ def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict
 
 def _is_file(program: str) -> bool:
     return program.endswith(_JSON)
-
-
-def p4_number(text: str) -> str:
-    """Return a value of a P4 entry as decimal or hexadecimal number; raise ValueError for one that is no address."""
-    if re.fullmatch("[0-9]+|0x[0-9a-fA-F]+", text):
-        return text
-    if re.fullmatch("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", text):
-        return "0x" + text.replace(":", "")
-    return "0x" + ip_address(text).packed.hex()
-
-
-def _check_numbers(source: YamlSource, path: tuple[str | int, ...], value: Any) -> None:
-    """Check the texts in keys and parameters of entries; the names in them are the program's."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if key not in ("table", "action"):
-                _check_numbers(source, (*path, key), item)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _check_numbers(source, (*path, index), item)
-    elif isinstance(value, str):
-        try:
-            p4_number(value)
-        except ValueError:
-            raise TopologyError(
-                f"{source.where(path)}: '{value}' is not valid",
-                hint='valid: a number such as 7 or "0x02f4bc000001", a MAC, an IPv4 or an IPv6 address',
-            ) from None
 
 
 def programs() -> tuple[str, ...]:

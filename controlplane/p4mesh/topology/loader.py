@@ -24,7 +24,7 @@ from p4mesh.topology.model import (
     TofinoSwitch,
     Topology,
 )
-from p4mesh.topology.schema import validate
+from p4mesh.topology.schema import validate, with_defaults
 from p4mesh.topology.yaml_source import YamlSource
 
 MOST_BYTES = 4_000_000
@@ -32,14 +32,10 @@ MOST_BYTES = 4_000_000
 HIGHEST_PORT = 512
 HIGHEST_TESTER_PORT = 508
 """The tester program has the numbers above it for its loop, the controller and drops."""
-DEFAULT_CLOCK_TICK_PS = 1000
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 _FASTEST_LOOP_BPS = 1_600_000_000_000
 _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
-DEFAULT_IFG_BITS = 96
-DEFAULT_QUEUE_FRAMES = 1024
-DEFAULT_TOFINO_LOOP_NS = 700
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
 _TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
 _DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
@@ -63,21 +59,22 @@ def parse_topology(name: str, text: str) -> Topology:
     """Return the topology that ``text`` describes; ``name`` is the file name for messages."""
     source = YamlSource(name, text)
     validate(source)
-    data = source.data
-    tester = data["tester"]
+    data = with_defaults(source.data)
+    tester = with_defaults(data["tester"], "tester")
     device_ports = _device_ports(source, tester["ports"])
     ports = tuple(
         TesterPort(
             number,
-            f"{group.get('name', 'p')}{number}",
-            group["rate_bps"],
-            _ifg_bits(group),
-            float(group.get("clock_offset_ppm", 0)),
-            group.get("start_skew_ns", 0),
+            f"{port['name']}{number}",
+            port["rate_bps"],
+            port["ifg_bits"],
+            float(port["clock_offset_ppm"]),
+            port["start_skew_ns"],
             {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
             device_ports.get(number),
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"], HIGHEST_TESTER_PORT)
+        for port in (_gap_in_bits(group, "tester", "ports"),)
     )
     devices = tuple(_device(source, index, node) for index, node in enumerate(data.get("nodes", [])))
     _require_unique_names(source, devices)
@@ -87,8 +84,8 @@ def parse_topology(name: str, text: str) -> Topology:
         description=data.get("description", "").strip(),
         source=name,
         text=text,
-        clock_tick_ps=tester.get("clock_tick_ps", DEFAULT_CLOCK_TICK_PS),
-        seed=data.get("seed", 0),
+        clock_tick_ps=tester["clock_tick_ps"],
+        seed=data["seed"],
         loop=Loop(loop["rate_bps"], float(loop["latency_ns"])) if loop else _default_loop(ports),
         tester_ports=ports,
         devices=devices,
@@ -107,18 +104,19 @@ def _default_loop(ports: Sequence[TesterPort]) -> Loop:
     return replace(DEFAULT_LOOP, rate_bps=min(_FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
 
 
-def _tofino(topology: str, data: dict[str, Any]) -> TofinoSwitch:
+def _tofino(topology: str, given: dict[str, Any]) -> TofinoSwitch:
+    data = with_defaults(given, "tester", "tofino")
     return TofinoSwitch(
         chip=data["chip"],
         address=data["address"],
         device_config=str(Path(topology).parent / data["device_config"]),
         pipes=data.get("pipes"),
-        device_id=data.get("device_id", 1),
-        election_id=data.get("election_id", 1),
-        loop_latency_ns=float(data.get("loop_latency_ns", DEFAULT_TOFINO_LOOP_NS)),
+        device_id=data["device_id"],
+        election_id=data["election_id"],
+        loop_latency_ns=float(data["loop_latency_ns"]),
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
-        mac_stamp=data.get("transmit_stamp") == "mac",
-        bad_fcs=data.get("bad_fcs", False),
+        mac_stamp=data["transmit_stamp"] == "mac",
+        bad_fcs=data["bad_fcs"],
         tls=_tls(topology, data["tls"]) if "tls" in data else None,
     )
 
@@ -167,13 +165,14 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
     ports = tuple(
         DevicePort(
             number,
-            group["rate_bps"],
-            _ifg_bits(group),
-            group.get("queue_frames", DEFAULT_QUEUE_FRAMES),
-            float(group.get("clock_offset_ppm", 0)),
+            port["rate_bps"],
+            port["ifg_bits"],
+            port["queue_frames"],
+            float(port["clock_offset_ppm"]),
             {key: value for key, value in group.items() if key not in _DEVICE_PORT_KEYS},
         )
         for number, group in _expand(source, (*path, "ports"), node["ports"])
+        for port in (_gap_in_bits(group, "nodes", "ports"),)
     )
     model = {key: value for key, value in node.items() if key not in _DEVICE_OWN_KEYS}
     check_keys(source, path, node["device"], model)
@@ -210,8 +209,10 @@ def _expand(
     return sorted(expanded.items())
 
 
-def _ifg_bits(group: dict[str, Any]) -> int:
-    return int(group.get("ifg_bits", 8 * group.get("ifg_bytes", DEFAULT_IFG_BITS // 8)))
+def _gap_in_bits(group: dict[str, Any], *place: str) -> dict[str, Any]:
+    """Return a group of ports at ``place`` with its defaults, the gap in bits."""
+    gap = {"ifg_bits": 8 * group["ifg_bytes"]} if "ifg_bytes" in group else {}
+    return with_defaults(group, *place) | gap
 
 
 def _numbers(
@@ -240,7 +241,8 @@ def _links(
     for index, group in enumerate(groups):
         path = ("links", index)
         near, far = (_ends(source, (*path, key), group[key], rates) for key in ("from", "to"))
-        check_outages(source, (*path, "outages"), group.get("outages", ()))
+        cable = with_defaults(group, "links")
+        check_outages(source, (*path, "outages"), cable["outages"])
         if len(near) != len(far):
             raise TopologyError(
                 f"{source.where(path)}: {len(near)} ports are linked to {len(far)}",
@@ -260,8 +262,8 @@ def _links(
                     hint="both ends of a link need the same rate_bps",
                 )
             bridged.join(source, path, (left, right))
-            latency_ns, bit_errors = float(group.get("latency_ns", 0)), group.get("bit_errors_per_1e15", 0)
-            links.append(Link((left, right), latency_ns, bit_errors, tuple(group.get("outages", ()))))
+            latency_ns, bit_errors = float(cable["latency_ns"]), cable["bit_errors_per_1e15"]
+            links.append(Link((left, right), latency_ns, bit_errors, tuple(cable["outages"])))
     loose = [number for node, number in rates if node == TESTER and PortRef(TESTER, number) not in used]
     if loose:
         raise TopologyError(

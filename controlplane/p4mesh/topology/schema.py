@@ -31,6 +31,16 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
+def with_defaults(data: dict[str, Any], *place: str) -> dict[str, Any]:
+    """Return the mapping at ``place`` of a file with the defaults of the keys that it leaves out."""
+    rule = schema()
+    for key in place:
+        rule = rule["properties"][key]
+        rule = rule.get("items", rule)
+    defaults = {key: value["default"] for key, value in rule["properties"].items() if "default" in value}
+    return defaults | data
+
+
 def validate(source: YamlSource) -> None:
     """Raise TopologyError for the first fault in file order."""
     validator = Draft202012Validator(schema())
@@ -69,8 +79,6 @@ def _shown(value: Any) -> str:
 
 def valid_values(rule: dict[str, Any]) -> str:
     """Say in words what a rule of the schema allows."""
-    if "$ref" in rule:
-        rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
     if "description" in rule:
         return str(rule["description"])
     if "enum" in rule:

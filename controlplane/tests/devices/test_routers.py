@@ -15,6 +15,7 @@ from scapy.packet import Packet
 
 from p4mesh import _engine
 from p4mesh.errors import TopologyError
+from p4mesh.target.sim import SimTarget, build_network
 from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
@@ -37,7 +38,7 @@ class Lab:
     """A router between three ports of a host, in the hands of the test. Port n is 10.0.n.1/24, 2001:db8:n::1/64."""
 
     def __init__(self, device: Device | None = None, **model: object) -> None:
-        ports = [{"id": number, "rate_bps": 10**9} for number in (1, 2, 3)]
+        ports = [{"number": number, "rate_bps": 10**9} for number in (1, 2, 3)]
         interfaces = [
             {
                 "port": number,
@@ -47,16 +48,18 @@ class Lab:
             for number in (1, 2, 3)
         ]
         router: dict[str, object] = {"name": "r", "device": "router", "ports": ports}
-        router |= {"model": {"interfaces": interfaces, **model}}
+        router |= {"interfaces": interfaces, **model}
         if device:
-            (router,) = engine_config(replace(EMPTY, devices=(device,)), SpecialPorts(509, 510, 511))["devices"]
+            (router,) = engine_config(replace(EMPTY, devices=(device,)), SpecialPorts(509, 510, 511))["nodes"]
         document = {
             "tester": {"ports": [], "loop": {"port": 509, "rate_bps": 10**11}},
-            "devices": [
+            "nodes": [
                 {"name": "h", "device": "host", "ports": ports},
                 router,
             ],
-            "links": [{"a": {"node": "h", "port": number}, "b": {"node": "r", "port": number}} for number in (1, 2, 3)],
+            "links": [
+                {"from": {"node": "h", "port": number}, "to": {"node": "r", "port": number}} for number in (1, 2, 3)
+            ],
         }
         self.network = _engine.SimNetwork(json.dumps(document))
 
@@ -82,7 +85,7 @@ def to_router(port: int) -> Ether:
 
 
 def packet(destination: str, source_port: int = 1000, ttl: int = 9) -> Packet:
-    ip = IPv6(src="2001:db8:1::9", dst=destination, hlim=ttl) if ":" in destination else None
+    ip: IP | IPv6 | None = IPv6(src="2001:db8:1::9", dst=destination, hlim=ttl) if ":" in destination else None
     ip = ip or IP(src="10.0.1.9", dst=destination, ttl=ttl)
     return to_router(1) / ip / UDP(sport=source_port, dport=2000) / b"payload"
 
@@ -253,7 +256,7 @@ def test_the_router_in_p4_answers_for_its_own_addresses_and_not_to_damaged_quest
     lab, model = Lab(P4_ROUTER), Lab()
     mac = HOST_MAC.format(1)
     request = Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=mac, psrc="10.0.1.9", pdst="10.0.1.1")
-    solicitation = (
+    solicitation: Packet = (
         Ether(src=mac, dst="33:33:ff:00:00:01")
         / IPv6(src="2001:db8:1::9", dst="ff02::1:ff00:1", hlim=255)
         / ICMPv6ND_NS(tgt="2001:db8:1::1")
@@ -264,21 +267,18 @@ def test_the_router_in_p4_answers_for_its_own_addresses_and_not_to_damaged_quest
         ((_, expected),) = model.exchange(1, question)
         assert (port, bytes(reply)[:42]) == (1, bytes(expected)[:42])
         assert bytes(reply)[:86].rstrip(b"\0") == bytes(expected)[:86].rstrip(b"\0")
-    damaged = solicitation.copy()
+    damaged: Packet = solicitation.copy()
     damaged[ICMPv6ND_NS].cksum = 1
-    forwarded_before = solicitation.copy()
+    forwarded_before: Packet = solicitation.copy()
     forwarded_before[IPv6].hlim = 254
     for question in (damaged, forwarded_before):
         assert lab.exchange(1, question) == []
 
 
 def test_an_address_in_an_entry_that_is_none_is_refused_with_its_place() -> None:
-    with pytest.raises(
-        TopologyError, match=r"r.yaml:9: nodes\[0\].entries\[0\].params\[0\]: '10.0.0.300' is not valid"
-    ):
-        parse_topology(
-            "r.yaml",
-            """
+    topology = parse_topology(
+        "r.yaml",
+        """
 name: r
 tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
 nodes:
@@ -289,7 +289,11 @@ nodes:
     entries: [{table: own_address, key: {port: 1, address: 10.0.0.1}, action: answer, params: [10.0.0.300]}]
 links: [{from: "tester:1-2", to: "dut:1-2"}]
 """,
-        )
+    )
+    with pytest.raises(
+        TopologyError, match=r"r.yaml:9: nodes\[0\].entries\[0\].params\[0\]: '10.0.0.300' is not valid"
+    ):
+        build_network(topology)
 
 
 # Two routers in a row, so that one learns the other by ARP and ND; test networks behind tester ports 1 to 4.
@@ -346,6 +350,7 @@ TWO_PATHS = {
 def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
     with open_measurer(parse_topology("routed.yaml", ROUTED.format(**paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
+        assert isinstance(measurer.tester.target, SimTarget)
         return result, measurer.tester.target._network.truth()["nodes"]
 
 

@@ -64,7 +64,8 @@ def models(random: Random, ports: int) -> dict[str, Any]:
 
 def chain(random: Random) -> tuple[dict[str, Any], list[int]]:
     """Return one to three devices in a row, tester ports at both ends, and the rates of the tester's ports."""
-    devices, links = random.randrange(1, 4), []
+    devices = random.randrange(1, 4)
+    links: list[dict[str, Any]] = []
     rates = [random.choice(RATES) for _ in range(random.randrange(2, 5))]
     trunk_rates = [random.choice(RATES) for _ in range(devices - 1)]
     at = [random.randrange(devices) for _ in rates]

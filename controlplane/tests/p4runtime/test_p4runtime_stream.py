@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import grpc
 import pytest
 from support.p4runtime_support import DEVICE_ID, Switch, ethernet, one_packet_in
@@ -69,7 +71,7 @@ def test_controllers_that_do_not_ask_for_batches_get_single_packet_ins(switch: S
     message.arbitration.election_id.low = 2
     forever: list[p4r.StreamMessageRequest] = [message]
 
-    def requests():  # type: ignore[no-untyped-def]
+    def requests() -> Iterator[p4r.StreamMessageRequest]:
         yield from forever
         import threading
 

@@ -53,7 +53,7 @@ def contract_of(path: Path) -> dict[str, str]:
     """
     info = load_p4info(path)
     actions = {action.preamble.id: action for action in info.actions}
-    seen = {}
+    seen: dict[str, Any] = {}
     for table in info.tables:
         if table.is_const_table:
             continue

@@ -84,7 +84,7 @@ def armed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def cluster(armed: Path) -> Iterator[str]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started:  # type: ignore[no-untyped-call]  # Dask has no type here
         yield started.scheduler_address
 
 
@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_in_a_trial_changes_nothing(
 
 
 def test_a_run_leaves_nothing_on_the_cluster(cluster: str, tmp_path: Path) -> None:
-    with Client(cluster, set_as_default=False) as client:
+    with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # Dask has no type here
         run(options(MESH, tmp_path / "run", workers=cluster))
         assert client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)) == []
 
@@ -143,7 +143,7 @@ def test_an_address_without_a_scheduler_is_one_error(tmp_path: Path, monkeypatch
 
 
 def test_a_cluster_without_workers_is_one_error(tmp_path: Path) -> None:
-    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:  # type: ignore[no-untyped-call]  # Dask has no type here
         with pytest.raises(TargetError, match="the cluster has no worker") as raised:
             run(options(MESH, tmp_path / "run", workers=empty.scheduler_address))
         assert f"dask worker {empty.scheduler_address}" in raised.value.hint

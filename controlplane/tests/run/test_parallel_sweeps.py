@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -417,7 +417,7 @@ def test_announced_trials_are_those_measured_whatever_wraps_the_test(test: str, 
     announced: list[int] = []
 
     class Counting(FakeMeasurer):
-        def announce(self, specs: list[TrialSpec]) -> None:  # type: ignore[override]
+        def announce(self, specs: Sequence[TrialSpec]) -> None:
             announced.append(len(specs))
             super().announce(specs)
 

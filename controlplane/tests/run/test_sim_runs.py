@@ -18,6 +18,7 @@ import pytest
 from p4mesh.cli import single_command
 from p4mesh.run.options import RunOptions
 from p4mesh.topology import Topology
+from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -67,14 +68,14 @@ LEFT = [0]
 class Breaking:
     """A measurer of a machine that breaks."""
 
-    def __init__(self, measurer: object) -> None:
+    def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
 
     def measure(self, spec: TrialSpec) -> TrialResult:
         if LEFT[0] == 0:
             raise KeyboardInterrupt
         LEFT[0] -= 1
-        return self._measurer.measure(spec)  # type: ignore[attr-defined, no-any-return]
+        return self._measurer.measure(spec)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,7 @@ def test_a_damaged_interrupted_run_is_refused_or_finishes_with_the_same_bytes(
     assert files(directory) == files(finished)
 
 
-def edited(directory: Path, change: Callable[[dict[str, object]], None], line: int = 1) -> None:
+def edited(directory: Path, change: Callable[[dict[str, Any]], object], line: int = 1) -> None:
     """Change one line of the journal, and nothing else."""
     path = directory / "trials.jsonl"
     lines = path.read_text().splitlines()
@@ -192,13 +193,13 @@ def edited(directory: Path, change: Callable[[dict[str, object]], None], line: i
     path.write_text("\n".join(lines) + "\n")
 
 
-CHANGES: dict[str, tuple[Callable[[dict[str, object]], None], str]] = {
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "verdict": (lambda data: data.update(verdict="GOOD"), """'verdict' is "GOOD\""""),
     "index": (lambda data: data.update(trial=-1), "'trial' is -1"),
     "load": (lambda data: data.update(load_pct="full"), """'load_pct' is "full\""""),
     "no_result": (lambda data: data.pop("result") and None, "'result' is missing"),
-    "count": (lambda data: data["result"].update(rx_frames=-5), "'rx_frames' is -5"),  # type: ignore[attr-defined]
-    "contradiction": (lambda data: data["result"].update(rx_frames=5), "is not what was measured: its checksum in "),  # type: ignore[attr-defined]
+    "count": (lambda data: data["result"].update(rx_frames=-5), "'rx_frames' is -5"),
+    "contradiction": (lambda data: data["result"].update(rx_frames=5), "is not what was measured: its checksum in "),
     "unit": (lambda data: data.update(unit="64B/other"), "timing.jsonl has no line for trial 1 of 64B/other"),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
@@ -17,7 +18,7 @@ from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progressi
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     **{name: name for name in ("test", "title", "section", "version", "target")},
     **{name: [] for name in ("ports", "frame_sizes_bytes", "parameters")},
     **{name: {} for name in ("topology", "time_stamps")},

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
@@ -54,12 +55,12 @@ def statistics(delays: Sequence[float], *, percentiles: bool) -> LatencyStats:
     )
 
 
-def _ranks(values: Sequence[float], percents: Sequence[object]) -> tuple[tuple[float, float], ...]:
+def _ranks(values: Sequence[float], percents: Sequence[Any]) -> tuple[tuple[float, float], ...]:
     ordered = sorted(values)
     if not ordered:
         return ()
-    places = [max(0, -(-len(ordered) * percent // 100) - 1) for percent in percents]  # type: ignore[operator]
-    return tuple((float(percent), ordered[place]) for percent, place in zip(percents, places, strict=True))  # type: ignore[arg-type]
+    places = [max(0, -(-len(ordered) * percent // 100) - 1) for percent in percents]
+    return tuple((float(percent), ordered[place]) for percent, place in zip(percents, places, strict=True))
 
 
 class DelayMeasurer(FakeMeasurer):

@@ -14,6 +14,7 @@ from support.p4runtime_support import DEVICE_ID, NETWORK, PROGRAMS
 
 from p4mesh import _engine
 from p4mesh.p4runtime import Client
+from p4mesh.p4runtime.stubs import p4r
 
 ENTRIES = 100_000
 CELLS = 1 << 20
@@ -34,7 +35,7 @@ def main() -> None:
         client.set_pipeline(PROGRAMS / "large.p4info.txtpb", PROGRAMS / "large.json")
         s = client.schema
 
-        def entries(port: int) -> list:  # type: ignore[type-arg]
+        def entries(port: int) -> list[p4r.TableEntry]:
             return [
                 s.table_entry("exact_table", {"destination": 0xABCD00000000 + i}, "set", {"port": port, "flow": i})
                 for i in range(ENTRIES)

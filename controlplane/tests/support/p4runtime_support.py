@@ -25,13 +25,13 @@ _MICROSECOND_PS = 1_000_000
 
 NETWORK = {
     "tester": {
-        "ports": [{"id": port, "rate_bps": 10**10} for port in _PORTS],
+        "ports": [{"number": port, "rate_bps": 10**10} for port in _PORTS],
         "loop": {"port": 508, "rate_bps": 10**11},
         "cpu_port": CPU_PORT,
-        "timestamp_tick_ps": _MICROSECOND_PS,
+        "clock_tick_ps": _MICROSECOND_PS,
     },
-    "devices": [{"name": "host", "device": "host", "ports": [{"id": port, "rate_bps": 10**10} for port in _PORTS]}],
-    "links": [{"a": {"node": "tester", "port": port}, "b": {"node": "host", "port": port}} for port in _PORTS],
+    "nodes": [{"name": "host", "device": "host", "ports": [{"number": port, "rate_bps": 10**10} for port in _PORTS]}],
+    "links": [{"from": {"node": "tester", "port": port}, "to": {"node": "host", "port": port}} for port in _PORTS],
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import Record
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.loader import parse_topology
@@ -57,12 +57,12 @@ def changed(name: str, *replacements: tuple[str, str]) -> Topology:
 
 def run(
     method: Method, topology: Topology, sizes: tuple[int, ...], *settings: str, target: str = "sim"
-) -> tuple[dict[Unit, Record], Outcome, list[tuple[TrialSpec, TrialResult]]]:
+) -> tuple[dict[Unit, Any], Outcome, list[tuple[TrialSpec, TrialResult]]]:
     """Run a test as ``p4mesh run`` does, each unit on a network of its own."""
     parameters = resolve(method.name, method.parameters, settings)
     bed = bed_of(topology, target)
     method.check(bed, parameters)
-    results: dict[Unit, Record] = {}
+    results: dict[Unit, Any] = {}
     trials: list[tuple[TrialSpec, TrialResult]] = []
     for unit in method.units(parameters, sizes):
         with open_measurer(topology) as measurer:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.certificates import make_certificates
@@ -328,7 +329,7 @@ def test_files_are_handled_as_by_simple_switch_grpc(program: str, tmp_path: Path
     # Together no more than a queue of simple_switch holds (64): it reads the files faster than it forwards.
     frames_per_port = 20
     words = ["--use-files", "0", *(word for port in (3, 1, 2) for word in ("-i", f"{port}@p{port}"))]
-    outputs = {}
+    outputs: dict[str, Any] = {}
     for kind in ("simple_switch_grpc", "p4mesh"):
         generator.seed(program)
         directory = tmp_path / kind

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.certificates import make_certificates
@@ -83,7 +84,7 @@ def wedge(program: Path, address: str, **options: str) -> Topology:
     return parse_topology(str(program.with_name("wedge.yaml")), text(address, **options))
 
 
-def mesh(frames: int = 60, **options: object) -> TrialSpec:
+def mesh(frames: int = 60, **options: Any) -> TrialSpec:
     ports = tuple(DEVICE_PORTS)
     stream = Stream("mesh", 128, Fraction(1_000_000), frames, FullMesh(), ports, ports)
     spec = TrialSpec("mesh", (stream,), frames * 1000, Learning(enabled=False), settle_ns=MS, restabilise_ns=0)

@@ -62,7 +62,7 @@ def groups_of(version: Version, count: int) -> list[Group]:
 
 def run(given: GroupHosts, until_ns: int) -> list[tuple[int, int, Packet]]:
     """Return (time, port, packet) of all that is sent up to a time."""
-    sent = []
+    sent: list[tuple[int, int, Packet]] = []
     while (due_ns := given.next_event()) is not None and due_ns <= until_ns:
         sent += [(due_ns, one.port, Ether(one.frame)) for one in given.on_time(due_ns)]
         later_ns = given.next_event()
@@ -82,6 +82,7 @@ def told(packet: Packet) -> list[tuple[str, str, list[str]]]:
             records.append((RecordKind(record.rtype).name, record.dst, list(record.sources)))
             record = record.payload
         return records
+    kind: type[Packet]
     for kind, name in ((IGMPv2_MR, "report"), (IGMPv2_LG, "leave")):
         if kind in packet:
             return [(name, packet[kind].gaddr, [])]
@@ -94,7 +95,7 @@ def told(packet: Packet) -> list[tuple[str, str, list[str]]]:
 def query(version: Version, group: str = "", sources: tuple[str, ...] = (), code: int | None = None) -> bytes:
     """Return a query as Scapy builds it; ``code`` is that of the field."""
     if version.ip_version == 4:
-        header = Ether(src=ROUTER, dst="01:00:5e:00:00:01") / IP(src="198.18.1.1", dst="224.0.0.1", ttl=1)
+        header: Packet = Ether(src=ROUTER, dst="01:00:5e:00:00:01") / IP(src="198.18.1.1", dst="224.0.0.1", ttl=1)
         if version is Version.IGMPV2:
             body = bytes(IGMP_MQ(gaddr=group or "0.0.0.0"))
         else:
@@ -133,6 +134,7 @@ def test_joins_and_leaves_are_messages_of_the_protocol_with_router_alert(version
     }[version]
     for packet, target in zip((joined, left), to, strict=True):
         network = packet.getlayer(IP) or packet.getlayer(IPv6)
+        assert network is not None
         assert (packet.src, network.dst) == (mac, target)
         if version.ip_version == 4:
             assert (network.ttl, network.src) == (1, str(station(2).ipv4))
@@ -149,7 +151,7 @@ def test_checksums_are_valid(version: Version) -> None:
     given = hosts(version)
     given.join(1, groups_of(version, 20), 0)
     for _, _, packet in run(given, SECOND):
-        again = packet.copy()
+        again: Packet = packet.copy()
         for layer in (IGMPv2_MR, IGMPv3_MR, ICMPv6MLReport, ICMPv6MLReport2):
             if layer in again:
                 name = "chksum" if version.ip_version == 4 else "cksum"

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_a_trial_after_the_server_was_gone_loads_the_program_anew() -> None:
     assert (second.rx_frames, second.lost_frames) == (first.rx_frames, 0)
 
 
-def trial(**options: object) -> TrialSpec:
+def trial(**options: Any) -> TrialSpec:
     spec = TrialSpec("mesh", (MESH,), SENDING_NS, Learning(wait_ns=MS), settle_ns=MS, restabilise_ns=0, per_flow=True)
     return replace(spec, histograms=HistogramPer.STREAM, **options)
 

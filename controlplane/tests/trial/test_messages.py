@@ -13,7 +13,7 @@ from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.plan import Limits, make_plan
 from p4mesh.topology.loader import parse_topology
-from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, Pattern, PositionClass, Rotate
+from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
@@ -187,7 +187,7 @@ def test_streams_with_different_numbers_of_groups_keep_their_counts_apart() -> N
 
 def test_a_range_of_groups_takes_few_entries_on_each_port() -> None:
     """4,095 groups from 225.1.1.1, aligned blocks of MAC addresses on 14 ports."""
-    pattern: Pattern = Multicast((GroupRange("225.1.1.1", 4095, (2, 3)),))
+    pattern = Multicast((GroupRange("225.1.1.1", 4095, (2, 3)),))
     plan = make_plan((groups(pattern, (2, 3), 4095),), limits(), dict.fromkeys(range(1, 4), 10**9))
     assert len(plan.receivers) == 3 * len({(item.mac, item.mask) for item in plan.receivers})
     assert len(plan.receivers) < 3 * 24

@@ -101,8 +101,8 @@ def test_frames_of_the_controller_are_sent_among_the_others_and_their_answers_co
 
 
 def ip_packet(source: int, target: int) -> bytes:
-    addresses = {"src": str(station(source).ipv4), "dst": str(station(target).ipv4)}
-    return bytes(IP(**addresses) / UDP(sport=161, dport=161) / bytes(20))
+    packet = IP(src=str(station(source).ipv4), dst=str(station(target).ipv4))
+    return bytes(packet / UDP(sport=161, dport=161) / bytes(20))
 
 
 @pytest.mark.parametrize("port", [1, 255, 300])

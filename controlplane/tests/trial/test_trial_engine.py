@@ -284,8 +284,8 @@ def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(na
     with engine(switch()) as measurer:
         read = measurer.tester.dataplane.read
 
-        def tampered(*arguments: Any) -> np.ndarray[Any, Any]:
-            records = read(*arguments).copy()
+        def tampered(cells: int, wait: Callable[[int], None]) -> np.ndarray[Any, Any]:
+            records = read(cells, wait).copy()
             alter(records)
             return records
 

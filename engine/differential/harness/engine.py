@@ -67,19 +67,19 @@ class EngineSwitch(Switch):
 
 
 def _network_config() -> dict[str, Any]:
-    ports = [{"id": port, "rate_bps": _RATE_BPS, "pad_to_minimum": False} for port in PORTS]
+    ports = [{"number": port, "rate_bps": _RATE_BPS, "pad_to_minimum": False} for port in PORTS]
     return {
         "tester": {
             "ports": ports,
-            "loop": {"port": 509, "rate_bps": _RATE_BPS, "latency_ps": 500_000},
+            "loop": {"port": 509, "rate_bps": _RATE_BPS, "latency_ns": 500},
             "cpu_port": CPU_PORT,
-            "timestamp_tick_ps": _TICK_PS,
+            "clock_tick_ps": _TICK_PS,
         },
-        "devices": [
-            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": _RATE_BPS}]} for port in PORTS
+        "nodes": [
+            {"name": f"host{port}", "device": "host", "ports": [{"number": 1, "rate_bps": _RATE_BPS}]} for port in PORTS
         ],
         "links": [
-            {"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}, "delay_ps": 1000}
+            {"from": {"node": "tester", "port": port}, "to": {"node": f"host{port}", "port": 1}, "latency_ns": 1}
             for port in PORTS
         ],
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
-use p4mesh_pipeline::{Executable, ParamInfo, Program, Switch};
+use p4mesh_pipeline::{Executable, Switch};
 use prost::Message;
 use tonic::{Code, Status};
 
@@ -13,13 +13,12 @@ use crate::arbitration::{Arbiter, Notices, RoleKey, StreamId};
 use crate::batch::{self, Place};
 use crate::digests::Digests;
 use crate::idle::IdleTracker;
-use crate::proto::info::P4Info;
 use crate::proto::service::*;
 use crate::proto::stream::*;
 use crate::reader::{Answers, Reader};
+use crate::realization::{realize, Realized};
 use crate::reconcile;
 use crate::refusal::{batch_status, Outcome, Refusal, ERROR_SPACE};
-use crate::schema_build;
 use crate::state::State;
 use crate::target::{lock, Event, SharedTarget};
 
@@ -517,50 +516,17 @@ pub fn verify(
         (_, None) => return Err(Status::invalid_argument("the config is not set")),
         (_, Some(raw)) => raw,
     };
-    let p4info = raw
-        .p4info
-        .clone()
-        .ok_or_else(|| Status::invalid_argument("the config has no p4info"))?;
-    let info = P4Info::decode(p4info)
-        .map_err(|error| Status::invalid_argument(format!("p4info cannot be decoded: {error}")))?;
-    let json = unwrapped(&raw.p4_device_config);
-    let text = std::str::from_utf8(&json).map_err(|_| {
-        Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON")
-    })?;
-    let unused = |action: &str, params: &[ParamInfo]| schema_build::unused(&info, action, params);
-    let program = Program::with_unused_params(text, &unused)
-        .map_err(|error| Status::invalid_argument(format!("p4_device_config: {error}")))?;
-    let schema = schema_build::build(&info, &program)?;
-    let raw = ForwardingPipelineConfig {
-        // Copies, so that the request buffer is not kept.
-        p4info: raw.p4info.map(|bytes| Bytes::copy_from_slice(&bytes)),
-        p4_device_config: Bytes::copy_from_slice(&raw.p4_device_config),
-        cookie: raw.cookie,
-    };
+    let Realized {
+        raw,
+        executable,
+        schema,
+    } = realize(raw)?;
     let verified = Verified {
         raw,
-        executable: Arc::new(Executable::new(program)),
-        state: State::new(Arc::new(schema)),
+        executable,
+        state: State::new(schema),
     };
     Ok((action, Some(verified)))
-}
-
-/// `p4.tmp.P4DeviceConfig`, which controllers written for older versions of simple_switch_grpc put
-/// around the program.
-#[derive(Clone, PartialEq, prost::Message)]
-struct LegacyDeviceConfig {
-    #[prost(bool, tag = "1")]
-    reassign: bool,
-    #[prost(bytes = "bytes", tag = "3")]
-    device_data: Bytes,
-}
-
-/// The program without the wrapper that some controllers put around it.
-fn unwrapped(config: &Bytes) -> Bytes {
-    match LegacyDeviceConfig::decode(config.clone()) {
-        Ok(legacy) if !legacy.device_data.is_empty() => legacy.device_data,
-        _ => config.clone(),
-    }
 }
 
 /// The status that ends a stream after a message that is no P4Runtime.

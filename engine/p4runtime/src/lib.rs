@@ -22,6 +22,7 @@ mod ports;
 mod profiles;
 pub mod proto;
 mod reader;
+mod realization;
 mod reconcile;
 mod refusal;
 mod replication;

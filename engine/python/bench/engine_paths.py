@@ -102,14 +102,16 @@ def network_of(rate_bps: int, ports: int, hosts: tuple[int, ...]) -> dict[str, A
     numbers = range(1, ports + 1)
     return {
         "tester": {
-            "ports": [{"id": port, "rate_bps": rate_bps} for port in numbers],
-            "loop": {"port": 509, "rate_bps": 400_000_000_000, "latency_ps": 500_000},
-            "timestamp_tick_ps": TICK_PS,
+            "ports": [{"number": port, "rate_bps": rate_bps} for port in numbers],
+            "loop": {"port": 509, "rate_bps": 400_000_000_000, "latency_ns": 500},
+            "clock_tick_ps": TICK_PS,
         },
-        "devices": [
-            {"name": f"host{port}", "device": "host", "ports": [{"id": 1, "rate_bps": rate_bps}]} for port in hosts
+        "nodes": [
+            {"name": f"host{port}", "device": "host", "ports": [{"number": 1, "rate_bps": rate_bps}]} for port in hosts
         ],
-        "links": [{"a": {"node": "tester", "port": port}, "b": {"node": f"host{port}", "port": 1}} for port in hosts],
+        "links": [
+            {"from": {"node": "tester", "port": port}, "to": {"node": f"host{port}", "port": 1}} for port in hosts
+        ],
     }
 
 

@@ -3,8 +3,11 @@
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+use p4mesh_sim::config::Step;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::IntoPyObjectExt;
 
 pyo3::create_exception!(
     _engine,
@@ -12,6 +15,32 @@ pyo3::create_exception!(
     PyException,
     "The engine refused a request; the message says what, where and what is valid."
 );
+
+pyo3::create_exception!(
+    _engine,
+    ConfigError,
+    EngineError,
+    "The document of a network is not valid: `problem` is wrong at `place`, where `valid` is valid."
+);
+
+/// A [`ConfigError`] with the way to the value, as keys and indexes, what is wrong there, and what is
+/// valid or None where the problem says it.
+pub fn misconfigured(py: Python<'_>, error: &p4mesh_sim::ConfigError) -> PyErr {
+    let raise = || -> PyResult<PyErr> {
+        let steps = error.place.steps().iter().map(|step| match step {
+            Step::Key(key) => key.into_bound_py_any(py),
+            Step::Index(index) => index.into_bound_py_any(py),
+        });
+        let place = PyTuple::new(py, steps.collect::<PyResult<Vec<_>>>()?)?;
+        let raised = ConfigError::new_err(error.to_string());
+        let value = raised.value(py);
+        value.setattr("place", place)?;
+        value.setattr("problem", &error.problem)?;
+        value.setattr("valid", error.valid.as_deref())?;
+        Ok(raised)
+    };
+    raise().unwrap_or_else(|failed| failed)
+}
 
 /// An [`EngineError`] with the text of `error`.
 pub fn refused(error: impl ToString) -> PyErr {

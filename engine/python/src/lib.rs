@@ -1,6 +1,6 @@
 //! The extension module `p4mesh._engine`: the engine for Python.
 //!
-//! Owns: conversions, the release of the GIL while the engine works, and the one exception class.
+//! Owns: conversions, the release of the GIL while the engine works, and the exception classes.
 //! Refuses: logic of its own; what Python sees is what the crates below do.
 
 mod error;
@@ -16,9 +16,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
+    use super::error::ConfigError;
+    #[pymodule_export]
     use super::error::EngineError;
     #[pymodule_export]
     use super::live_switch::LiveSwitch;
+    #[pymodule_export]
+    use super::sim_network::describe_config;
     #[pymodule_export]
     use super::sim_network::SimNetwork;
 }

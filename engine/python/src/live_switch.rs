@@ -16,6 +16,9 @@ use crate::live_target::{drive, LiveTarget};
 use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 
+/// Certificate, its key, and the authorities of clients or none, each in PEM.
+type Pem = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
 /// How often a thread that waits looks whether it should end.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
@@ -91,7 +94,7 @@ impl LiveSwitch {
         py: Python<'_>,
         address: &str,
         device_id: u64,
-        tls: Option<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)>,
+        tls: Option<Pem>,
     ) -> PyResult<u16> {
         guarded(py, || {
             let tls = tls.map(|(certificate, key, client_authorities)| Tls {

@@ -9,7 +9,7 @@ use p4mesh_sim::{BadFcsRule, Network, NetworkError, Settling};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::{guarded, refused};
+use crate::error::{guarded, misconfigured, refused};
 use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 use crate::sim_target::SimTarget;
@@ -19,6 +19,13 @@ const EVENTS_PER_SLICE: u64 = 200_000;
 
 /// Runs to a time or for a number of events; returns whether it is done.
 type RunSome = fn(&mut Network, u64, u64) -> Result<bool, NetworkError>;
+
+/// The keys of the document of a [`SimNetwork`] as JSON: `network` and, of each device model, `models`.
+/// They are rules of a JSON Schema with the meaning of each key as `title`.
+#[pyfunction]
+pub fn describe_config() -> String {
+    p4mesh_sim::description().to_string()
+}
 
 /// A network in virtual time.
 ///
@@ -34,18 +41,17 @@ pub struct SimNetwork {
 
 #[pymethods]
 impl SimNetwork {
-    /// Builds the network of a JSON document; `EngineError` says what is wrong with it and where.
+    /// Builds the network of a JSON document; `ConfigError` says what is wrong with it and where.
     #[new]
     fn new(py: Python<'_>, config: String) -> PyResult<SimNetwork> {
-        guarded(py, move || {
-            let network = Network::from_json(&config).map_err(refused)?;
-            Ok(SimNetwork {
-                target: Arc::new(Mutex::new(SimTarget {
-                    network,
-                    notifier: None,
-                })),
-                server: ServerSlot::default(),
-            })
+        let network = guarded(py, move || Ok(Network::from_json(&config)))?;
+        let network = network.map_err(|error| misconfigured(py, &error))?;
+        Ok(SimNetwork {
+            target: Arc::new(Mutex::new(SimTarget {
+                network,
+                notifier: None,
+            })),
+            server: ServerSlot::default(),
         })
     }
 

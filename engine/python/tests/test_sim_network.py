@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from p4mesh._engine import EngineError, SimNetwork
+from p4mesh._engine import ConfigError, EngineError, SimNetwork
 
 GIGABIT = 1_000_000_000
 BYTE_PS = 8_000
@@ -15,14 +15,14 @@ BYTE_PS = 8_000
 
 def document(**changes: Any) -> str:
     """Two hosts on a switch, and a tester without links."""
-    ports = [{"id": 1, "rate_bps": GIGABIT}, {"id": 2, "rate_bps": GIGABIT}]
+    ports = [{"number": 1, "rate_bps": GIGABIT}, {"number": 2, "rate_bps": GIGABIT}]
     network = {
-        "tester": {"ports": ports, "loop": {"port": 509, "rate_bps": 100 * GIGABIT, "latency_ps": 500_000}},
-        "devices": [
+        "tester": {"ports": ports, "loop": {"port": 509, "rate_bps": 100 * GIGABIT, "latency_ns": 500}},
+        "nodes": [
             {"name": "hosts", "device": "host", "ports": ports},
             {"name": "dut", "device": "ethernet_switch", "ports": ports},
         ],
-        "links": [{"a": {"node": "hosts", "port": port}, "b": {"node": "dut", "port": port}} for port in (1, 2)],
+        "links": [{"from": {"node": "hosts", "port": port}, "to": {"node": "dut", "port": port}} for port in (1, 2)],
     }
     return json.dumps(network | changes)
 
@@ -51,15 +51,25 @@ def test_errors_say_what_is_valid() -> None:
         network.set_link("dut", 3, False)
     with pytest.raises(EngineError, match=r"^no device named 'x'; valid: hosts, dut$"):
         network.reset_device("x")
-    with pytest.raises(EngineError, match=r"^devices: invalid type: integer `3`, expected a sequence"):
-        SimNetwork(document(devices=3))
-    with pytest.raises(EngineError, match=r"no device model named 'hub'; valid: ethernet_switch, host"):
-        SimNetwork(document(devices=[{"name": "x", "device": "hub", "ports": []}], links=[]))
+
+
+def test_a_document_is_refused_with_the_place_the_problem_and_what_is_valid() -> None:
+    with pytest.raises(ConfigError, match=r"^nodes: invalid type: integer `3`, expected a sequence") as caught:
+        SimNetwork(document(nodes=3))
+    assert (caught.value.place, caught.value.valid) == (("nodes",), None)
+    with pytest.raises(EngineError) as refused:
+        SimNetwork(document(nodes=[{"name": "x", "device": "hub", "ports": []}], links=[]))
+    error = refused.value
+    assert isinstance(error, ConfigError)
+    assert error.place == ("nodes", 0, "device")
+    assert error.problem == "no device model named 'hub'"
+    assert error.valid == "ethernet_switch, host, p4, router, tap"
+    assert str(error) == f"nodes[0].device: {error.problem}; valid: {error.valid}"
 
 
 def test_links_and_resets_change_what_a_frame_meets() -> None:
     ends = [("tester", 1, "dut", 1), ("tester", 2, "dut", 2)]
-    links = [{"a": {"node": a, "port": p}, "b": {"node": b, "port": q}} for a, p, b, q in ends]
+    links = [{"from": {"node": a, "port": p}, "to": {"node": b, "port": q}} for a, p, b, q in ends]
     network = SimNetwork(document(links=links))
     assert network.links() == [(1, True, 0), (2, True, 0)]
     network.set_link("dut", 2, False)

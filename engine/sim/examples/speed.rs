@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use p4mesh_sim::config::{Latency, Whole};
 use p4mesh_sim::device::{EthernetSwitch, EthernetSwitchConfig, Forwarding, Station, Stream};
 use p4mesh_sim::{DevicePort, EventQueue, Line, NetworkBuilder, Rng, Source, STANDARD_GAP_BITS};
 
@@ -62,10 +63,8 @@ fn switch_path(ports: usize, rate_bps: u64, frames: u64) {
     };
     let ports: Vec<DevicePort> = (0..ports).map(port).collect();
     let config = EthernetSwitchConfig {
-        forwarding: Forwarding::CutThrough {
-            lookahead_bytes: 122,
-        },
-        latency_ps: 1_720_000,
+        forwarding: Forwarding::CutThrough,
+        look_ahead_bytes: Some(Whole::of(122)),
         ..Default::default()
     };
     let mut builder = NetworkBuilder::default();
@@ -73,7 +72,12 @@ fn switch_path(ports: usize, rate_bps: u64, frames: u64) {
     let station = builder.device("station", Box::new(station), &ports);
     let switch = builder.device(
         "switch",
-        Box::new(EthernetSwitch::new(config, "switch", 1)),
+        Box::new(EthernetSwitch::new(
+            config,
+            Latency::from_ps(1_720_000),
+            "switch",
+            1,
+        )),
         &ports,
     );
     for index in 0..ports.len() {

@@ -53,7 +53,9 @@ impl Upsets {
 /// The resets of one device.
 #[derive(Default)]
 pub(crate) struct Restart {
-    pub config: ResetConfig,
+    /// From a reset until the device forwards again.
+    pub time_ps: u64,
+    pub links_down: bool,
     resets: u64,
     off: bool,
     /// Ports whose links went down with the device.
@@ -61,9 +63,11 @@ pub(crate) struct Restart {
 }
 
 impl Restart {
-    pub fn new(config: ResetConfig) -> Restart {
+    /// Without a configuration a reset takes no time.
+    pub fn new(config: Option<ResetConfig>) -> Restart {
         Restart {
-            config,
+            time_ps: config.map_or(0, |it| it.time_s.ps()),
+            links_down: config.is_some_and(|it| it.links_down),
             ..Restart::default()
         }
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{frame, mac, port_with};
+use p4mesh_sim::config::{Latency, PositiveSeconds, Whole};
 use p4mesh_sim::device::{
     EthernetSwitch, EthernetSwitchConfig, Forwarding, LookupConfig, MacTableConfig, Station, Stream,
 };
@@ -12,32 +13,34 @@ const GIGABIT: u64 = 1_000_000_000;
 
 /// A switch with whatever limits the generator chooses.
 fn random_switch(rng: &mut Rng, name: &str) -> Box<EthernetSwitch> {
-    let forwarding = match rng.below(2) {
-        0 => Forwarding::StoreAndForward,
-        _ => Forwarding::CutThrough {
-            lookahead_bytes: 14 + rng.below(200) as u32,
-        },
+    let (forwarding, look_ahead_bytes) = match rng.below(2) {
+        0 => (Forwarding::StoreAndForward, None),
+        _ => {
+            let look_ahead_bytes = Whole::of(14 + rng.below(200));
+            (Forwarding::CutThrough, Some(look_ahead_bytes))
+        }
     };
-    let ways = (rng.below(2) == 0).then_some(2);
+    let ways = (rng.below(2) == 0).then_some(Whole::of(2));
+    let latency = Latency::from_ps(rng.below(5_000_000));
     let config = EthernetSwitchConfig {
         forwarding,
-        latency_ps: rng.below(5_000_000),
+        look_ahead_bytes,
         mac_table: MacTableConfig {
-            size: 2 + 2 * rng.below(8) as usize,
-            aging_ps: rng.below(1_000_000_000),
+            entries: Whole::of(2 + 2 * rng.below(8)),
+            aging_s: PositiveSeconds::from_ps(rng.below(1_000_000_000)),
             ways,
             ..Default::default()
         },
         lookup: (rng.below(2) == 0).then_some(LookupConfig {
-            rate_fps: 100_000 + rng.below(2_000_000),
-            overload_pass_ppm: rng.below(500_000) as u32,
-            burst_frames: 1 + rng.below(64) as u32,
+            capacity_fps: Whole::of(100_000 + rng.below(2_000_000)),
+            overload_pass_ppm: Whole::of(rng.below(500_000)),
+            burst_frames: Whole::of(1 + rng.below(64)),
         }),
-        loss_ppb: rng.below(100_000_000) as u32,
-        max_frame_bytes: 200 + rng.below(2_000) as u32,
+        loss_ppb: Whole::of(rng.below(100_000_000)),
+        max_frame_bytes: Whole::of(200 + rng.below(2_000)),
         ..Default::default()
     };
-    Box::new(EthernetSwitch::new(config, name, rng.next()))
+    Box::new(EthernetSwitch::new(config, latency, name, rng.next()))
 }
 
 /// Everything that a switch took in went out, was copied or was counted.

@@ -50,12 +50,12 @@ fn the_tester_counts_every_reason_of_its_program() {
 
 #[test]
 fn a_p4_device_counts_every_reason_of_its_program_at_the_input() {
-    let ports = r#"[{"id": 1, "rate_bps": 1000000000}]"#;
+    let ports = r#"[{"number": 1, "rate_bps": 1000000000}]"#;
     let mut network = Network::from_json(&format!(
         r#"{{"tester": {{"ports": [], "loop": {{"port": 509, "rate_bps": 100000000000}}}},
-            "devices": [{{"name": "h", "device": "host", "ports": {ports}}},
-                        {{"name": "dut", "device": "p4", "ports": {ports}, "model": {{"program": {ENDINGS}}}}}],
-            "links": [{{"a": {{"node": "h", "port": 1}}, "b": {{"node": "dut", "port": 1}}}}]}}"#,
+            "nodes": [{{"name": "h", "device": "host", "ports": {ports}}},
+                        {{"name": "dut", "device": "p4", "ports": {ports}, "program": {ENDINGS}}}],
+            "links": [{{"from": {{"node": "h", "port": 1}}, "to": {{"node": "dut", "port": 1}}}}]}}"#,
     ))
     .unwrap();
     for kind in KINDS {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{frame, mac, port, port_with, station_and, SECOND_PS};
+use p4mesh_sim::config::{Latency, PositiveSeconds, Whole};
 use p4mesh_sim::device::{
     EthernetSwitch, EthernetSwitchConfig, Forwarding, MacTableConfig, Received, Station, Stream,
 };
@@ -13,7 +14,20 @@ const BYTE_PS: u64 = 8_000;
 const SLOT_64_PS: u64 = 84 * BYTE_PS;
 
 fn switch(config: EthernetSwitchConfig) -> Box<EthernetSwitch> {
-    Box::new(EthernetSwitch::new(config, "dut", 1))
+    switch_with(config, Latency::default())
+}
+
+fn switch_with(config: EthernetSwitchConfig, latency: Latency) -> Box<EthernetSwitch> {
+    Box::new(EthernetSwitch::new(config, latency, "dut", 1))
+}
+
+/// The look-ahead of a White Rabbit switch.
+fn cut_through() -> EthernetSwitchConfig {
+    EthernetSwitchConfig {
+        forwarding: Forwarding::CutThrough,
+        look_ahead_bytes: Some(Whole::of(122)),
+        ..Default::default()
+    }
 }
 
 fn ports(count: usize) -> Vec<DevicePort> {
@@ -55,17 +69,13 @@ fn log_of(network: &mut Network, port: usize) -> Vec<Received> {
 const START_PS: u64 = 100_000_000;
 
 /// First bit out - first bit in, of a switch between two cables without delay.
-fn forwarding_delay_ps(forwarding: Forwarding, latency_ps: u64, wire_bytes: usize) -> u64 {
-    let config = EthernetSwitchConfig {
-        forwarding,
-        latency_ps,
-        ..Default::default()
-    };
+fn forwarding_delay_ps(config: EthernetSwitchConfig, latency_ps: u64, wire_bytes: usize) -> u64 {
+    let switch = switch_with(config, Latency::from_ps(latency_ps));
     let streams = vec![
         learning_frame(),
         stream(0, mac(1), wire_bytes, START_PS, 0, 1),
     ];
-    let mut network = station_and(switch(config), &ports(2), &ports(2), streams, 0);
+    let mut network = station_and(switch, &ports(2), &ports(2), streams, 0);
     network.run_until(SECOND_PS / 1_000).unwrap();
     let received = log_of(&mut network, 1).pop().unwrap();
     assert_eq!(
@@ -78,7 +88,7 @@ fn forwarding_delay_ps(forwarding: Forwarding, latency_ps: u64, wire_bytes: usiz
 #[test]
 fn store_and_forward_delay_is_the_frame_and_the_latency() {
     for size in [64, 512, 1518] {
-        let delay_ps = forwarding_delay_ps(Forwarding::StoreAndForward, 3_000_001, size);
+        let delay_ps = forwarding_delay_ps(EthernetSwitchConfig::default(), 3_000_001, size);
         assert_eq!(delay_ps, size as u64 * BYTE_PS + 3_000_001);
     }
 }
@@ -86,13 +96,7 @@ fn store_and_forward_delay_is_the_frame_and_the_latency() {
 #[test]
 fn cut_through_delay_is_the_lookahead_and_the_latency() {
     for size in [64, 90, 122, 128, 1518] {
-        let delay_ps = forwarding_delay_ps(
-            Forwarding::CutThrough {
-                lookahead_bytes: 122,
-            },
-            1_720_000,
-            size,
-        );
+        let delay_ps = forwarding_delay_ps(cut_through(), 1_720_000, size);
         assert_eq!(delay_ps, size.min(122) as u64 * BYTE_PS + 1_720_000);
     }
 }
@@ -178,7 +182,7 @@ fn an_address_is_forgotten_after_the_aging_time() {
     for (late_ps, flooded) in [(0, 0), (1, 1)] {
         let aging_ps = 200_000_000;
         let mac_table = MacTableConfig {
-            aging_ps,
+            aging_s: PositiveSeconds::from_ps(aging_ps),
             ..Default::default()
         };
         let config = EthernetSwitchConfig {
@@ -201,7 +205,7 @@ fn an_address_is_forgotten_after_the_aging_time() {
 #[test]
 fn frames_to_their_own_port_and_outside_the_limits_are_dropped() {
     let config = EthernetSwitchConfig {
-        max_frame_bytes: 1518,
+        max_frame_bytes: Whole::of(1518),
         ..Default::default()
     };
     let streams = vec![
@@ -273,15 +277,9 @@ fn two_switches_in_a_row_add_their_delays() {
     );
     station.record = true;
     let station = builder.device("station", Box::new(station), &ports(2));
-    let config = EthernetSwitchConfig {
-        forwarding: Forwarding::CutThrough {
-            lookahead_bytes: 122,
-        },
-        latency_ps: 1_720_000,
-        ..Default::default()
-    };
-    let first = builder.device("first", switch(config.clone()), &ports(2));
-    let second = builder.device("second", switch(config), &ports(2));
+    let switch = || switch_with(cut_through(), Latency::from_ps(1_720_000));
+    let first = builder.device("first", switch(), &ports(2));
+    let second = builder.device("second", switch(), &ports(2));
     builder.link((station, 0), (first, 0), 0);
     builder.link((first, 1), (second, 0), 5_000);
     builder.link((second, 1), (station, 1), 0);
@@ -299,7 +297,7 @@ fn two_switches_in_a_row_add_their_delays() {
 fn the_same_network_gives_the_same_result() {
     let run = || {
         let config = EthernetSwitchConfig {
-            loss_ppb: 10_000_000,
+            loss_ppb: Whole::of(10_000_000),
             ..Default::default()
         };
         let streams = (0..4)

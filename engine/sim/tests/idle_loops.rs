@@ -54,20 +54,20 @@ impl Scenario {
             };
             write!(
                 ports,
-                r#"{comma}{{"id": {port}, "rate_bps": {rate}000000000, "clock_ppb": {}}}"#,
-                i64::from(port) * 700
+                r#"{comma}{{"number": {port}, "rate_bps": {rate}000000000, "clock_offset_ppm": {}}}"#,
+                f64::from(port) * 0.7
             )
             .unwrap();
             if port <= self.ports - 2 {
                 let rate = format!(r#""rate_bps": {rate}000000000"#);
                 write!(
                     device,
-                    r#"{comma}{{"id": {port}, {rate}, "clock_ppb": -900}}"#
+                    r#"{comma}{{"number": {port}, {rate}, "clock_offset_ppm": -0.9}}"#
                 )
                 .unwrap();
                 write!(
                     links,
-                    r#"{{"a": {{"node": "tester", "port": {port}}}, "b": {{"node": "dut", "port": {port}}}, "delay_ps": {port}017}},"#
+                    r#"{{"from": {{"node": "tester", "port": {port}}}, "to": {{"node": "dut", "port": {port}}}, "latency_ns": {port}.017}},"#
                 )
                 .unwrap();
             }
@@ -75,18 +75,21 @@ impl Scenario {
         let (x, y) = (self.ports - 1, self.ports);
         write!(
             links,
-            r#"{{"a": {{"node": "tester", "port": {x}}}, "b": {{"node": "tester", "port": {y}}}, "delay_ps": 4321}}"#
+            r#"{{"from": {{"node": "tester", "port": {x}}}, "to": {{"node": "tester", "port": {y}}}, "latency_ns": 4.321}}"#
         )
         .unwrap();
         format!(
             r#"{{"skip_idle_loops": {skip},
-                "tester": {{"ports": [{ports}], "timestamp_tick_ps": {},
-                    "egress_latency_ps": {},
-                    "loop": {{"port": 509, "rate_bps": {}, "latency_ps": {}}}}},
-                "devices": [{{"name": "dut", "device": "ethernet_switch", "ports": [{device}],
-                    "model": {{"latency_ps": 1720000}}}}],
+                "tester": {{"ports": [{ports}], "clock_tick_ps": {},
+                    "egress_latency_ns": {},
+                    "loop": {{"port": 509, "rate_bps": {}, "latency_ns": {}}}}},
+                "nodes": [{{"name": "dut", "device": "ethernet_switch", "ports": [{device}],
+                    "latency_ns": 1720}}],
                 "links": [{links}]}}"#,
-            self.tick_ps, self.egress_latency_ps, self.loop_rate_bps, self.loop_latency_ps
+            self.tick_ps,
+            self.egress_latency_ps as f64 / 1e3,
+            self.loop_rate_bps,
+            self.loop_latency_ps as f64 / 1e3
         )
     }
 

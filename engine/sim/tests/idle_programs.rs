@@ -29,10 +29,12 @@ impl Case {
     fn run(&self, executable: &Arc<Executable>, skip: bool) -> (Vec<String>, u64) {
         let document = format!(
             r#"{{"skip_idle_loops": {skip}, "tester": {{
-                "ports": [{{"id": 1, "rate_bps": 1000000000}}],
-                "timestamp_tick_ps": {}, "egress_latency_ps": {},
-                "loop": {{"port": 509, "rate_bps": {}, "latency_ps": 500000}}}}}}"#,
-            self.tick_ps, self.egress_latency_ps, self.loop_rate_bps
+                "ports": [{{"number": 1, "rate_bps": 1000000000}}],
+                "clock_tick_ps": {}, "egress_latency_ns": {},
+                "loop": {{"port": 509, "rate_bps": {}, "latency_ns": 500}}}}}}"#,
+            self.tick_ps,
+            self.egress_latency_ps as f64 / 1e3,
+            self.loop_rate_bps
         );
         let mut network = Network::from_json(&document).unwrap();
         network.set_program(Arc::clone(executable));

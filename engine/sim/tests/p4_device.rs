@@ -14,18 +14,18 @@ fn program(name: &str) -> String {
 
 /// Three ports of a host on a device `p4`.
 fn network(name: &str, entries: &str) -> Result<Network, ConfigError> {
-    let ports = r#"[{"id": 1, "rate_bps": 1000000000}, {"id": 2, "rate_bps": 1000000000},
-                    {"id": 3, "rate_bps": 1000000000}]"#;
+    let ports = r#"[{"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000},
+                    {"number": 3, "rate_bps": 1000000000}]"#;
     let link = |n| {
-        format!(r#"{{"a": {{"node": "h", "port": {n}}}, "b": {{"node": "dut", "port": {n}}}}}"#)
+        format!(r#"{{"from": {{"node": "h", "port": {n}}}, "to": {{"node": "dut", "port": {n}}}}}"#)
     };
     let links: Vec<String> = (1..=3).map(link).collect();
     let program = program(name);
     Network::from_json(&format!(
         r#"{{"tester": {{"ports": [], "loop": {{"port": 509, "rate_bps": 100000000000}}}},
-            "devices": [{{"name": "h", "device": "host", "ports": {ports}}},
+            "nodes": [{{"name": "h", "device": "host", "ports": {ports}}},
                         {{"name": "dut", "device": "p4", "ports": {ports},
-                          "model": {{"latency_ps": 1000000, "program": {program}, {entries}}}}}],
+                          "latency_ns": 1000, "program": {program}, {entries}}}],
             "links": [{}]}}"#,
         links.join(",")
     ))
@@ -185,14 +185,14 @@ fn the_router_answers_arp() {
 fn errors_in_entries_say_where_what_and_what_is_valid() {
     for (from, to, message) in [
         ("\"interface\"", "\"interfaces\"",
-         "devices[1].model.entries[0].table: no table 'interfaces' in the program; valid: neighbour_ipv4, own_address"),
+         "nodes[1].entries[0].table: no table 'interfaces' in the program; valid: neighbour_ipv4, own_address"),
         ("\"accept_frame\"", "\"accept\"",
-         "devices[1].model.entries[0].action: no action 'accept' in table interface; valid: "),
+         "nodes[1].entries[0].action: no action 'accept' in table interface; valid: "),
         ("\"mac\"", "\"source\"",
-         "devices[1].model.entries[0].key: no key 'source' in table interface; valid: port, mac"),
+         "nodes[1].entries[0].key: no key 'source' in table interface; valid: port, mac"),
         ("{\"value\": \"0x0a000200\", \"prefix_bits\": 24}", "5",
-         "devices[1].model.entries[2].key.destination: is no lpm match; valid: value and prefix_bits"),
-        ("[7, 1]", "[7]", "devices[1].model.entries[3].params: do not fit action to_one_of; valid: first, mask"),
+         "nodes[1].entries[2].key.destination: is no lpm match; valid: value and prefix_bits"),
+        ("[7, 1]", "[7]", "nodes[1].entries[3].params: do not fit action to_one_of; valid: first, mask"),
     ] {
         assert!(ROUTES.contains(from), "{from}");
         let error = network("l3_router", &ROUTES.replacen(from, to, 1)).err().unwrap();

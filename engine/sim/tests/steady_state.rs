@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use common::{frame, mac, port, station_and};
 use p4mesh_pipeline::{Executable, Program};
+use p4mesh_sim::config::Latency;
 use p4mesh_sim::device::{EthernetSwitch, EthernetSwitchConfig, Station, Stream};
 use p4mesh_sim::Network;
 
@@ -60,6 +61,7 @@ fn frames_through_a_switch_allocate_nothing() {
     let ports: Vec<_> = (1..=4).map(|id| port(id, 1_000_000_000)).collect();
     let switch = Box::new(EthernetSwitch::new(
         EthernetSwitchConfig::default(),
+        Latency::default(),
         "dut",
         1,
     ));
@@ -74,8 +76,8 @@ fn frames_through_a_switch_allocate_nothing() {
 #[test]
 fn seeds_in_the_loop_allocate_nothing() {
     let document = r#"{"skip_idle_loops": false, "tester": {
-        "ports": [{"id": 1, "rate_bps": 1000000000}],
-        "loop": {"port": 509, "rate_bps": 100000000000, "latency_ps": 500000}
+        "ports": [{"number": 1, "rate_bps": 1000000000}],
+        "loop": {"port": 509, "rate_bps": 100000000000, "latency_ns": 500}
     }}"#;
     let mut network = Network::from_json(document).unwrap();
     let program = Program::from_json(include_str!("programs/stamps.json")).unwrap();

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{frame, mac, port, port_with, SECOND_PS};
+use p4mesh_sim::config::{Latency, Place, Whole};
 use p4mesh_sim::device::{
     EthernetSwitch, EthernetSwitchConfig, ImpairmentsConfig, InputQueueConfig, JitterConfig,
     LearningConfig, Received, SharedBufferConfig, SizePoint, SizeTable, Station, Stream,
@@ -43,9 +44,18 @@ fn hello(station: usize) -> Stream {
 }
 
 fn run(config: EthernetSwitchConfig, queue_frames: usize, streams: Vec<Stream>) -> Network {
+    run_with(config, Latency::default(), queue_frames, streams)
+}
+
+fn run_with(
+    config: EthernetSwitchConfig,
+    latency: Latency,
+    queue_frames: usize,
+    streams: Vec<Stream>,
+) -> Network {
     let numbers: Vec<u16> = (1..=4).collect();
-    config.check("model", &numbers).unwrap();
-    let device = EthernetSwitch::with_ports(config, "dut", 7, &numbers);
+    config.check(&Place::default(), &numbers).unwrap();
+    let device = EthernetSwitch::with_ports(config, latency, "dut", 7, &numbers);
     let ports = gigabit_ports(4, queue_frames);
     let mut network =
         common::station_and(Box::new(device), &gigabit_ports(4, 64), &ports, streams, 0);
@@ -74,13 +84,15 @@ fn received(network: &mut Network, port: usize) -> Vec<Received> {
 #[test]
 fn jitter_is_within_its_bounds_and_keeps_the_order() {
     let config = EthernetSwitchConfig {
-        jitter: Some(JitterConfig::Uniform { max_ps: 2_000_000 }),
-        latency_ps: 1_000_000,
+        jitter: Some(JitterConfig::Uniform {
+            max_ns: Latency::from_ps(2_000_000),
+        }),
         ..Default::default()
     };
     let mut slow = flood_of_frames(0, 1, 1_000);
     slow.interval_ps = 10_000_000;
-    let mut network = run(config, 64, vec![slow, hello(1)]);
+    let latency = Latency::from_ps(1_000_000);
+    let mut network = run_with(config, latency, 64, vec![slow, hello(1)]);
     let delays: Vec<u64> = received(&mut network, 1)
         .iter()
         .enumerate()
@@ -99,7 +111,10 @@ fn jitter_is_within_its_bounds_and_keeps_the_order() {
 #[test]
 fn latency_grows_with_the_size_as_the_table_says() {
     let points = [(64, 0), (1_518, 1_454_000)];
-    let point = |&(wire_bytes, ps)| SizePoint { wire_bytes, ps };
+    let point = |&(frame_bytes, ps)| SizePoint {
+        frame_bytes: Whole::of(frame_bytes),
+        time_ns: Latency::from_ps(ps),
+    };
     let config = EthernetSwitchConfig {
         latency_by_size: SizeTable(points.iter().map(point).collect()),
         ..Default::default()
@@ -115,7 +130,7 @@ fn latency_grows_with_the_size_as_the_table_says() {
 fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     let count = 4_000;
     let mut builder = p4mesh_sim::NetworkBuilder::default();
-    let device = EthernetSwitch::with_ports(config, "dut", 7, &[1, 2, 3, 4]);
+    let device = EthernetSwitch::with_ports(config, Latency::default(), "dut", 7, &[1, 2, 3, 4]);
     // A station has one stream per port, so source 1 is two of them.
     let mut streams: Vec<Stream> = Vec::new();
     let split = |to: usize, offset_ps| {
@@ -135,7 +150,12 @@ fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     station.record = true;
     let station = builder.device("station", Box::new(station), &gigabit_ports(4, 64));
     // A second switch merges the two halves of source 1 onto one cable.
-    let joiner = EthernetSwitch::new(EthernetSwitchConfig::default(), "joiner", 1);
+    let joiner = EthernetSwitch::new(
+        EthernetSwitchConfig::default(),
+        Latency::default(),
+        "joiner",
+        1,
+    );
     let joiner = builder.device("joiner", Box::new(joiner), &gigabit_ports(3, 64));
     let dut = builder.device("dut", Box::new(device), &gigabit_ports(4, 64));
     builder.link((feeder, 0), (joiner, 0), 0);
@@ -166,7 +186,9 @@ fn without_input_queues_congestion_does_not_touch_the_other_output() {
 #[test]
 fn input_queues_block_the_head_of_the_line() {
     let config = EthernetSwitchConfig {
-        input_queue: Some(InputQueueConfig { frames: 64 }),
+        input_queue: Some(InputQueueConfig {
+            frames: Whole::of(64),
+        }),
         ..Default::default()
     };
     let (uncongested, congested, network) = congestion(config);
@@ -186,8 +208,8 @@ fn input_queues_block_the_head_of_the_line() {
 fn a_shared_buffer_limits_what_all_outputs_keep() {
     let config = |bytes| EthernetSwitchConfig {
         shared_buffer: Some(SharedBufferConfig {
-            bytes,
-            cell_bytes: 64,
+            bytes: Whole::of(bytes),
+            cell_bytes: Whole::of(64),
         }),
         ..Default::default()
     };
@@ -211,21 +233,21 @@ fn pause_frames_stop_a_sender_that_honours_them() {
     let document = |honours: bool| {
         format!(
             r#"{{"tester": {{"ports": [], "loop": {{"port": 509, "rate_bps": 100000000000}}}},
-            "devices": [
+            "nodes": [
               {{"name": "a", "device": "host",
-                "ports": [{{"id": 1, "rate_bps": 1000000000, "honours_pause": {honours}}}]}},
+                "ports": [{{"number": 1, "rate_bps": 1000000000, "honours_pause": {honours}}}]}},
               {{"name": "b", "device": "host",
-                "ports": [{{"id": 1, "rate_bps": 1000000000, "honours_pause": {honours}}}]}},
-              {{"name": "c", "device": "host", "ports": [{{"id": 1, "rate_bps": 1000000000}}]}},
+                "ports": [{{"number": 1, "rate_bps": 1000000000, "honours_pause": {honours}}}]}},
+              {{"name": "c", "device": "host", "ports": [{{"number": 1, "rate_bps": 1000000000}}]}},
               {{"name": "dut", "device": "ethernet_switch",
-                "ports": [{{"id": 1, "rate_bps": 1000000000, "queue_frames": 100}},
-                          {{"id": 2, "rate_bps": 1000000000, "queue_frames": 100}},
-                          {{"id": 3, "rate_bps": 1000000000, "queue_frames": 100}}],
-                "model": {{"pause": {{"xoff_frames": 20, "xon_frames": 10}}}}}}],
+                "ports": [{{"number": 1, "rate_bps": 1000000000, "queue_frames": 100}},
+                          {{"number": 2, "rate_bps": 1000000000, "queue_frames": 100}},
+                          {{"number": 3, "rate_bps": 1000000000, "queue_frames": 100}}],
+                "pause": {{"xoff_frames": 20, "xon_frames": 10}}}}],
             "links": [
-              {{"a": {{"node": "a", "port": 1}}, "b": {{"node": "dut", "port": 1}}}},
-              {{"a": {{"node": "b", "port": 1}}, "b": {{"node": "dut", "port": 2}}}},
-              {{"a": {{"node": "c", "port": 1}}, "b": {{"node": "dut", "port": 3}}}}]}}"#
+              {{"from": {{"node": "a", "port": 1}}, "to": {{"node": "dut", "port": 1}}}},
+              {{"from": {{"node": "b", "port": 1}}, "to": {{"node": "dut", "port": 2}}}},
+              {{"from": {{"node": "c", "port": 1}}, "to": {{"node": "dut", "port": 3}}}}]}}"#
         )
     };
     for honours in [true, false] {
@@ -258,10 +280,10 @@ fn pause_frames_stop_a_sender_that_honours_them() {
 fn impairments_conserve_frames() {
     let config = EthernetSwitchConfig {
         impairments: Some(ImpairmentsConfig {
-            duplicate_ppb: 50_000_000,
-            reorder_ppb: 100_000_000,
-            reorder_delay_ps: 5_000_000,
-            corrupt_ppb: 0,
+            duplicate_ppb: Whole::of(50_000_000),
+            reorder_ppb: Whole::of(100_000_000),
+            reorder_delay_ns: Latency::from_ps(5_000_000),
+            corrupt_ppb: Whole::of(0),
         }),
         ..Default::default()
     };
@@ -278,9 +300,9 @@ fn impairments_conserve_frames() {
 fn frames_before_their_address_is_learned_are_flooded() {
     let config = EthernetSwitchConfig {
         learning_path: Some(LearningConfig {
-            delay_ps: START_PS + 100 * SLOT_64_PS,
-            rate_fps: 0,
-            queue_frames: 16,
+            delay_ns: Latency::from_ps(START_PS + 100 * SLOT_64_PS),
+            rate_fps: Whole::of(0),
+            queue_frames: Whole::of(16),
         }),
         ..Default::default()
     };
@@ -297,7 +319,7 @@ fn frames_before_their_address_is_learned_are_flooded() {
 fn a_vlan_ends_at_its_ports() {
     let mode = |port, vid| VlanPort {
         port,
-        mode: VlanMode::Access(vid),
+        mode: VlanMode::Access(Whole::of(vid)),
     };
     let config = EthernetSwitchConfig {
         vlans: Some(VlanConfig {
@@ -321,16 +343,16 @@ fn a_vlan_ends_at_its_ports() {
 fn bit_errors_of_a_cable_end_in_the_fcs_filter() {
     let text = r#"{"seed": 5,
         "tester": {"ports": [], "loop": {"port": 509, "rate_bps": 100000000000}},
-        "devices": [
-          {"name": "a", "device": "host", "ports": [{"id": 1, "rate_bps": 1000000000}]},
-          {"name": "b", "device": "host", "ports": [{"id": 1, "rate_bps": 1000000000}]},
+        "nodes": [
+          {"name": "a", "device": "host", "ports": [{"number": 1, "rate_bps": 1000000000}]},
+          {"name": "b", "device": "host", "ports": [{"number": 1, "rate_bps": 1000000000}]},
           {"name": "dut", "device": "ethernet_switch",
-           "ports": [{"id": 1, "rate_bps": 1000000000}, {"id": 2, "rate_bps": 1000000000}],
-           "model": {"filter_bad_fcs": true}}],
+           "ports": [{"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000}],
+           "filter_bad_fcs": true}],
         "links": [
-          {"a": {"node": "a", "port": 1}, "b": {"node": "dut", "port": 1},
+          {"from": {"node": "a", "port": 1}, "to": {"node": "dut", "port": 1},
            "bit_errors_per_1e15": 100000000000},
-          {"a": {"node": "dut", "port": 2}, "b": {"node": "b", "port": 1}}]}"#;
+          {"from": {"node": "dut", "port": 2}, "to": {"node": "b", "port": 1}}]}"#;
     let run = |text: &str| {
         let mut network = Network::from_json(text).unwrap();
         for _ in 0..1_000 {
@@ -358,18 +380,18 @@ fn bit_errors_of_a_cable_end_in_the_fcs_filter() {
 fn a_tap_copies_a_direction_and_adds_its_delay_only() {
     let text = r#"{
         "tester": {"ports": [], "loop": {"port": 509, "rate_bps": 100000000000}},
-        "devices": [
+        "nodes": [
           {"name": "hosts", "device": "host", "ports": [
-            {"id": 1, "rate_bps": 1000000000}, {"id": 2, "rate_bps": 1000000000},
-            {"id": 3, "rate_bps": 1000000000}]},
+            {"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000},
+            {"number": 3, "rate_bps": 1000000000}]},
           {"name": "tap", "device": "tap",
-           "ports": [{"id": 1, "rate_bps": 1000000000}, {"id": 2, "rate_bps": 1000000000},
-                     {"id": 3, "rate_bps": 1000000000}],
-           "model": {"latency_ps": 7000, "monitor_first": 3}}],
+           "ports": [{"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000},
+                     {"number": 3, "rate_bps": 1000000000}],
+           "latency_ns": 7, "monitor_first": 3}],
         "links": [
-          {"a": {"node": "hosts", "port": 1}, "b": {"node": "tap", "port": 1}},
-          {"a": {"node": "hosts", "port": 2}, "b": {"node": "tap", "port": 2}},
-          {"a": {"node": "hosts", "port": 3}, "b": {"node": "tap", "port": 3}}]}"#;
+          {"from": {"node": "hosts", "port": 1}, "to": {"node": "tap", "port": 1}},
+          {"from": {"node": "hosts", "port": 2}, "to": {"node": "tap", "port": 2}},
+          {"from": {"node": "hosts", "port": 3}, "to": {"node": "tap", "port": 3}}]}"#;
     let mut network = Network::from_json(text).unwrap();
     for _ in 0..3 {
         network.host_send("hosts", 1, &[1; 60]).unwrap();
@@ -407,7 +429,12 @@ fn a_fabric_slot_limits_short_frames_of_a_port() {
         let mut stream = flood_of_frames(0, 1, 20_000);
         stream.frame = frame(mac(1), mac(0), wire_bytes);
         stream.interval_ps = (wire_bytes as u64 + 20) * 8_000;
-        let device = EthernetSwitch::new(EthernetSwitchConfig::default(), "dut", 1);
+        let device = EthernetSwitch::new(
+            EthernetSwitchConfig::default(),
+            Latency::default(),
+            "dut",
+            1,
+        );
         let stations = [port(1, GIGABIT), port(2, GIGABIT)];
         let streams = vec![stream, hello(1)];
         let mut network = common::station_and(Box::new(device), &stations, &ports, streams, 0);

@@ -16,24 +16,25 @@ const LOOP_LATENCY_PS: u64 = 500_000;
 /// Ports 1 and 2 on a wire; 3 and 4 on a switch; 5 without a link.
 const DOCUMENT: &str = r#"{
     "tester": {
+        "clock_tick_ps": 1,
         "ports": [
-            {"id": 1, "rate_bps": 1000000000, "queue_frames": 16},
-            {"id": 2, "rate_bps": 1000000000},
-            {"id": 3, "rate_bps": 1000000000},
-            {"id": 4, "rate_bps": 1000000000, "rx_stamp_offset_ps": -580000},
-            {"id": 5, "rate_bps": 1000000000}
+            {"number": 1, "rate_bps": 1000000000, "queue_frames": 16},
+            {"number": 2, "rate_bps": 1000000000},
+            {"number": 3, "rate_bps": 1000000000},
+            {"number": 4, "rate_bps": 1000000000, "rx_stamp_offset_ns": -580},
+            {"number": 5, "rate_bps": 1000000000}
         ],
-        "loop": {"port": 509, "rate_bps": 100000000000, "latency_ps": 500000, "queue_frames": 32}
+        "loop": {"port": 509, "rate_bps": 100000000000, "latency_ns": 500, "queue_frames": 32}
     },
-    "devices": [{
+    "nodes": [{
         "name": "dut", "device": "ethernet_switch",
-        "ports": [{"id": 1, "rate_bps": 1000000000}, {"id": 2, "rate_bps": 1000000000}],
-        "model": {"forwarding": {"cut_through": {"lookahead_bytes": 122}}, "latency_ps": 1720000}
+        "ports": [{"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000}],
+        "forwarding": "cut_through", "look_ahead_bytes": 122, "latency_ns": 1720
     }],
     "links": [
-        {"a": {"node": "tester", "port": 1}, "b": {"node": "tester", "port": 2}, "delay_ps": 12345},
-        {"a": {"node": "tester", "port": 3}, "b": {"node": "dut", "port": 1}},
-        {"a": {"node": "tester", "port": 4}, "b": {"node": "dut", "port": 2}}
+        {"from": {"node": "tester", "port": 1}, "to": {"node": "tester", "port": 2}, "latency_ns": 12.345},
+        {"from": {"node": "tester", "port": 3}, "to": {"node": "dut", "port": 1}},
+        {"from": {"node": "tester", "port": 4}, "to": {"node": "dut", "port": 2}}
     ]
 }"#;
 

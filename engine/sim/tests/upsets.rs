@@ -18,20 +18,20 @@ fn document(reset: &str, outages: &str) -> String {
     format!(
         r#"{{
         "tester": {{
-            "ports": [{{"id": 1, "rate_bps": 1000000000}}, {{"id": 2, "rate_bps": 1000000000}}],
+            "ports": [{{"number": 1, "rate_bps": 1000000000}}, {{"number": 2, "rate_bps": 1000000000}}],
             "loop": {{"port": 509, "rate_bps": 100000000000}}
         }},
-        "devices": [
+        "nodes": [
             {{"name": "hosts", "device": "host",
-              "ports": [{{"id": 1, "rate_bps": 1000000000}}, {{"id": 2, "rate_bps": 1000000000}}]}},
+              "ports": [{{"number": 1, "rate_bps": 1000000000}}, {{"number": 2, "rate_bps": 1000000000}}]}},
             {{"name": "dut", "device": "ethernet_switch", "reset": {reset},
-              "ports": [{{"id": 1, "rate_bps": 1000000000}}, {{"id": 2, "rate_bps": 1000000000}},
-                        {{"id": 3, "rate_bps": 1000000000}}]}}
+              "ports": [{{"number": 1, "rate_bps": 1000000000}}, {{"number": 2, "rate_bps": 1000000000}},
+                        {{"number": 3, "rate_bps": 1000000000}}]}}
         ],
         "links": [
-            {{"a": {{"node": "hosts", "port": 1}}, "b": {{"node": "dut", "port": 1}}, "outages": {outages}}},
-            {{"a": {{"node": "hosts", "port": 2}}, "b": {{"node": "dut", "port": 2}}}},
-            {{"a": {{"node": "tester", "port": 1}}, "b": {{"node": "dut", "port": 3}}}}
+            {{"from": {{"node": "hosts", "port": 1}}, "to": {{"node": "dut", "port": 1}}, "outages": {outages}}},
+            {{"from": {{"node": "hosts", "port": 2}}, "to": {{"node": "dut", "port": 2}}}},
+            {{"from": {{"node": "tester", "port": 1}}, "to": {{"node": "dut", "port": 3}}}}
         ]
     }}"#
     )
@@ -39,8 +39,7 @@ fn document(reset: &str, outages: &str) -> String {
 
 /// The same with a switch that loses half of the frames.
 fn lossy() -> Network {
-    let document =
-        document("{}", "[]").replace(r#""reset": {},"#, r#""model": {"loss_ppb": 500000000},"#);
+    let document = document("null", "[]").replace(r#""reset": null,"#, r#""loss_ppb": 500000000,"#);
     Network::from_json(&document).unwrap()
 }
 
@@ -75,7 +74,7 @@ fn statuses(network: &mut Network) -> Vec<(u16, bool)> {
 
 #[test]
 fn a_device_forwards_nothing_until_its_reset_is_over() {
-    let mut network = network(r#"{"time_ps": 5000000000}"#, "[]");
+    let mut network = network(r#"{"time_s": 0.005}"#, "[]");
     network.run_until(MS_PS).unwrap();
     network.reset_device("dut", 0).unwrap();
     let times: Vec<u64> = [2, 5, 6, 7].iter().map(|ms| ms * MS_PS).collect();
@@ -86,7 +85,7 @@ fn a_device_forwards_nothing_until_its_reset_is_over() {
 
 #[test]
 fn time_without_power_comes_before_the_time_of_the_reset() {
-    let mut network = network(r#"{"time_ps": 5000000000}"#, "[]");
+    let mut network = network(r#"{"time_s": 0.005}"#, "[]");
     network.reset_device("dut", 3 * MS_PS).unwrap();
     let times: Vec<u64> = [5, 7, 8].iter().map(|ms| ms * MS_PS).collect();
     assert_eq!(arrivals(&mut network, &times), [false, false, true]);
@@ -94,7 +93,7 @@ fn time_without_power_comes_before_the_time_of_the_reset() {
 
 #[test]
 fn a_reset_during_a_reset_begins_anew() {
-    let mut network = network(r#"{"time_ps": 5000000000, "links_down": true}"#, "[]");
+    let mut network = network(r#"{"time_s": 0.005, "links_down": true}"#, "[]");
     network.reset_device("dut", 0).unwrap();
     network.run_until(3 * MS_PS).unwrap();
     network.reset_device("dut", 0).unwrap();
@@ -105,7 +104,7 @@ fn a_reset_during_a_reset_begins_anew() {
 
 #[test]
 fn links_go_down_with_the_device_and_the_tester_hears_of_its_own() {
-    let mut network = network(r#"{"time_ps": 5000000000, "links_down": true}"#, "[]");
+    let mut network = network(r#"{"time_s": 0.005, "links_down": true}"#, "[]");
     network.set_link("dut", 2, false).unwrap();
     network.reset_device("dut", 0).unwrap();
     assert_eq!(statuses(&mut network), [(1, false)]);
@@ -126,8 +125,8 @@ fn links_go_down_with_the_device_and_the_tester_hears_of_its_own() {
 #[test]
 fn an_outage_has_its_time() {
     let mut network = network(
-        "{}",
-        r#"[{"at_ps": 2000000000, "duration_ps": 3000000000}, {"at_ps": 7000000000}]"#,
+        "null",
+        r#"[{"at_s": 0.002, "duration_s": 0.003}, {"at_s": 0.007}]"#,
     );
     let times: Vec<u64> = [1, 2, 4, 5, 7, 9].iter().map(|ms| ms * MS_PS).collect();
     assert_eq!(
@@ -139,7 +138,7 @@ fn an_outage_has_its_time() {
 
 #[test]
 fn a_switch_forgets_what_was_behind_a_link() {
-    let mut network = network("{}", "[]");
+    let mut network = network("null", "[]");
     let counter = |network: &Network, name: &str| network.truth().nodes["dut"].counters[name];
     network
         .host_send("hosts", 2, &frame(mac(9), mac(2), 64))
@@ -174,7 +173,7 @@ fn random_numbers_start_anew_with_each_number() {
 
 #[test]
 fn a_port_that_nothing_is_linked_to_has_no_link_to_lose() {
-    let mut network = network("{}", "[]");
+    let mut network = network("null", "[]");
     network.set_link("tester", 2, true).unwrap();
     assert!(!network.tester_links()[1].up);
     assert_eq!(statuses(&mut network), []);

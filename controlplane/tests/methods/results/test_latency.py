@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
+from typing import Any
 
 import pytest
 from support.delays import DelayMeasurer, Delays, constant
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.base import Method, TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
@@ -47,10 +48,10 @@ def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> 
     parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
     test.check(where, parameters)
     measurer = DelayMeasurer(delays)
-    results: dict[object] = {
+    results: dict[Unit, Any] = {
         unit: test.run_unit(unit, where, parameters, measurer) for unit in test.units(parameters, (size,))
     }
-    return measurer, test.assemble(where, parameters, results)  # type: ignore[arg-type]
+    return measurer, test.assemble(where, parameters, results)
 
 
 def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:

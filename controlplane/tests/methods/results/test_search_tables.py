@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
@@ -61,8 +62,8 @@ def test_bounds_goal_and_trials_are_reported(test: Method, method: str) -> None:
     assert (row["search_method"], row["minimum_pct"], row["maximum_pct"]) == (method, 1, 100)
     trials = table(outcome, "search_trials").rows
     assert row["trials"] == len(trials)
-    passed = {trial["load_pct"] for trial in trials if trial["verdict"] == "PASS"}
-    failed = {trial["load_pct"] for trial in trials if trial["verdict"] == "FAIL"}
+    passed: set[Any] = {trial["load_pct"] for trial in trials if trial["verdict"] == "PASS"}
+    failed: set[Any] = {trial["load_pct"] for trial in trials if trial["verdict"] == "FAIL"}
     assert row["lower_pct"] == max(passed) and row["upper_pct"] == min(failed)
     assert all(trial["duration_ms"] > 0 for trial in trials)
     if method == "combo":

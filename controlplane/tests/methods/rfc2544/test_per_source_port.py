@@ -57,6 +57,7 @@ def run(measurer: FakeMeasurer, *settings: str) -> tuple[PortThroughputs, Outcom
     test.check(BED, parameters)
     (unit,) = test.units(parameters, (SIZE,))
     result = test.run_unit(unit, BED, parameters, measurer)
+    assert isinstance(result, PortThroughputs)
     return result, test.assemble(BED, parameters, {unit: result})
 
 

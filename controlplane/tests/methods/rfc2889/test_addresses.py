@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
@@ -74,7 +75,7 @@ def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[Addr
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["result"]))
-def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, AddressUnit]) -> None:
+def test_the_capacity_search_follows_the_published_sequences(vector: dict[str, Any]) -> None:
     measurer = MemoryMeasurer(vector["true_limit_min"])
     (result,), outcome = run(AddressCaching(), measurer, f"addresses_resolution={vector['resolution']}", *PUBLISHED)
     (search,) = result.searches
@@ -142,7 +143,7 @@ def test_flooded_frames_are_told_apart_by_port() -> None:
     assert (failed.addresses, failed.monitor_flood_frames, failed.learning_flood_frames) == (1561, 61, 0)
 
 
-def rates(unit: AddressUnit) -> dict[int, list[float]]:
+def rates(unit: AddressUnit) -> dict[int | None, list[float]]:
     """Return the rates tried per number of addresses."""
     return {
         search.addresses: [row.learning_rate_fps for row in search.rows]

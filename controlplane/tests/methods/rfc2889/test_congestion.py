@@ -31,8 +31,8 @@ def bed(count: int, devices: str = "") -> Bed:
 def queue_at_c(_: TrialSpec, sent: Counts) -> Counts:
     """Let the congested port carry line rate: of 1.5 offered frames 1 arrives."""
     loads: dict[int, int] = {}
-    for (_, _, target), count in sent.items():
-        loads[target] = loads.get(target, 0) + count
+    for key, count in sent.items():
+        loads[key[2]] = loads.get(key[2], 0) + count
     full = max(count for (name, _, _), count in sent.items() if name.startswith("split")) * 2
     return {key: count * full // loads[key[2]] if loads[key[2]] > full else count for key, count in sent.items()}
 

@@ -11,7 +11,7 @@ import pytest
 from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossless
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, TrialNote
+from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
@@ -243,7 +243,8 @@ def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
     """Forward pressure, the maximum forwarding rate and errored frames use two ports, whatever the others are."""
     rates = (10**10, GIGABIT, GIGABIT)
     mixed = replace(bed(), ports=tuple(Port(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
-    for test in (ForwardPressure(), MaximumForwardingRate()):
+    tests: tuple[Method, ...] = (ForwardPressure(), MaximumForwardingRate())
+    for test in tests:
         with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
             test.check(mixed, resolve(test.name, test.parameters, ()))
         parameters = resolve(test.name, test.parameters, ("tx_port=3", "rx_port=2"))

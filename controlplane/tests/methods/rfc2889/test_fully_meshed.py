@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer, capacity, wire
@@ -13,7 +14,6 @@ from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.results.record import Record
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh
@@ -28,10 +28,12 @@ def bed(count: int = 18, rate_bps: int = GIGABIT) -> Bed:
     return Bed("fake", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
 
 
-def run(measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str) -> tuple[Outcome, dict[Unit, Record]]:
+def run(measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str) -> tuple[Outcome, dict[Unit, Any]]:
     parameters = resolve(TEST.name, TEST.parameters, settings)
     TEST.check(bed(), parameters)
-    results = {unit: TEST.run_unit(unit, bed(), parameters, measurer) for unit in TEST.units(parameters, sizes)}
+    results: dict[Unit, Any] = {
+        unit: TEST.run_unit(unit, bed(), parameters, measurer) for unit in TEST.units(parameters, sizes)
+    }
     return TEST.assemble(bed(), parameters, results), results
 
 

@@ -7,6 +7,7 @@ received frames are T R / (8 (L + 24)) and what the queue of 64 frames holds whe
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import cast
 
 import pytest
 from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
@@ -41,7 +42,7 @@ def test_forward_pressure(row: dict[str, float]) -> None:
     assert tx_frames(REPORT_NS, offered_fps) == row["tx_frames"]
     assert result["tx_frames"] == tx_frames(spec.duration_ns, offered_fps)
     assert result["tx_pct"] == pytest.approx(row["tx_util_pct"], abs=0.001)
-    received = scaled_to_the_report(size, result["rx_frames"], spec.duration_ns)
+    received = scaled_to_the_report(size, cast(int, result["rx_frames"]), spec.duration_ns)
     assert abs(received - row["rx_frames"]) <= QUEUE_FRAMES
     assert result["rx_pct"] == pytest.approx(row["rx_util_pct"], abs=0.001)
     assert result["min_rx_gap_ns"] == pytest.approx(8 * (OVERHEAD_BYTES - 8), abs=2)

@@ -199,7 +199,7 @@ def test_every_class_of_errored_frames_is_told_from_the_others(seed: int, stream
     unseen = replace(Unseen.of(seed, "errored", ports=(2, 4)), queue=64)
     least, most, strict = (unseen.random.choice(pair) for pair in ((60, 64), (1518, 9216), (True, False)))
     ppm = unseen.random.choice([-120, 0, 80])
-    filters = {"min_frame_bytes": least, "max_frame_bytes": most, "filter_bad_fcs": strict}
+    filters: dict[str, Any] = {"min_frame_bytes": least, "max_frame_bytes": most, "filter_bad_fcs": strict}
     topology = unseen.topology(ppm=ppm, tester_ppm=ppm, **filters)
     load = unseen.random.choice([1, 30, 100])
     settings = (f"stream_set={stream_set}", f"sweep_start_pct={load}", f"sweep_end_pct={load}", "valid_sizes=12")

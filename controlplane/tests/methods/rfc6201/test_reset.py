@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -233,10 +234,10 @@ def test_the_measured_time_is_the_modelled_one_within_one_frame(device: str, lin
 class Session(FakeMeasurer):
     """The real measurer as a session."""
 
-    def __init__(self, measure: object) -> None:
+    def __init__(self, measure: Callable[[TrialSpec], TrialResult]) -> None:
         super().__init__()
         self._measure = measure
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         self.specs.append(spec)
-        return self._measure(spec)  # type: ignore[operator, no-any-return]
+        return self._measure(spec)

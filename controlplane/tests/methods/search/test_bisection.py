@@ -24,7 +24,8 @@ def limit(value: Any) -> Callable[[Fraction], Verdict]:
 
 
 def goal(initial: Any, low: Any, high: Any, resolution: Any, **more: Any) -> SearchGoal:
-    return SearchGoal(*(Fraction(str(item)) for item in (initial, low, high, resolution)), **more)
+    loads: list[Any] = [Fraction(str(item)) for item in (initial, low, high, resolution)]
+    return SearchGoal(*loads, **more)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda v: f"{v['source']}-{v['frame_size_bytes']}-{v['result']}")

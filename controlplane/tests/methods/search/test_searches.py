@@ -202,7 +202,9 @@ def test_mlrsearch_uses_shorter_trials_on_its_way_and_final_ones_for_its_bounds(
     assert Fraction(10) in durations[found.outcome.passed]
 
 
-def classified(goal: MlrGoal, good_long: int, bad_long: int, good_short: int, bad_short: int) -> tuple[bool, bool]:
+def classified(
+    goal: MlrGoal, good_long: Fraction, bad_long: Fraction, good_short: Fraction, bad_short: Fraction
+) -> tuple[bool, bool]:
     """RFC 9971 appendix A as in methodology 1.5, in units of seconds."""
     exceed = goal.exceed_ratio
     balancing = good_short * exceed / (1 - exceed)
@@ -227,7 +229,7 @@ def test_bounds_of_mlrsearch_are_bounds_by_the_rules_of_the_rfc(exceed: Fraction
     (result,) = mlr_search(GOAL, [goal], trial).results
 
     def judge(load: Fraction) -> tuple[bool, bool]:
-        sums = {(long, bad): 0 for long in (False, True) for bad in (False, True)}
+        sums = {(long, bad): Fraction(0) for long in (False, True) for bad in (False, True)}
         for duration_s, bad in seen[load]:
             sums[duration_s >= goal.final_trial_duration_s, bad] += duration_s
         return classified(goal, sums[True, False], sums[True, True], sums[False, False], sums[False, True])

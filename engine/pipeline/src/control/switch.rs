@@ -12,12 +12,12 @@ use crate::numbers::words::limbs_for;
 use crate::packets::output::Outputs;
 use crate::packets::packet::{EgressPacket, IngressPacket, QueueTimes};
 use crate::packets::snapshot::SnapshotPool;
-use crate::state::cells::{MeterState, RegisterState, State};
+use crate::state::cells::{zeroed_counters, MeterState, RegisterState, State};
 use crate::state::profile::ProfileState;
 use crate::state::replication::Replication;
 use crate::state::table::{bind, TableState, Target};
 use crate::state::value_set::ValueSetState;
-use crate::vocabulary::entries::{CounterCell, EntryAction, KeyMatch, TableEntry};
+use crate::vocabulary::entries::{EntryAction, KeyMatch, TableEntry};
 
 /// A program and its state.
 pub struct Switch {
@@ -42,7 +42,7 @@ impl Switch {
             .collect();
         let mut state = State {
             registers,
-            counters: program.counters.iter().map(|info| vec![CounterCell::default(); info.size]).collect(),
+            counters: program.counters.iter().map(|info| zeroed_counters(info.size)).collect(),
             meters: program
                 .meters
                 .iter()

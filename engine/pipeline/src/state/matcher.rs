@@ -105,7 +105,20 @@ struct Group<K> {
     len: usize,
 }
 
+/// Entries that are quicker compared one after the other than found by the hash of each mask.
+const FEW: usize = 16;
+
+struct Candidate<K> {
+    value: K,
+    mask: K,
+    priority: i32,
+    id: u32,
+}
+
 pub(crate) struct Masked<K> {
+    /// All entries in the order of preference, as long as they have been at most [`FEW`].
+    few: Vec<Candidate<K>>,
+    len: usize,
     /// By falling priority.
     groups: Vec<Group<K>>,
     /// Per entry id: priority and the next entry of the same masked key.
@@ -114,11 +127,19 @@ pub(crate) struct Masked<K> {
 
 impl<K: PackedKey> Masked<K> {
     fn new() -> Masked<K> {
-        Masked { groups: Vec::new(), chain: Vec::new() }
+        Masked { few: Vec::new(), len: 0, groups: Vec::new(), chain: Vec::new() }
     }
 
     #[inline]
     fn lookup(&self, key: K) -> Option<u32> {
+        if self.few.len() == self.len {
+            let matches = |candidate: &&Candidate<K>| key.and(candidate.mask) == candidate.value;
+            return self.few.iter().find(matches).map(|candidate| candidate.id);
+        }
+        self.lookup_by_mask(key)
+    }
+
+    fn lookup_by_mask(&self, key: K) -> Option<u32> {
         let mut found: Option<(i32, u32)> = None;
         for group in &self.groups {
             if found.is_some_and(|(priority, _)| priority > group.best) {
@@ -143,6 +164,16 @@ impl<K: PackedKey> Masked<K> {
     }
 
     fn insert(&mut self, value: K, mask: K, priority: i32, id: u32) {
+        if self.few.len() == self.len && self.len < FEW {
+            let before = |other: &Candidate<K>| {
+                other.priority > priority || other.priority == priority && other.id < id
+            };
+            let at = self.few.partition_point(before);
+            self.few.insert(at, Candidate { value, mask, priority, id });
+        } else {
+            self.few.clear();
+        }
+        self.len += 1;
         if self.chain.len() <= id as usize {
             self.chain.resize(id as usize + 1, (0, NONE));
         }
@@ -206,6 +237,8 @@ impl<K: PackedKey> Masked<K> {
         if group.len == 0 {
             self.groups.remove(at);
         }
+        self.len -= 1;
+        self.few.retain(|candidate| candidate.id != id);
     }
 
     fn find(&self, value: K, mask: K, priority: i32) -> Option<u32> {
@@ -335,6 +368,40 @@ mod tests {
         matcher.remove(&pattern(0x10, 0xf0), 3);
         assert_eq!(matcher.lookup(&[0x12]), Some(4));
         assert_eq!(matcher.lookup(&[0x99]), Some(0));
+    }
+
+    #[test]
+    fn few_entries_and_many_are_found_alike() {
+        let (mut few, mut many): (Masked<u64>, Masked<u64>) = (Masked::new(), Masked::new());
+        for id in 0..FEW as u32 + 1 {
+            many.insert(u64::MAX - u64::from(id), u64::MAX, 100, 100 + id);
+        }
+        let mut random = crate::numbers::rng::Rng::new(5);
+        let mut entries = Vec::new();
+        for round in 0..2_000 {
+            if entries.len() < FEW && random.uniform(0, 2) > 0 {
+                let mask = random.uniform(0, 15);
+                let entry = (random.uniform(0, 15) & mask, mask, random.uniform(1, 3) as i32, round % 64);
+                if few.find(entry.0, entry.1, entry.2).is_none() && entries.iter().all(|it| *it != entry) {
+                    let taken = entries.iter().any(|&(_, _, _, id): &(u64, u64, i32, u32)| id == entry.3);
+                    if !taken {
+                        few.insert(entry.0, entry.1, entry.2, entry.3);
+                        many.insert(entry.0, entry.1, entry.2, entry.3);
+                        entries.push(entry);
+                    }
+                }
+            } else if !entries.is_empty() {
+                let at = random.uniform(0, entries.len() as u64 - 1) as usize;
+                let (value, mask, _, id) = entries.swap_remove(at);
+                few.remove(value, mask, id);
+                many.remove(value, mask, id);
+            }
+            for key in 0..16 {
+                assert_eq!(few.lookup(key), many.lookup(key), "round {round}, key {key}");
+                assert_eq!(few.lookup(key), few.lookup_by_mask(key), "round {round}, key {key}");
+            }
+        }
+        assert!(entries.len() == few.len && few.few.len() == few.len && many.few.is_empty());
     }
 
     #[test]

@@ -3,56 +3,50 @@
 
 use std::collections::VecDeque;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
 use super::size_table::SizeTable;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Latency, Place, QueueFrames};
 
-/// `broadcast` of an Ethernet switch: service time max(`min_ps`, `base_ps` + length * `byte_ps`),
-/// length with FCS; or that of `service` where measurements follow no such line.
-#[derive(Clone, Debug, Deserialize)]
+/// `broadcast` of an Ethernet switch: service time max(`service_min_ns`, `service_base_ns` + length *
+/// `service_per_byte_ns`), length with FCS; or `service_by_size` where measurements follow no such line.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BroadcastConfig {
+    /// Least time per frame.
     #[serde(default)]
-    pub min_ps: u64,
+    pub service_min_ns: Latency,
+    /// Time per frame.
     #[serde(default)]
-    pub base_ps: u64,
+    pub service_base_ns: Latency,
+    /// Time per byte with FCS.
     #[serde(default)]
-    pub byte_ps: u64,
-    /// Service times at some lengths, in place of the three values above.
+    pub service_per_byte_ns: Latency,
+    /// Times by length, in place of the three above; between them interpolated.
     #[serde(default)]
-    pub service: SizeTable,
-    /// Frames that may wait for the server.
-    #[serde(default = "default_queue_frames")]
-    pub queue_frames: usize,
-    /// Unknown unicast frames need the server too.
+    pub service_by_size: SizeTable,
+    /// Frames that wait for the server.
+    #[serde(default)]
+    pub queue_frames: QueueFrames<64>,
+    /// Flooded unicast frames need the server, too.
     #[serde(default)]
     pub unknown_unicast: bool,
 }
 
-/// One second.
-const MAX_PS: u64 = 1_000_000_000_000;
-
 impl BroadcastConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        check_range(path, "broadcast.min_ps", self.min_ps, 0, MAX_PS)?;
-        check_range(path, "broadcast.base_ps", self.base_ps, 0, MAX_PS)?;
-        check_range(path, "broadcast.byte_ps", self.byte_ps, 0, MAX_PS)?;
-        self.service.check(path, "broadcast.service")
+    pub fn check(&self, place: &Place) -> Result<(), ConfigError> {
+        self.service_by_size.check(&place.key("service_by_size"))
     }
 
     fn service_ps(&self, wire_bytes: u32) -> u64 {
-        if !self.service.is_empty() {
-            return self.service.at(wire_bytes);
+        if !self.service_by_size.is_empty() {
+            return self.service_by_size.at(wire_bytes);
         }
-        let linear_ps = self.base_ps + u64::from(wire_bytes) * self.byte_ps;
-        linear_ps.max(self.min_ps)
+        let bytes_ps = u64::from(wire_bytes) * self.service_per_byte_ns.ps();
+        let linear_ps = self.service_base_ns.ps() + bytes_ps;
+        linear_ps.max(self.service_min_ns.ps())
     }
-}
-
-fn default_queue_frames() -> usize {
-    64
 }
 
 /// The server.
@@ -87,7 +81,7 @@ impl Broadcast {
         }
         let start_ps = self.busy_until_ps.max(now_ps);
         if start_ps > now_ps {
-            if self.starts.len() >= self.config.queue_frames {
+            if self.starts.len() >= self.config.queue_frames.get() as usize {
                 return None;
             }
             self.starts.push_back(start_ps);
@@ -109,11 +103,11 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_service_time() {
         let config = BroadcastConfig {
-            min_ps: 1_013_400,
-            base_ps: 496_000,
-            byte_ps: 8_000,
-            service: SizeTable::default(),
-            queue_frames: 64,
+            service_min_ns: Latency::from_ps(1_013_400),
+            service_base_ns: Latency::from_ps(496_000),
+            service_per_byte_ns: Latency::from_ps(8_000),
+            service_by_size: SizeTable::default(),
+            queue_frames: QueueFrames::default(),
             unknown_unicast: false,
         };
         for (wire_bytes, service_ps) in [(64, 1_013_400), (128, 1_520_000), (1_518, 12_640_000)] {

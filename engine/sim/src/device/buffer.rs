@@ -3,36 +3,27 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
-use crate::config::ConfigError;
+use crate::config::Whole;
 
 /// `shared_buffer` of an Ethernet switch. The limits of the port queues hold as well.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedBufferConfig {
-    /// Bytes of all frames that wait, with FCS.
-    pub bytes: u64,
-    /// A frame occupies a whole number of cells of this size.
-    #[serde(default = "default_cell_bytes")]
-    pub cell_bytes: u32,
-}
-
-fn default_cell_bytes() -> u32 {
-    1
+    /// Bytes of all frames that wait.
+    pub bytes: Whole<64, 1_099_511_627_776>,
+    /// A frame takes a whole number of cells.
+    #[serde(default)]
+    pub cell_bytes: Whole<1, 16_384, 1>,
 }
 
 impl SharedBufferConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        check_range(path, "shared_buffer.bytes", self.bytes, 0, 1 << 40)?;
-        let cell = u64::from(self.cell_bytes);
-        check_range(path, "shared_buffer.cell_bytes", cell, 1, 65_536)
-    }
-
     /// What a frame occupies.
     pub fn occupied_bytes(&self, wire_bytes: u32) -> u64 {
-        u64::from(wire_bytes.div_ceil(self.cell_bytes)) * u64::from(self.cell_bytes)
+        let cell_bytes = self.cell_bytes.get();
+        u64::from(wire_bytes).div_ceil(cell_bytes) * cell_bytes
     }
 }
 
@@ -100,8 +91,8 @@ mod tests {
     #[test]
     fn cells_round_up() {
         let config = SharedBufferConfig {
-            bytes: 0,
-            cell_bytes: 208,
+            bytes: Whole::of(0),
+            cell_bytes: Whole::of(208),
         };
         assert_eq!(config.occupied_bytes(64), 208);
         assert_eq!(config.occupied_bytes(209), 416);

@@ -18,6 +18,7 @@ use super::snooping::{Scope, Snooping};
 use super::switch_config::{EthernetSwitchConfig, Forwarding};
 use super::vlan::Vlans;
 use super::{Device, DevicePorts};
+use crate::config::Latency;
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::line::wire_bytes;
@@ -67,6 +68,8 @@ pub struct EthernetSwitch {
     loss: Rng,
     jitter: Rng,
     counters: Counters,
+    /// From the last bit (store and forward) or the look-ahead to the first bit out.
+    latency_ps: u64,
     config: EthernetSwitchConfig,
 }
 
@@ -95,13 +98,19 @@ struct Passage {
 }
 
 impl EthernetSwitch {
-    pub fn new(config: EthernetSwitchConfig, name: &str, seed: u64) -> EthernetSwitch {
-        EthernetSwitch::with_ports(config, name, seed, &[])
+    pub fn new(
+        config: EthernetSwitchConfig,
+        latency: Latency,
+        name: &str,
+        seed: u64,
+    ) -> EthernetSwitch {
+        EthernetSwitch::with_ports(config, latency, name, seed, &[])
     }
 
     /// `ports` are the port numbers of the device, for the parts that name them.
     pub fn with_ports(
         config: EthernetSwitchConfig,
+        latency: Latency,
         name: &str,
         seed: u64,
         ports: &[u16],
@@ -129,6 +138,7 @@ impl EthernetSwitch {
             loss: numbers(),
             jitter: numbers(),
             counters: Counters::default(),
+            latency_ps: latency.ps(),
             config,
         };
         switch.reseed(seed, name);
@@ -148,11 +158,13 @@ impl EthernetSwitch {
     /// Why a frame ends at the input, if it does.
     #[inline]
     fn refuse(&mut self, arrival: &Arrival, port: usize, now_ps: u64) -> Option<DropCause> {
-        let length = wire_bytes(&arrival.frame);
-        if length < self.config.min_frame_bytes || arrival.frame.len() < ethernet::HEADER_BYTES {
+        let length = u64::from(wire_bytes(&arrival.frame));
+        if length < self.config.min_frame_bytes.get()
+            || arrival.frame.len() < ethernet::HEADER_BYTES
+        {
             return Some(DropCause::Undersize);
         }
-        if length > self.config.max_frame_bytes {
+        if length > self.config.max_frame_bytes.get() {
             return Some(DropCause::Oversize);
         }
         if arrival.bad_fcs && self.config.filter_bad_fcs {
@@ -176,7 +188,7 @@ impl EthernetSwitch {
             return Some(DropCause::SimultaneousArrival);
         }
         self.loss
-            .chance_ppb(self.config.loss_ppb)
+            .chance_ppb(self.config.loss_ppb.get() as u32)
             .then_some(DropCause::RandomLoss)
     }
 
@@ -336,7 +348,7 @@ impl EthernetSwitch {
             Some(shared) => {
                 let bytes = shared.occupied_bytes(ready.wire_bytes);
                 let waits = !ports.idle_at(ready.output, ready_ps);
-                if waits && self.buffer.used(ready_ps) + bytes > shared.bytes {
+                if waits && self.buffer.used(ready_ps) + bytes > shared.bytes.get() {
                     return ports.drop(ready.output, DropCause::BufferFull, ready.frame);
                 }
                 bytes
@@ -359,10 +371,8 @@ impl EthernetSwitch {
     #[inline]
     fn ready_ps(&self, passage: Passage, output: usize, ports: &DevicePorts) -> u64 {
         match self.config.forwarding {
-            Forwarding::CutThrough { .. }
-                if ports.rate_bps(output) > ports.rate_bps(passage.input) =>
-            {
-                passage.last_bit_ps + self.config.latency_ps
+            Forwarding::CutThrough if ports.rate_bps(output) > ports.rate_bps(passage.input) => {
+                passage.last_bit_ps + self.latency_ps
             }
             _ => ports.now_ps(),
         }
@@ -382,13 +392,10 @@ fn ready(frame: Frame, output: usize, ready_ps: u64, bad_fcs: bool) -> Ready {
 
 impl Device for EthernetSwitch {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
-        let lookahead_bytes = match self.config.forwarding {
-            Forwarding::StoreAndForward => None,
-            Forwarding::CutThrough { lookahead_bytes } => Some(lookahead_bytes),
-        };
+        let look_ahead = self.config.look_ahead_bytes;
         ArrivalRule {
-            lookahead_bytes,
-            latency_ps: self.config.latency_ps,
+            lookahead_bytes: look_ahead.map(|it| it.get() as u32),
+            latency_ps: self.latency_ps,
         }
     }
 

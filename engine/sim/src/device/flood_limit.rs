@@ -1,38 +1,20 @@
 //! A limit to flooded frames per second (storm control): a token bucket.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
-use crate::config::ConfigError;
+use crate::config::{RateFps, Whole};
 use crate::time::{BitClock, Span};
 
 /// `flood_limit` of an Ethernet switch; frames above it are dropped.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FloodLimitConfig {
-    /// Flooded frames per second, over all ports.
-    pub rate_fps: u64,
+    /// Flooded frames per second, all ports together.
+    pub rate_fps: RateFps,
     /// Frames that may be flooded at once.
-    #[serde(default = "default_burst_frames")]
-    pub burst_frames: u32,
-}
-
-fn default_burst_frames() -> u32 {
-    1
-}
-
-impl FloodLimitConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        check_range(
-            path,
-            "flood_limit.rate_fps",
-            self.rate_fps,
-            1,
-            1_000_000_000_000,
-        )?;
-        let burst = u64::from(self.burst_frames);
-        check_range(path, "flood_limit.burst_frames", burst, 1, 1_048_576)
-    }
+    #[serde(default)]
+    pub burst_frames: Whole<1, 1_048_576, 1>,
 }
 
 /// The bucket.
@@ -45,11 +27,11 @@ pub struct FloodLimit {
 
 impl FloodLimit {
     pub fn new(config: &FloodLimitConfig) -> FloodLimit {
-        let clock = BitClock::new(config.rate_fps, 0);
+        let clock = BitClock::new(config.rate_fps.get(), 0);
         FloodLimit {
             clock,
             service: clock.periods(1),
-            burst: clock.periods(u64::from(config.burst_frames)),
+            burst: clock.periods(config.burst_frames.get()),
             empty_at: Span::default(),
         }
     }
@@ -77,8 +59,8 @@ mod tests {
     #[test]
     fn the_rate_passes_after_a_first_burst() {
         let config = FloodLimitConfig {
-            rate_fps: 1_000,
-            burst_frames: 10,
+            rate_fps: RateFps::of(1_000),
+            burst_frames: Whole::of(10),
         };
         let mut limit = FloodLimit::new(&config);
         let passed = (0..100_000u64)

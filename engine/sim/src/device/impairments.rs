@@ -2,42 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::input_queue::Ready;
-use super::{check_range, DevicePorts};
-use crate::config::ConfigError;
+use super::DevicePorts;
+use crate::config::{Latency, Ppb};
 use crate::drops::DropCause;
 use crate::rng::Rng;
 use crate::wire::ethernet::HEADER_BYTES;
 
-/// `impairments` of an Ethernet switch: probabilities per frame in parts per billion.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// `impairments` of an Ethernet switch.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImpairmentsConfig {
     /// Another copy follows at once.
-    pub duplicate_ppb: u32,
-    /// The frame is held back for `reorder_delay_ps`, so that later ones overtake it.
-    pub reorder_ppb: u32,
-    pub reorder_delay_ps: u64,
-    /// One bit behind the Ethernet header changes inside the device, and the FCS is computed anew.
-    pub corrupt_ppb: u32,
-}
-
-impl ImpairmentsConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        for (field, ppb) in [
-            ("duplicate_ppb", self.duplicate_ppb),
-            ("reorder_ppb", self.reorder_ppb),
-            ("corrupt_ppb", self.corrupt_ppb),
-        ] {
-            let field = format!("impairments.{field}");
-            check_range(path, &field, u64::from(ppb), 0, 1_000_000_000)?;
-        }
-        let delay_ps = self.reorder_delay_ps;
-        let field = "impairments.reorder_delay_ps";
-        check_range(path, field, delay_ps, 0, 1_000_000_000_000)
-    }
+    pub duplicate_ppb: Ppb,
+    /// Held back, so that later frames overtake.
+    pub reorder_ppb: Ppb,
+    /// For so long.
+    pub reorder_delay_ns: Latency,
+    /// One bit behind the Ethernet header changes, with an FCS that fits.
+    pub corrupt_ppb: Ppb,
 }
 
 /// Faults drawn for one frame.
@@ -82,10 +68,11 @@ impl Impairments {
 
     /// Draws the faults of one frame.
     pub fn draw(&mut self) -> Faults {
+        let mut chance = |ppb: Ppb| self.rng.chance_ppb(ppb.get() as u32);
         let faults = Faults {
-            duplicate: self.rng.chance_ppb(self.config.duplicate_ppb),
-            reorder: self.rng.chance_ppb(self.config.reorder_ppb),
-            corrupt: self.rng.chance_ppb(self.config.corrupt_ppb),
+            duplicate: chance(self.config.duplicate_ppb),
+            reorder: chance(self.config.reorder_ppb),
+            corrupt: chance(self.config.corrupt_ppb),
         };
         self.duplicated += u64::from(faults.duplicate);
         self.corrupted += u64::from(faults.corrupt);
@@ -103,7 +90,7 @@ impl Impairments {
 
     /// Keeps a frame until the reordering delay is over; the timer of `input` then falls due.
     pub fn hold(&mut self, input: usize, ready: Ready, ports: &mut DevicePorts) {
-        let at_ps = ports.now_ps() + self.config.reorder_delay_ps;
+        let at_ps = ports.now_ps() + self.config.reorder_delay_ns.ps();
         self.held.insert((at_ps, self.held_total), (input, ready));
         self.held_total += 1;
         ports.keeps_frame();
@@ -135,8 +122,8 @@ mod tests {
     #[test]
     fn faults_have_their_probabilities() {
         let config = ImpairmentsConfig {
-            duplicate_ppb: 10_000_000,
-            corrupt_ppb: 20_000_000,
+            duplicate_ppb: Ppb::of(10_000_000),
+            corrupt_ppb: Ppb::of(20_000_000),
             ..Default::default()
         };
         let mut impairments = Impairments::new(&config, Rng::new(1));

@@ -6,25 +6,19 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use p4mesh_pipeline::Frame;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{check_range, DevicePorts};
-use crate::config::ConfigError;
+use super::DevicePorts;
+use crate::config::Whole;
 use crate::drops::DropCause;
 
 /// `input_queue` of an Ethernet switch.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputQueueConfig {
-    /// Frames that may wait at each input.
-    pub frames: usize,
-}
-
-impl InputQueueConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        let frames = self.frames as u64;
-        check_range(path, "input_queue.frames", frames, 1, 1_048_576)
-    }
+    /// Its length.
+    pub frames: Whole<1, 1_048_576>,
 }
 
 /// A frame with its output, ready to leave.
@@ -58,7 +52,7 @@ pub struct InputQueues {
 impl InputQueues {
     pub fn new(config: &InputQueueConfig) -> InputQueues {
         InputQueues {
-            limit: config.frames,
+            limit: config.frames.get() as usize,
             queues: Vec::new(),
             outputs: Vec::new(),
             arrivals: 0,

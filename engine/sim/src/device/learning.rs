@@ -3,42 +3,28 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
 use super::mac_table::{Learned, MacTable};
-use crate::config::ConfigError;
+use crate::config::{Latency, Whole};
 
 /// One second.
 const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// `learning_path` of an Ethernet switch; absent: addresses are learned at once.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LearningConfig {
     /// From the frame to the entry.
     #[serde(default)]
-    pub delay_ps: u64,
-    /// Entries per second; 0 = any number.
+    pub delay_ns: Latency,
+    /// Addresses per second, 0 = any number.
     #[serde(default)]
-    pub rate_fps: u64,
-    /// Requests that may wait; further ones are lost.
-    #[serde(default = "default_queue_frames")]
-    pub queue_frames: usize,
-}
-
-fn default_queue_frames() -> usize {
-    1_024
-}
-
-impl LearningConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        let valid = 1_000 * PS_PER_S;
-        check_range(path, "learning_path.delay_ps", self.delay_ps, 0, valid)?;
-        check_range(path, "learning_path.rate_fps", self.rate_fps, 0, PS_PER_S)?;
-        let queue = self.queue_frames as u64;
-        check_range(path, "learning_path.queue_frames", queue, 1, 1_048_576)
-    }
+    pub rate_fps: Whole<0, 1_000_000_000_000>,
+    /// Addresses that wait to be learned.
+    #[serde(default)]
+    pub queue_frames: Whole<1, 1_048_576, 1_024>,
 }
 
 struct Request {
@@ -62,9 +48,9 @@ pub struct LearningPath {
 impl LearningPath {
     pub fn new(config: &LearningConfig) -> LearningPath {
         LearningPath {
-            delay_ps: config.delay_ps,
-            service_ps: PS_PER_S.checked_div(config.rate_fps).unwrap_or(0),
-            limit: config.queue_frames,
+            delay_ps: config.delay_ns.ps(),
+            service_ps: PS_PER_S.checked_div(config.rate_fps.get()).unwrap_or(0),
+            limit: config.queue_frames.get() as usize,
             busy_until_ps: 0,
             requests: VecDeque::new(),
             asked: BTreeSet::new(),
@@ -116,9 +102,9 @@ mod tests {
     #[test]
     fn addresses_are_learned_at_the_rate_and_after_the_delay() {
         let config = LearningConfig {
-            delay_ps: 5_000_000_000,
-            rate_fps: 100,
-            queue_frames: 8,
+            delay_ns: Latency::from_ps(5_000_000_000),
+            rate_fps: Whole::of(100),
+            queue_frames: Whole::of(8),
         };
         let mut path = LearningPath::new(&config);
         let mut macs = MacTable::new(&MacTableConfig::default());

@@ -6,36 +6,24 @@
 //! the backlog is worked off, that is until the offered rate has been below the capacity for some
 //! time. An excess of x frames/s is therefore detected after `burst_frames / x` seconds.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
-use crate::config::ConfigError;
+use crate::config::{RateFps, Whole};
 use crate::time::{BitClock, Span};
 
-/// `lookup` of an Ethernet switch.
-#[derive(Clone, Debug, Deserialize)]
+/// `lookup` of a device.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LookupConfig {
-    /// Frames per second, over all ports.
-    pub rate_fps: u64,
-    /// Frames that may be forwarded under overload, per million.
+    /// Frames per second.
+    pub capacity_fps: RateFps,
+    /// Share of the frames that pass under overload.
     #[serde(default)]
-    pub overload_pass_ppm: u32,
+    pub overload_pass_ppm: Whole<0, 1_000_000>,
     /// Frames that may arrive at once.
-    #[serde(default = "default_burst_frames")]
-    pub burst_frames: u32,
-}
-
-impl LookupConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        check_range(path, "lookup.rate_fps", self.rate_fps, 1, 1_000_000_000_000)?;
-        let pass_ppm = u64::from(self.overload_pass_ppm);
-        check_range(path, "lookup.overload_pass_ppm", pass_ppm, 0, 1_000_000)
-    }
-}
-
-fn default_burst_frames() -> u32 {
-    64
+    #[serde(default)]
+    pub burst_frames: Whole<1, 1_048_576, 64>,
 }
 
 /// The backlog of the look-up engine.
@@ -51,12 +39,12 @@ pub struct Lookup {
 
 impl Lookup {
     pub fn new(config: &LookupConfig) -> Lookup {
-        let clock = BitClock::new(config.rate_fps, 0);
+        let clock = BitClock::new(config.capacity_fps.get(), 0);
         Lookup {
             clock,
             service: clock.periods(1),
-            burst: clock.periods(u64::from(config.burst_frames)),
-            pass_ppm: config.overload_pass_ppm,
+            burst: clock.periods(config.burst_frames.get()),
+            pass_ppm: config.overload_pass_ppm.get() as u32,
             busy_until: Span::default(),
             overloaded: false,
             credit_ppm: 0,
@@ -105,9 +93,9 @@ mod tests {
 
     fn passed(rate_fps: u64, offered_fps: u64, ports: u64, seconds: f64) -> (u64, u64) {
         let config = LookupConfig {
-            rate_fps,
-            overload_pass_ppm: 200,
-            burst_frames: 32,
+            capacity_fps: RateFps::of(rate_fps),
+            overload_pass_ppm: Whole::of(200),
+            burst_frames: Whole::of(32),
         };
         let mut lookup = Lookup::new(&config);
         let rounds = (seconds * offered_fps as f64) as u64 / ports;
@@ -143,9 +131,9 @@ mod tests {
     #[test]
     fn the_spacing_under_overload_does_not_depend_on_an_earlier_overload() {
         let config = LookupConfig {
-            rate_fps: 1_000_000,
-            overload_pass_ppm: 250_000,
-            burst_frames: 4,
+            capacity_fps: RateFps::of(1_000_000),
+            overload_pass_ppm: Whole::of(250_000),
+            burst_frames: Whole::of(4),
         };
         let mut lookup = Lookup::new(&config);
         // Four frames fit; of those beyond, the fourth, the eighth and so on pass.
@@ -161,9 +149,9 @@ mod tests {
     #[test]
     fn the_device_recovers_when_the_load_ends() {
         let config = LookupConfig {
-            rate_fps: 1_000_000,
-            overload_pass_ppm: 0,
-            burst_frames: 4,
+            capacity_fps: RateFps::of(1_000_000),
+            overload_pass_ppm: Whole::of(0),
+            burst_frames: Whole::of(4),
         };
         let mut lookup = Lookup::new(&config);
         let admitted = (0..10).filter(|_| lookup.admit(0)).count();

@@ -1,30 +1,36 @@
 //! A MAC address table with aging in virtual time: fully associative, or hashed into buckets.
 
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::config::{yes, ConfigError, Place, PositiveSeconds, Whole};
 use crate::rng::Rng;
 
 /// `mac_table` of an Ethernet switch.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct MacTableConfig {
-    /// Addresses that fit.
-    pub size: usize,
-    /// An address that has not been seen for longer is forgotten; 0 = never.
-    pub aging_ps: u64,
-    /// Entries per hash bucket; absent: any `size` addresses fit.
-    pub ways: Option<usize>,
-    /// How an address finds its bucket.
-    pub hash: Hash,
-    /// What becomes of an address whose time is over.
+    /// Addresses that it holds.
+    pub entries: Whole<1, 1_048_576, 16_384>,
+    /// Places per bucket; without it any entry fits anywhere.
+    pub ways: Option<Whole<1, 16_777_216>>,
+    /// An address is forgotten after this time without a frame.
+    #[serde(default)]
+    pub aging_s: PositiveSeconds<1_000_000, 300>,
+    /// Broken: old entries are not used, and keep their place until a reset.
+    #[serde(default)]
     pub aging: Aging,
-    /// An address that appears at another port moves there.
+    /// Which bucket an address belongs to.
+    #[serde(default)]
+    pub hash: Hash,
+    /// An address follows its station to another port.
+    #[serde(default = "yes")]
     pub station_move: bool,
 }
 
 /// The hash of a table with `ways`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hash {
     /// CRC-16/CCITT of VLAN and address.
@@ -37,7 +43,7 @@ pub enum Hash {
 }
 
 /// Whether aging works.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aging {
     #[default]
@@ -50,12 +56,24 @@ pub enum Aging {
 impl Default for MacTableConfig {
     fn default() -> MacTableConfig {
         MacTableConfig {
-            size: 16_384,
-            aging_ps: 300_000_000_000_000,
+            entries: Whole::default(),
             ways: None,
-            hash: Hash::default(),
+            aging_s: PositiveSeconds::default(),
             aging: Aging::default(),
-            station_move: true,
+            hash: Hash::default(),
+            station_move: yes(),
+        }
+    }
+}
+
+impl MacTableConfig {
+    pub fn check(&self, place: &Place) -> Result<(), ConfigError> {
+        match self.ways.map(Whole::get) {
+            Some(ways) if self.entries.get() % ways != 0 => {
+                let valid = "a divisor of mac_table.entries";
+                Err(place.key("ways").invalid(format!("is {ways}"), valid))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -101,23 +119,19 @@ pub struct MacTable {
 
 impl MacTable {
     pub fn new(config: &MacTableConfig) -> MacTable {
+        let entries = config.entries.get() as usize;
         let store = match config.ways {
             None => Store::Associative(FxHashMap::default()),
             Some(ways) => Store::Hashed {
-                ways,
+                ways: ways.get() as usize,
                 hash: config.hash,
-                slots: vec![None; config.size],
+                slots: vec![None; entries],
             },
-        };
-        let aging_ps = if config.aging_ps == 0 {
-            u64::MAX
-        } else {
-            config.aging_ps
         };
         MacTable {
             store,
-            size: config.size,
-            aging_ps,
+            size: entries,
+            aging_ps: config.aging_s.ps(),
             aging: config.aging,
             station_move: config.station_move,
             purge_after_ps: 0,
@@ -281,21 +295,23 @@ fn crc16(key: u64) -> u16 {
 mod tests {
     use super::*;
 
-    fn table(size: usize, aging_ps: u64, ways: Option<usize>) -> MacTable {
+    const NEVER: PositiveSeconds<1_000_000, 300> = PositiveSeconds::from_ps(u64::MAX);
+
+    fn table(size: u64, aging_ps: u64, ways: Option<u64>) -> MacTable {
         MacTable::new(&MacTableConfig {
-            size,
-            aging_ps,
-            ways,
+            entries: Whole::of(size),
+            aging_s: PositiveSeconds::from_ps(aging_ps),
+            ways: ways.map(Whole::of),
             ..Default::default()
         })
     }
 
     #[test]
     fn broken_aging_leaves_entries_that_nobody_can_use() {
-        for ways in [None, Some(2)] {
+        for ways in [None, Some(Whole::of(2))] {
             let mut table = MacTable::new(&MacTableConfig {
-                size: 2,
-                aging_ps: 1_000,
+                entries: Whole::of(2),
+                aging_s: PositiveSeconds::from_ps(1_000),
                 ways,
                 aging: Aging::Broken,
                 ..Default::default()
@@ -325,9 +341,9 @@ mod tests {
     fn the_hash_decides_how_many_addresses_fit() {
         let capacity = |hash| {
             let mut table = MacTable::new(&MacTableConfig {
-                size: 2_048,
-                aging_ps: 0,
-                ways: Some(4),
+                entries: Whole::of(2_048),
+                aging_s: NEVER,
+                ways: Some(Whole::of(4)),
                 hash,
                 ..Default::default()
             });
@@ -358,7 +374,7 @@ mod tests {
     #[test]
     fn a_port_is_forgotten_with_all_its_addresses() {
         for ways in [None, Some(4)] {
-            let mut table = table(8, 0, ways);
+            let mut table = table(8, NEVER.ps(), ways);
             for mac in 0..4 {
                 table.learn(mac, mac as usize % 2, 0);
             }
@@ -370,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_station_moves() {
-        let mut table = table(8, 0, None);
+        let mut table = table(8, NEVER.ps(), None);
         table.learn(5, 2, 0);
         assert_eq!(table.learn(5, 3, 1), Learned::Moved);
         assert_eq!(table.lookup(5, 1), Some(3));
@@ -391,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_hashed_table_fills_bucket_by_bucket() {
-        let mut table = table(2_048, 0, Some(4));
+        let mut table = table(2_048, NEVER.ps(), Some(4));
         let learned = (0..2_048u64)
             .filter(|mac| table.learn(mac * 7, 0, 0) == Learned::New)
             .count();

@@ -14,6 +14,7 @@ mod jitter;
 mod learning;
 mod lookup;
 mod mac_table;
+mod p4_config;
 mod p4_device;
 mod pause_sender;
 mod router;
@@ -28,9 +29,8 @@ mod vlan;
 use std::collections::BTreeMap;
 
 use p4mesh_pipeline::Frame;
-use serde::de::DeserializeOwned;
 
-use crate::config::{ConfigError, DeviceConfig};
+use crate::config::{ConfigError, DeviceConfig, Place};
 use crate::drops::DropCause;
 use crate::event::Source;
 use crate::fabric::{Arrival, ArrivalRule, Fabric};
@@ -47,7 +47,8 @@ pub use jitter::JitterConfig;
 pub use learning::LearningConfig;
 pub use lookup::LookupConfig;
 pub use mac_table::{Aging, Hash, MacTable, MacTableConfig};
-pub use p4_device::{P4Config, P4Device};
+pub use p4_config::P4Config;
+pub use p4_device::P4Device;
 pub use pause_sender::PauseSenderConfig;
 pub use router::{Router, RouterConfig};
 pub use simultaneous::SimultaneousConfig;
@@ -212,186 +213,145 @@ impl DevicePorts<'_> {
     }
 }
 
-/// The error for one field of a model.
-fn invalid<T>(path: &str, field: &str, problem: String, valid: &str) -> Result<T, ConfigError> {
-    Err(ConfigError::Invalid {
-        at: format!("{path}.{field}"),
-        problem,
-        valid: valid.to_string(),
-    })
-}
-
-/// Checks that a field of a model is within bounds.
-fn check_range(
-    path: &str,
-    field: &str,
-    value: u64,
-    low: u64,
-    high: u64,
-) -> Result<(), ConfigError> {
-    if (low..=high).contains(&value) {
-        return Ok(());
-    }
-    invalid(
-        path,
-        field,
-        format!("is {value}"),
-        &format!("{low} to {high}"),
-    )
-}
-
 /// Checks that a model names a port of its device.
-fn check_port(path: &str, field: &str, port: u16, ports: &[u16]) -> Result<(), ConfigError> {
+fn check_port(place: &Place, port: u16, ports: &[u16]) -> Result<(), ConfigError> {
     if ports.contains(&port) {
         return Ok(());
     }
     let valid: Vec<String> = ports.iter().map(u16::to_string).collect();
-    invalid(
-        path,
-        field,
-        format!("no port {port} on this device"),
-        &valid.join(", "),
-    )
+    let problem = format!("no port {port} on this device");
+    Err(place.invalid(problem, valid.join(", ")))
 }
 
-/// `model` of a device that has nothing to configure.
+/// A device without keys of its own.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NoFields {}
+struct NoKeys {}
 
 /// Names of the models, as `device` in the configuration has them.
 pub const MODELS: &[&str] = &["ethernet_switch", "host", "p4", "router", "tap"];
 
-/// Makes the device of one `devices[i]` of the configuration.
+/// Makes the device of one of the `nodes` of the configuration, which is at `place`.
 pub(crate) fn build(
-    path: &str,
+    place: &Place,
     entry: &DeviceConfig,
     seed: u64,
 ) -> Result<Box<dyn Device>, ConfigError> {
-    let (name, model) = (entry.name.as_str(), &entry.model);
-    let ports: Vec<u16> = entry.ports.iter().map(|port| port.id).collect();
+    let (name, latency, model) = (entry.name.as_str(), entry.latency_ns, &entry.model);
+    let ports: Vec<u16> = entry.ports.iter().map(|port| port.number).collect();
     match entry.device.as_str() {
         "ethernet_switch" => {
-            let path = format!("{path}.model");
-            let config: EthernetSwitchConfig = parse(&path, model)?;
-            config.check(&path, &ports)?;
-            let switch = EthernetSwitch::with_ports(config, name, seed, &ports);
+            let config: EthernetSwitchConfig = place.read(model)?;
+            config.check(place, &ports)?;
+            let switch = EthernetSwitch::with_ports(config, latency, name, seed, &ports);
             Ok(Box::new(switch))
         }
         "host" => {
-            let NoFields {} = parse(&format!("{path}.model"), model)?;
+            let NoKeys {} = place.read(model)?;
             Ok(Box::new(Host::default()))
         }
         "p4" => {
-            let path = format!("{path}.model");
-            let config: P4Config = parse(&path, model)?;
+            let config: P4Config = place.read(model)?;
             let seed = Rng::for_part(seed, name).next();
-            Ok(Box::new(P4Device::new(config, &path, &ports, seed)?))
+            Ok(Box::new(P4Device::new(
+                config, latency, place, &ports, seed,
+            )?))
         }
         "router" => {
-            let path = format!("{path}.model");
-            let config: RouterConfig = parse(&path, model)?;
-            Ok(Box::new(Router::new(&config, &path, &ports)?))
+            let config: RouterConfig = place.read(model)?;
+            Ok(Box::new(Router::new(&config, latency, place, &ports)?))
         }
         "tap" => {
-            let path = format!("{path}.model");
-            let config: TapConfig = parse(&path, model)?;
-            config.check(&path, &ports)?;
-            Ok(Box::new(Tap::new(&config.resolve(&ports))))
+            let config: TapConfig = place.read(model)?;
+            Ok(Box::new(Tap::new(&config, latency, place, &ports)?))
         }
-        device => Err(ConfigError::Invalid {
-            at: format!("{path}.device"),
-            problem: format!("no device model named '{device}'"),
-            valid: MODELS.join(", "),
-        }),
+        device => {
+            let problem = format!("no device model named '{device}'");
+            Err(place.key("device").invalid(problem, MODELS.join(", ")))
+        }
     }
-}
-
-fn parse<T: DeserializeOwned>(path: &str, value: &serde_json::Value) -> Result<T, ConfigError> {
-    serde_path_to_error::deserialize(value).map_err(|error| ConfigError::Parse {
-        at: format!("{path}.{}", error.path()),
-        problem: error.inner().to_string(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn error_of(device: &str, model: &str) -> String {
+    fn error_of(device: &str, keys: &str) -> String {
         let entry = format!(
-            r#"{{"name": "dut", "device": "{device}", "model": {model},
-                 "ports": [{{"id": 1, "rate_bps": 1000000000}}, {{"id": 2, "rate_bps": 1000000000}}]}}"#
+            r#"{{"name": "dut", "device": "{device}", {keys}
+                 "ports": [{{"number": 1, "rate_bps": 1000000000}}, {{"number": 2, "rate_bps": 1000000000}}]}}"#
         );
-        let built = build("devices[0]", &serde_json::from_str(&entry).unwrap(), 1);
+        let place = Place::default().key("nodes").index(0);
+        let built = build(&place, &serde_json::from_str(&entry).unwrap(), 1);
         built.map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
     fn errors_say_where_what_and_what_is_valid() {
-        for (device, model, message) in [
-            ("hub", "{}", "devices[0].device: no device model named 'hub'; valid: ethernet_switch, host, p4, router, tap"),
+        for (device, keys, message) in [
+            ("hub", "", "nodes[0].device: no device model named 'hub'; valid: ethernet_switch, host, p4, router, tap"),
             (
                 "ethernet_switch",
-                r#"{"mac_table": {"size": 10, "ways": 4}}"#,
-                "devices[0].model.mac_table.ways: is 4; valid: a divisor of mac_table.size",
+                r#""mac_table": {"entries": 10, "ways": 4},"#,
+                "nodes[0].mac_table.ways: is 4; valid: a divisor of mac_table.entries",
             ),
             (
                 "ethernet_switch",
-                r#"{"latency_ps": 1000000000001}"#,
-                "devices[0].model.latency_ps: is 1000000000001; valid: 0 to 1000000000000",
+                r#""lookup": {"capacity_fps": 0},"#,
+                "nodes[0].lookup.capacity_fps: invalid value: integer `0`, expected an integer from 1 to 1000000000000",
             ),
             (
                 "ethernet_switch",
-                r#"{"lookup": {"rate_fps": 0}}"#,
-                "devices[0].model.lookup.rate_fps: is 0; valid: 1 to 1000000000000",
+                r#""look_ahead_bytes": 64,"#,
+                "nodes[0].forwarding: look_ahead_bytes and forwarding do not fit together; \
+                 valid: look_ahead_bytes with cut_through, and only then",
             ),
             (
                 "ethernet_switch",
-                r#"{"lookup": {"rate_fps": 5, "overload_pass_ppm": 2000000}}"#,
-                "devices[0].model.lookup.overload_pass_ppm: is 2000000; valid: 0 to 1000000",
-            ),
-            (
-                "ethernet_switch",
-                r#"{"forwarding": {"cut_through": {"lookahead_bytes": 13}}}"#,
-                "devices[0].model.forwarding.cut_through.lookahead_bytes: is shorter than an Ethernet header; valid: 14 or more",
+                r#""jitter": {"uniform": {"max_ns": 0.5, "min_ns": 1}},"#,
+                "nodes[0].jitter.uniform.min_ns: unknown field `min_ns`, expected `max_ns`",
             ),
             (
                 "router",
-                r#"{"interfaces": [{"port": 3, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}]}"#,
-                "devices[0].model.interfaces[0].port: no port 3 on this device; valid: 1, 2",
+                r#""interfaces": [{"port": 3, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}],"#,
+                "nodes[0].interfaces[0].port: no port 3 on this device; valid: 1, 2",
             ),
             (
                 "router",
-                r#"{"interfaces": [{"port": 1, "mac": "03:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}]}"#,
-                "devices[0].model.interfaces[0].mac: is '03:00:00:00:00:01'; valid: the MAC of one station, such as 02:f4:bc:00:00:01",
+                r#""interfaces": [{"port": 1, "mac": "03:00:00:00:00:01", "addresses": ["10.0.0.1/24"]}],"#,
+                "nodes[0].interfaces[0].mac: is '03:00:00:00:00:01'; valid: the MAC of one station, such as 02:f4:bc:00:00:01",
             ),
             (
                 "router",
-                r#"{"interfaces": [{"port": 1, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1"]}]}"#,
-                "devices[0].model.interfaces[0].addresses[0]: is '10.0.0.1'; valid: an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64",
+                r#""interfaces": [{"port": 1, "mac": "02:00:00:00:00:01", "addresses": ["10.0.0.1"]}],"#,
+                "nodes[0].interfaces[0].addresses[0]: is '10.0.0.1'; valid: an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64",
             ),
             (
                 "router",
-                r#"{"interfaces": [], "routes": [{"prefix": "10.0.0.0/8", "next_hops": ["10.0.0.1"]}]}"#,
-                "devices[0].model.routes[0].next_hops[0]: 10.0.0.1 is in no network of an interface; valid: an address in the network of an interface",
+                r#""interfaces": [], "routes": [{"prefix": "10.0.0.0/8", "next_hops": ["10.0.0.1"]}],"#,
+                "nodes[0].routes[0].next_hops[0]: 10.0.0.1 is in no network of an interface; valid: an address in the network of an interface",
             ),
-            ("ethernet_switch", r#"{"loss_ppb": 1000000001}"#, "devices[0].model.loss_ppb: is 1000000001; valid: 0 to 1000000000"),
+            (
+                "tap",
+                r#""monitor_first": 3,"#,
+                "nodes[0].monitor_first: no port 3 on this device; valid: ",
+            ),
         ] {
-            assert_eq!(error_of(device, model), message);
+            assert_eq!(error_of(device, keys), message);
         }
-        let message = error_of("ethernet_switch", r#"{"mac_table": {"sise": 4}}"#);
-        assert!(
-            message.starts_with(
-                "devices[0].model.mac_table.sise: unknown field `sise`, expected one of"
+        for (keys, message) in [
+            (
+                r#""mac_table": {"entries": 4, "sise": 4},"#,
+                "nodes[0].mac_table.sise: unknown field `sise`, expected one of",
             ),
-            "{message}"
-        );
-        let message = error_of("ethernet_switch", r#"{"forwarding": "fast"}"#);
-        assert!(
-            message
-                .contains("unknown variant `fast`, expected `store_and_forward` or `cut_through`"),
-            "{message}"
-        );
+            (
+                r#""forwarding": "fast","#,
+                "nodes[0].forwarding: unknown variant `fast`, expected `store_and_forward` or `cut_through`",
+            ),
+            (r#""monitor_first": 1,"#, "nodes[0].monitor_first: unknown field `monitor_first`"),
+        ] {
+            let error = error_of("ethernet_switch", keys);
+            assert!(error.starts_with(message), "{error}");
+        }
     }
 }

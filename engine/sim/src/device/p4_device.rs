@@ -13,106 +13,24 @@ use p4mesh_pipeline::{
     InstanceType, KeyInfo, KeyMatch, MatchKind, Passes, Preserved, Program, QueueTimes, Replica,
     Switch, SwitchConfig, TableEntry,
 };
-use serde::Deserialize;
 
-use super::{check_port, check_range, invalid, Device, DevicePorts};
-use crate::config::ConfigError;
+use super::p4_config::{P4Config, P4Entry, P4Match, VALID_VALUE};
+use super::{check_port, Device, DevicePorts};
+use crate::config::{ConfigError, Latency, Place};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::rng::Rng;
 
-const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
 /// Passes that one frame may cause, its copies included.
 const PASSES_PER_FRAME: u32 = 4_096;
 /// The program's port number for "drop".
 const DROP_PORT: u16 = 511;
 
-/// `model` of a device `p4`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct P4Config {
-    /// BMv2 JSON, as p4c writes it.
-    pub program: serde_json::Value,
-    /// From the last bit of a frame to the queue of its output.
-    #[serde(default)]
-    pub latency_ps: u64,
-    /// Unit of the time stamps that the program sees.
-    #[serde(default = "default_tick_ps")]
-    pub timestamp_tick_ps: u64,
-    #[serde(default)]
-    pub entries: Vec<P4Entry>,
-    #[serde(default)]
-    pub groups: Vec<P4Group>,
-}
-
-fn default_tick_ps() -> u64 {
-    1_000
-}
-
-/// An entry of a table. Values are numbers or, where they do not fit, texts such as 0x02f4bc000001.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct P4Entry {
-    pub table: String,
-    /// By name of the key field.
-    pub key: BTreeMap<String, P4Match>,
-    #[serde(default)]
-    pub priority: i32,
-    pub action: String,
-    /// In the order of the action's parameters.
-    #[serde(default)]
-    pub params: Vec<P4Value>,
-}
-
-/// A number.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum P4Value {
-    Number(u64),
-    /// Hexadecimal with 0x, or decimal up to 64 bits.
-    Text(String),
-}
-
-/// What a key field must be.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum P4Match {
-    Exact(P4Value),
-    Lpm { value: P4Value, prefix_bits: u32 },
-    Ternary { value: P4Value, mask: P4Value },
-    Range { low: P4Value, high: P4Value },
-}
-
-/// A multicast group.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct P4Group {
-    pub group: u32,
-    pub ports: Vec<u16>,
-}
-
-impl P4Value {
-    fn bytes(&self) -> Option<Vec<u8>> {
-        let digits = match self {
-            P4Value::Number(number) => return Some(number.to_be_bytes().to_vec()),
-            P4Value::Text(text) => text,
-        };
-        let Some(hex) = digits.strip_prefix("0x") else {
-            return Some(digits.parse::<u64>().ok()?.to_be_bytes().to_vec());
-        };
-        if hex.is_empty() || !hex.is_ascii() {
-            return None;
-        }
-        let even = format!("{}{hex}", if hex.len() % 2 == 1 { "0" } else { "" });
-        (0..even.len() / 2)
-            .map(|at| u8::from_str_radix(&even[2 * at..2 * at + 2], 16).ok())
-            .collect()
-    }
-}
-
 /// The model.
 pub struct P4Device {
     config: P4Config,
+    /// From the last bit of a frame to the queue of its output.
+    latency_ps: u64,
     ids: Vec<u16>,
     switch: Switch,
     counters: Counters,
@@ -126,37 +44,32 @@ struct Counters {
 }
 
 impl P4Device {
-    /// Compiles the program and installs its entries; errors name the path in the document.
+    /// Compiles the program and installs its entries.
     pub fn new(
         config: P4Config,
-        path: &str,
+        latency: Latency,
+        place: &Place,
         ports: &[u16],
         seed: u64,
     ) -> Result<P4Device, ConfigError> {
-        check_range(path, "latency_ps", config.latency_ps, 0, MAX_LATENCY_PS)?;
-        let tick_ps = config.timestamp_tick_ps;
-        check_range(path, "timestamp_tick_ps", tick_ps, 1, MAX_LATENCY_PS)?;
         if let Some(&id) = ports.iter().find(|&&id| id >= DROP_PORT) {
             let problem = format!("port {id} is beyond the ports of a program");
-            return invalid(path, "ports", problem, "0 to 510");
+            return Err(place.key("ports").invalid(problem, "0 to 510"));
         }
-        let program = Program::from_json(&config.program.to_string()).or_else(|error| {
-            invalid(
-                path,
-                "program",
-                error.to_string(),
-                "BMv2 JSON of p4c-bm2-ss",
-            )
+        let program = Program::from_json(&config.program.to_string()).map_err(|error| {
+            let place = place.key("program");
+            place.invalid(error.to_string(), "BMv2 JSON of p4c-bm2-ss")
         })?;
         let switch_config = SwitchConfig {
-            ps_per_tick: tick_ps,
+            ps_per_tick: config.timestamp_tick_ps.get(),
             seed,
             ..Default::default()
         };
         let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
-        install(&mut switch, &config, path, ports)?;
+        install(&mut switch, &config, place, ports)?;
         Ok(P4Device {
             config,
+            latency_ps: latency.ps(),
             ids: ports.to_vec(),
             switch,
             counters: Counters::default(),
@@ -258,7 +171,7 @@ impl Device for P4Device {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
         ArrivalRule {
             lookahead_bytes: None,
-            latency_ps: self.config.latency_ps,
+            latency_ps: self.latency_ps,
         }
     }
 
@@ -283,7 +196,7 @@ impl Device for P4Device {
     fn reset(&mut self, _ports: &mut DevicePorts) {
         let executable = self.switch.executable().clone();
         self.switch = Switch::new(executable, self.switch.config().clone());
-        install(&mut self.switch, &self.config, "model", &self.ids)
+        install(&mut self.switch, &self.config, &Place::default(), &self.ids)
             .expect("the entries were installed before");
     }
 
@@ -304,13 +217,13 @@ impl Device for P4Device {
 fn install(
     switch: &mut Switch,
     config: &P4Config,
-    path: &str,
+    place: &Place,
     ports: &[u16],
 ) -> Result<(), ConfigError> {
     for (index, group) in config.groups.iter().enumerate() {
-        let field = format!("groups[{index}]");
+        let place = place.key("groups").index(index);
         for &port in &group.ports {
-            check_port(path, &format!("{field}.ports"), port, ports)?;
+            check_port(&place.key("ports"), port, ports)?;
         }
         let replica = |(number, &port): (usize, &u16)| Replica {
             port,
@@ -318,17 +231,15 @@ fn install(
         };
         let replicas: Vec<Replica> = group.ports.iter().enumerate().map(replica).collect();
         switch
-            .multicast_insert(group.group, &replicas)
-            .or_else(|error| {
-                invalid(path, &field, error.to_string(), "a group once, with ports")
-            })?;
+            .multicast_insert(group.group.get() as u32, &replicas)
+            .map_err(|error| place.invalid(error.to_string(), "a group once, with ports"))?;
     }
     for (index, entry) in config.entries.iter().enumerate() {
-        let field = format!("entries[{index}]");
-        let (table, resolved) = resolve(switch.program(), entry, path, &field)?;
+        let place = place.key("entries").index(index);
+        let (table, resolved) = resolve(switch.program(), entry, &place)?;
         switch
             .table_insert(&table, &resolved, 0)
-            .or_else(|error| invalid(path, &field, error.to_string(), "an entry of the table"))?;
+            .map_err(|error| place.invalid(error.to_string(), "an entry of the table"))?;
     }
     Ok(())
 }
@@ -337,15 +248,15 @@ fn install(
 fn resolve(
     program: &Program,
     entry: &P4Entry,
-    path: &str,
-    field: &str,
+    place: &Place,
 ) -> Result<(String, TableEntry), ConfigError> {
+    check_values(entry, place)?;
     // Tables without a key are the compiler's own.
     let tables = || program.tables().iter().filter(|it| !it.key.is_empty());
     let Some(table) = tables().find(|it| is_named(&it.name, &entry.table)) else {
         let names: Vec<&str> = tables().map(|it| short(&it.name)).collect();
         let problem = format!("no table '{}' in the program", entry.table);
-        return invalid(path, &format!("{field}.table"), problem, &names.join(", "));
+        return Err(place.key("table").invalid(problem, names.join(", ")));
     };
     let actions: Vec<_> = table
         .actions
@@ -355,29 +266,29 @@ fn resolve(
     let Some(action) = actions.iter().find(|it| is_named(&it.name, &entry.action)) else {
         let names: Vec<&str> = actions.iter().map(|it| short(&it.name)).collect();
         let problem = format!("no action '{}' in table {}", entry.action, entry.table);
-        return invalid(path, &format!("{field}.action"), problem, &names.join(", "));
+        return Err(place.key("action").invalid(problem, names.join(", ")));
     };
     let names: Vec<&str> = table.key.iter().map(|it| short(&it.name)).collect();
     if let Some(name) = entry.key.keys().find(|it| !names.contains(&it.as_str())) {
         let problem = format!("no key '{name}' in table {}", entry.table);
-        return invalid(path, &format!("{field}.key"), problem, &names.join(", "));
+        return Err(place.key("key").invalid(problem, names.join(", ")));
     }
     let mut key = Vec::new();
     for info in &table.key {
-        let field = format!("{field}.key.{}", short(&info.name));
         let matched = entry.key.get(short(&info.name));
         let Some(matched) = matched.and_then(|it| key_match(info, it)) else {
             let problem = format!("is no {} match", info.kind.name());
-            return invalid(path, &field, problem, valid_match(info.kind));
+            let place = place.key("key").key(short(&info.name));
+            return Err(place.invalid(problem, valid_match(info.kind)));
         };
         key.push(matched);
     }
-    let params: Option<Vec<Vec<u8>>> = entry.params.iter().map(P4Value::bytes).collect();
+    let params: Option<Vec<Vec<u8>>> = entry.params.iter().map(|it| it.bytes()).collect();
     let params = params.filter(|it| it.len() == action.params.len());
     let Some(params) = params else {
         let names: Vec<&str> = action.params.iter().map(|it| it.name.as_str()).collect();
         let problem = format!("do not fit action {}", entry.action);
-        return invalid(path, &format!("{field}.params"), problem, &names.join(", "));
+        return Err(place.key("params").invalid(problem, names.join(", ")));
     };
     let action = ActionCall {
         action: action.name.clone(),
@@ -385,11 +296,29 @@ fn resolve(
     };
     let resolved = TableEntry {
         key,
-        priority: entry.priority,
+        priority: entry.priority.get() as i32,
         action: EntryAction::Direct(action),
         idle_timeout_ns: 0,
     };
     Ok((table.name.clone(), resolved))
+}
+
+/// Refuses texts that are no value, before anything is made of them.
+fn check_values(entry: &P4Entry, place: &Place) -> Result<(), ConfigError> {
+    let in_key = entry.key.iter().flat_map(|(name, matched)| {
+        let place = place.key("key").key(name);
+        let parts = matched.parts().into_iter();
+        parts.map(move |(part, value)| (part.map_or(place.clone(), |it| place.key(it)), value))
+    });
+    let params = place.key("params");
+    let in_params = entry.params.iter().enumerate();
+    let in_params = in_params.map(|(index, value)| (params.index(index), value));
+    for (place, value) in in_key.chain(in_params) {
+        if value.bytes().is_none() {
+            return Err(place.invalid(format!("'{value}' is not valid"), VALID_VALUE));
+        }
+    }
+    Ok(())
 }
 
 fn key_match(info: &KeyInfo, matched: &P4Match) -> Option<KeyMatch> {
@@ -400,7 +329,7 @@ fn key_match(info: &KeyInfo, matched: &P4Match) -> Option<KeyMatch> {
         }
         (MatchKind::Lpm, P4Match::Lpm { value, prefix_bits }) => Some(KeyMatch::Lpm {
             value: value.bytes()?,
-            prefix_bits: *prefix_bits,
+            prefix_bits: prefix_bits.get() as u32,
         }),
         (MatchKind::Ternary, P4Match::Ternary { value, mask }) => Some(KeyMatch::Ternary {
             value: value.bytes()?,
@@ -419,7 +348,7 @@ fn valid_match(kind: MatchKind) -> &'static str {
         MatchKind::Lpm => "value and prefix_bits",
         MatchKind::Ternary => "value and mask",
         MatchKind::Range => "low and high",
-        _ => "a number, or a text such as 0x02f4bc000001",
+        _ => VALID_VALUE,
     }
 }
 

@@ -2,36 +2,33 @@
 //!
 //! The frame goes out before what the port of that input has queued in the other direction.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::buffer::Occupancy;
-use super::{check_range, invalid, DevicePorts};
-use crate::config::ConfigError;
+use super::DevicePorts;
+use crate::config::{ConfigError, Place, QueueFrames, Whole};
 use crate::wire::mac_control::{Pause, QUANTUM_BITS};
 
 /// `pause` of an Ethernet switch; absent: it sends no PAUSE frames.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseSenderConfig {
-    /// Frames of one input in the device above which it is stopped.
-    pub xoff_frames: u64,
-    /// Frames at or below which it may go on.
-    pub xon_frames: u64,
-    /// Pause time, in units of 512 bit times.
-    #[serde(default = "default_quanta")]
-    pub quanta: u16,
-}
-
-fn default_quanta() -> u16 {
-    0xffff
+    /// More waiting frames of an input than this stop it.
+    pub xoff_frames: Whole<1, 1_048_576>,
+    /// Waiting frames at which it goes on, fewer than xoff_frames.
+    pub xon_frames: QueueFrames<0>,
+    /// Length of a PAUSE in 512 bit times.
+    #[serde(default)]
+    pub quanta: Whole<1, 65_535, 65_535>,
 }
 
 impl PauseSenderConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        check_range(path, "pause.xoff_frames", self.xoff_frames, 1, 1_048_576)?;
-        if self.xon_frames >= self.xoff_frames {
-            let problem = format!("is {}", self.xon_frames);
-            return invalid(path, "pause.xon_frames", problem, "less than xoff_frames");
+    pub fn check(&self, place: &Place) -> Result<(), ConfigError> {
+        let xon_frames = self.xon_frames.get();
+        if xon_frames >= self.xoff_frames.get() {
+            let place = place.key("xon_frames");
+            return Err(place.invalid(format!("is {xon_frames}"), "less than xoff_frames"));
         }
         Ok(())
     }
@@ -95,12 +92,14 @@ impl PauseSender {
         let state = &mut self.inputs[input];
         let inside = state.inside.used(now_ps);
         let paused = state.paused_until_ps > now_ps;
-        if inside > self.config.xoff_frames || (paused && inside > self.config.xon_frames) {
-            let until_ps = state.inside.falls_to_ps(self.config.xon_frames);
+        if inside > self.config.xoff_frames.get()
+            || (paused && inside > self.config.xon_frames.get())
+        {
+            let until_ps = state.inside.falls_to_ps(self.config.xon_frames.get());
             if !paused {
                 let quantum_ps = 1_000_000_000_000 * QUANTUM_BITS / ports.rate_bps(input);
-                state.paused_until_ps = now_ps + u64::from(self.config.quanta) * quantum_ps;
-                self.send(input, self.config.quanta, ports);
+                state.paused_until_ps = now_ps + self.config.quanta.get() * quantum_ps;
+                self.send(input, self.config.quanta.get() as u16, ports);
             }
             let state = &mut self.inputs[input];
             state.due_ps = until_ps.min(state.paused_until_ps).max(now_ps + 1);

@@ -1,29 +1,20 @@
 //! Frames of different ports that come at the same moment, of which a device now and then loses one.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::check_range;
-use crate::config::ConfigError;
+use crate::config::{Latency, Ppb};
 use crate::rng::Rng;
 
 /// `simultaneous_arrivals` of an Ethernet switch.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimultaneousConfig {
-    /// Decisions that are not further apart count as simultaneous.
+    /// How far apart one moment is.
     #[serde(default)]
-    pub window_ps: u64,
-    /// Probability that the later frame is lost, in parts per billion.
-    pub drop_ppb: u32,
-}
-
-impl SimultaneousConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        let field = "simultaneous_arrivals.window_ps";
-        check_range(path, field, self.window_ps, 0, 1_000_000_000_000)?;
-        let field = "simultaneous_arrivals.drop_ppb";
-        check_range(path, field, u64::from(self.drop_ppb), 0, 1_000_000_000)
-    }
+    pub window_ns: Latency,
+    /// Probability that the later frame is lost.
+    pub drop_ppb: Ppb,
 }
 
 /// The frame before, and the draw.
@@ -51,9 +42,10 @@ impl Simultaneous {
     /// True when the frame of `port` is lost.
     pub fn loses(&mut self, port: usize, now_ps: u64) -> bool {
         let before = self.last.replace((now_ps, port));
-        let at_once = before
-            .is_some_and(|(at_ps, other)| other != port && now_ps - at_ps <= self.config.window_ps);
-        at_once && self.rng.chance_ppb(self.config.drop_ppb)
+        let at_once = before.is_some_and(|(at_ps, other)| {
+            other != port && now_ps - at_ps <= self.config.window_ns.ps()
+        });
+        at_once && self.rng.chance_ppb(self.config.drop_ppb.get() as u32)
     }
 }
 
@@ -64,8 +56,8 @@ mod tests {
     #[test]
     fn only_frames_of_other_ports_within_the_window_are_in_the_way() {
         let config = SimultaneousConfig {
-            window_ps: 100,
-            drop_ppb: 1_000_000_000,
+            window_ns: Latency::from_ps(100),
+            drop_ppb: Ppb::of(1_000_000_000),
         };
         let mut arrivals = Simultaneous::new(&config, Rng::new(1));
         assert!(!arrivals.loses(0, 0));

@@ -1,38 +1,32 @@
 //! A quantity that depends on the frame length, given at some lengths.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{check_range, invalid};
-use crate::config::ConfigError;
-
-/// One second.
-const MAX_PS: u64 = 1_000_000_000_000;
+use crate::config::{ConfigError, Latency, Place, Whole};
 
 /// One point of a [`SizeTable`].
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizePoint {
     /// Length with FCS.
-    pub wire_bytes: u32,
-    pub ps: u64,
+    pub frame_bytes: Whole<14, 16_384>,
+    /// Time at this length.
+    pub time_ns: Latency,
 }
 
 /// Durations at ascending frame lengths: linear in between, constant outside.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct SizeTable(pub Vec<SizePoint>);
+pub struct SizeTable(#[schemars(length(min = 1))] pub Vec<SizePoint>);
 
 impl SizeTable {
-    pub fn check(&self, path: &str, field: &str) -> Result<(), ConfigError> {
-        for (index, point) in self.0.iter().enumerate() {
-            check_range(path, &format!("{field}[{index}].ps"), point.ps, 0, MAX_PS)?;
-            if index > 0 && self.0[index - 1].wire_bytes >= point.wire_bytes {
-                return invalid(
-                    path,
-                    &format!("{field}[{index}].wire_bytes"),
-                    format!("is {}", point.wire_bytes),
-                    "lengths in ascending order",
-                );
+    pub fn check(&self, place: &Place) -> Result<(), ConfigError> {
+        for (index, points) in self.0.windows(2).enumerate() {
+            let (low, high) = (points[0].frame_bytes.get(), points[1].frame_bytes.get());
+            if low >= high {
+                let place = place.index(index + 1).key("frame_bytes");
+                return Err(place.invalid(format!("is {high}"), "lengths in ascending order"));
             }
         }
         Ok(())
@@ -45,21 +39,25 @@ impl SizeTable {
     /// The duration for a frame of `wire_bytes`; 0 when the table is empty.
     #[inline]
     pub fn at(&self, wire_bytes: u32) -> u64 {
-        let after = self.0.partition_point(|it| it.wire_bytes <= wire_bytes);
+        let wire_bytes = u64::from(wire_bytes);
+        let after = self
+            .0
+            .partition_point(|it| it.frame_bytes.get() <= wire_bytes);
         match (
             after.checked_sub(1).map(|it| &self.0[it]),
             self.0.get(after),
         ) {
             (Some(low), Some(high)) => {
-                let way = u64::from(wire_bytes - low.wire_bytes);
-                let whole = u64::from(high.wire_bytes - low.wire_bytes);
-                if high.ps >= low.ps {
-                    low.ps + (high.ps - low.ps) * way / whole
+                let way = wire_bytes - low.frame_bytes.get();
+                let whole = high.frame_bytes.get() - low.frame_bytes.get();
+                let (low_ps, high_ps) = (low.time_ns.ps(), high.time_ns.ps());
+                if high_ps >= low_ps {
+                    low_ps + (high_ps - low_ps) * way / whole
                 } else {
-                    low.ps - (low.ps - high.ps) * way / whole
+                    low_ps - (low_ps - high_ps) * way / whole
                 }
             }
-            (Some(point), None) | (None, Some(point)) => point.ps,
+            (Some(point), None) | (None, Some(point)) => point.time_ns.ps(),
             (None, None) => 0,
         }
     }
@@ -72,7 +70,10 @@ mod tests {
     #[test]
     fn a_table_is_linear_between_its_points_and_constant_outside() {
         let points = [(64, 1_000), (128, 2_000), (256, 1_000)];
-        let point = |&(wire_bytes, ps)| SizePoint { wire_bytes, ps };
+        let point = |&(frame_bytes, ps)| SizePoint {
+            frame_bytes: Whole::of(frame_bytes),
+            time_ns: Latency::from_ps(ps),
+        };
         let table = SizeTable(points.iter().map(point).collect());
         let lengths = [60, 64, 96, 128, 192, 256, 1_518];
         let found: Vec<u64> = lengths.iter().map(|&it| table.at(it)).collect();

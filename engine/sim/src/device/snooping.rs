@@ -3,65 +3,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{check_port, check_range};
-use crate::config::ConfigError;
+use super::check_port;
+use crate::config::{ConfigError, Nanoseconds, Place, PortNumber, PositiveSeconds};
 use crate::wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
 use crate::wire::membership::{Address, Mode, Record};
 use crate::wire::{icmpv6, igmp, ipv4, ipv6, mld};
 
-/// One hour.
-const MAX_PS: u64 = 3_600_000_000_000_000;
-
 /// `snooping` of an Ethernet switch; absent: multicast is flooded.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SnoopingConfig {
-    /// Multicast that nobody has joined is flooded, not dropped.
+    /// Groups without members are flooded.
     pub flood_unknown: bool,
-    /// A port that has not reported for longer is no member any more (RFC 3376 8.4: 260 s).
-    pub membership_ps: u64,
-    /// From a leave message to the end of the membership; 0 is fast leave.
-    pub leave_delay_ps: u64,
-    /// Ports with a router, next to those that a query came from.
+    // RFC 3376 8.4: 260 s.
+    /// A member is forgotten after this time without a report.
+    pub membership_s: PositiveSeconds<3_600, 260>,
+    /// From a leave message to the end of a membership.
+    pub leave_delay_ns: Nanoseconds<3_600_000_000_000, 2_000_000_000>,
+    // Next to those that a query came from.
+    /// Ports that get every group.
+    #[schemars(with = "Vec<PortNumber>")]
     pub router_ports: Vec<u16>,
 }
 
-impl Default for SnoopingConfig {
-    fn default() -> SnoopingConfig {
-        SnoopingConfig {
-            flood_unknown: false,
-            membership_ps: 260_000_000_000_000,
-            leave_delay_ps: 2_000_000_000_000,
-            router_ports: Vec::new(),
-        }
-    }
-}
-
 impl SnoopingConfig {
-    pub fn check(&self, path: &str, ports: &[u16]) -> Result<(), ConfigError> {
-        check_range(
-            path,
-            "snooping.membership_ps",
-            self.membership_ps,
-            1,
-            MAX_PS,
-        )?;
-        check_range(
-            path,
-            "snooping.leave_delay_ps",
-            self.leave_delay_ps,
-            0,
-            MAX_PS,
-        )?;
+    pub fn check(&self, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
         for (index, port) in self.router_ports.iter().enumerate() {
-            check_port(
-                path,
-                &format!("snooping.router_ports[{index}]"),
-                *port,
-                ports,
-            )?;
+            check_port(&place.key("router_ports").index(index), *port, ports)?;
         }
         Ok(())
     }
@@ -130,7 +101,7 @@ impl Snooping {
         match message_of(frame) {
             Some(Message::Query) => {
                 self.routers
-                    .insert(input, now_ps + self.config.membership_ps);
+                    .insert(input, now_ps + self.config.membership_s.ps());
                 return Scope::Flood;
             }
             Some(Message::Report(changes)) => {
@@ -172,12 +143,12 @@ impl Snooping {
         match change {
             Change::Join(group) => {
                 let members = self.groups.entry((vid, group)).or_default();
-                members.insert(input, now_ps + self.config.membership_ps);
+                members.insert(input, now_ps + self.config.membership_s.ps());
             }
             Change::Leave(group) => {
                 if let Some(members) = self.groups.get_mut(&(vid, group)) {
                     if let Some(end_ps) = members.get_mut(&input) {
-                        *end_ps = (*end_ps).min(now_ps + self.config.leave_delay_ps);
+                        *end_ps = (*end_ps).min(now_ps + self.config.leave_delay_ns.ps());
                     }
                 }
             }
@@ -326,12 +297,12 @@ mod tests {
 
     fn snooping(leave_delay_ps: u64) -> Snooping {
         let config = SnoopingConfig {
-            membership_ps: 1_000,
-            leave_delay_ps,
+            membership_s: PositiveSeconds::from_ps(1_000),
+            leave_delay_ns: Nanoseconds::from_ps(leave_delay_ps),
             router_ports: vec![4],
             ..Default::default()
         };
-        config.check("model", &[1, 2, 3, 4]).unwrap();
+        config.check(&Place::default(), &[1, 2, 3, 4]).unwrap();
         Snooping::new(&config, &[1, 2, 3, 4])
     }
 

@@ -1,6 +1,7 @@
-//! `model` of a device `ethernet_switch`, and what can be wrong with it.
+//! Keys of a device `ethernet_switch`, and what can be wrong with them.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::broadcast::BroadcastConfig;
 use super::buffer::SharedBufferConfig;
@@ -16,77 +17,92 @@ use super::simultaneous::SimultaneousConfig;
 use super::size_table::SizeTable;
 use super::snooping::SnoopingConfig;
 use super::vlan::VlanConfig;
-use super::{check_range, invalid};
-use crate::config::ConfigError;
-
-/// One second.
-const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
+use crate::config::{ConfigError, Place, Ppb, Whole};
 
 /// When the switch decides where a frame goes.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Forwarding {
-    /// After the last bit: first bit out - last bit in = `latency_ps`.
+    /// After the last bit: first bit out - last bit in = latency.
+    #[default]
     StoreAndForward,
-    /// After min(length, `lookahead_bytes`): first bit out - first bit in = that time +
-    /// `latency_ps`. Frames to a faster port are stored.
-    CutThrough { lookahead_bytes: u32 },
+    /// After min(length, `look_ahead_bytes`): first bit out - first bit in = that time + latency. Frames to a faster
+    /// port are stored.
+    CutThrough,
 }
 
 /// The configuration of an Ethernet switch. Every part may be left out.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EthernetSwitchConfig {
+    /// When a frame goes on.
     pub forwarding: Forwarding,
-    pub latency_ps: u64,
-    /// Further latency at some frame lengths.
-    pub latency_by_size: SizeTable,
-    pub jitter: Option<JitterConfig>,
+    /// What cut-through waits for; frames to faster ports are stored.
+    pub look_ahead_bytes: Option<Whole<14, 16_384>>,
+    /// The address table.
     pub mac_table: MacTableConfig,
+    /// Source addresses are learned.
     pub learning: bool,
-    pub learning_path: Option<LearningConfig>,
+    /// Capacity of the look-up, all ports together; without it unlimited.
     pub lookup: Option<LookupConfig>,
+    /// Server for frames to groups, to all ports or to members; without it unlimited.
     pub broadcast: Option<BroadcastConfig>,
+    /// Frames that are lost at random.
+    pub loss_ppb: Ppb,
+    /// Shorter frames are dropped.
+    pub min_frame_bytes: Whole<14, 16_384, 64>,
+    /// Longer frames are dropped.
+    pub max_frame_bytes: Whole<64, 16_384, 16_384>,
+    /// Further latency by length, interpolated.
+    pub latency_by_size: SizeTable,
+    /// Further latency from a seeded distribution, one of four.
+    pub jitter: Option<JitterConfig>,
+    /// Learning in software; without it addresses are learned at once.
+    pub learning_path: Option<LearningConfig>,
+    /// Storm control; without it unlimited.
     pub flood_limit: Option<FloodLimitConfig>,
+    /// One queue per input, so that a frame blocks those behind it; of those whose first frames wait for one output,
+    /// the oldest goes first; without it virtual output queues.
     pub input_queue: Option<InputQueueConfig>,
+    /// One buffer for all ports, beside their queues; without it unlimited.
     pub shared_buffer: Option<SharedBufferConfig>,
+    /// PAUSE frames to inputs whose frames fill the device; without it none.
     pub pause: Option<PauseSenderConfig>,
+    /// IEEE 802.1Q; without it tags are payload.
     pub vlans: Option<VlanConfig>,
+    /// IGMP and MLD snooping; without it multicast is flooded.
     pub snooping: Option<SnoopingConfig>,
-    /// Probability that a frame is lost, in parts per billion.
-    pub loss_ppb: u32,
+    /// Frames of different ports at one moment, of which one may be lost.
     pub simultaneous_arrivals: Option<SimultaneousConfig>,
+    /// Random faults.
     pub impairments: Option<ImpairmentsConfig>,
-    /// Frames outside these lengths (with FCS) are dropped.
-    pub min_frame_bytes: u32,
-    pub max_frame_bytes: u32,
-    /// Frames whose FCS does not fit are dropped; else they leave with an FCS that does not fit.
+    /// Frames whose FCS does not fit are dropped, else they leave as they came.
     pub filter_bad_fcs: bool,
 }
 
 impl Default for EthernetSwitchConfig {
     fn default() -> EthernetSwitchConfig {
         EthernetSwitchConfig {
-            forwarding: Forwarding::StoreAndForward,
-            latency_ps: 0,
-            latency_by_size: SizeTable::default(),
-            jitter: None,
+            forwarding: Forwarding::default(),
+            look_ahead_bytes: None,
             mac_table: MacTableConfig::default(),
             learning: true,
-            learning_path: None,
             lookup: None,
             broadcast: None,
+            loss_ppb: Ppb::default(),
+            min_frame_bytes: Whole::default(),
+            max_frame_bytes: Whole::default(),
+            latency_by_size: SizeTable::default(),
+            jitter: None,
+            learning_path: None,
             flood_limit: None,
             input_queue: None,
             shared_buffer: None,
             pause: None,
             vlans: None,
             snooping: None,
-            loss_ppb: 0,
             simultaneous_arrivals: None,
             impairments: None,
-            min_frame_bytes: 64,
-            max_frame_bytes: 16_384,
             filter_bad_fcs: true,
         }
     }
@@ -94,62 +110,26 @@ impl Default for EthernetSwitchConfig {
 
 impl EthernetSwitchConfig {
     /// Checks what types cannot express; `ports` are the port numbers of the device.
-    pub fn check(&self, path: &str, ports: &[u16]) -> Result<(), ConfigError> {
-        let size = self.mac_table.size;
-        check_range(path, "mac_table.size", size as u64, 1, 1_048_576)?;
-        if let Some(ways) = self.mac_table.ways {
-            if ways == 0 || size % ways != 0 {
-                let valid = "a divisor of mac_table.size";
-                return invalid(path, "mac_table.ways", format!("is {ways}"), valid);
-            }
+    pub fn check(&self, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
+        let cut_through = self.forwarding == Forwarding::CutThrough;
+        if cut_through != self.look_ahead_bytes.is_some() {
+            let problem = "look_ahead_bytes and forwarding do not fit together";
+            let valid = "look_ahead_bytes with cut_through, and only then";
+            return Err(place.key("forwarding").invalid(problem, valid));
         }
-        let loss_ppb = u64::from(self.loss_ppb);
-        check_range(path, "loss_ppb", loss_ppb, 0, 1_000_000_000)?;
-        check_range(path, "latency_ps", self.latency_ps, 0, MAX_LATENCY_PS)?;
-        self.latency_by_size.check(path, "latency_by_size")?;
-        if let Forwarding::CutThrough {
-            lookahead_bytes: 0..=13,
-        } = self.forwarding
-        {
-            let problem = "is shorter than an Ethernet header".to_string();
-            let field = "forwarding.cut_through.lookahead_bytes";
-            return invalid(path, field, problem, "14 or more");
-        }
-        if let Some(lookup) = &self.lookup {
-            lookup.check(path)?;
-        }
+        self.mac_table.check(&place.key("mac_table"))?;
+        self.latency_by_size.check(&place.key("latency_by_size"))?;
         if let Some(broadcast) = &self.broadcast {
-            broadcast.check(path)?;
-        }
-        if let Some(jitter) = &self.jitter {
-            jitter.check(path, "jitter")?;
-        }
-        if let Some(learning) = &self.learning_path {
-            learning.check(path)?;
-        }
-        if let Some(limit) = &self.flood_limit {
-            limit.check(path)?;
-        }
-        if let Some(queue) = &self.input_queue {
-            queue.check(path)?;
-        }
-        if let Some(buffer) = &self.shared_buffer {
-            buffer.check(path)?;
+            broadcast.check(&place.key("broadcast"))?;
         }
         if let Some(pause) = &self.pause {
-            pause.check(path)?;
-        }
-        if let Some(simultaneous) = &self.simultaneous_arrivals {
-            simultaneous.check(path)?;
-        }
-        if let Some(impairments) = &self.impairments {
-            impairments.check(path)?;
+            pause.check(&place.key("pause"))?;
         }
         if let Some(vlans) = &self.vlans {
-            vlans.check(path, ports)?;
+            vlans.check(&place.key("vlans"), ports)?;
         }
         if let Some(snooping) = &self.snooping {
-            snooping.check(path, ports)?;
+            snooping.check(&place.key("snooping"), ports)?;
         }
         Ok(())
     }

@@ -2,50 +2,46 @@
 
 use std::any::Any;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{check_port, invalid, Device, DevicePorts};
-use crate::config::ConfigError;
+use super::{check_port, Device, DevicePorts};
+use crate::config::{ConfigError, Latency, Place, PortNumber};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 
-/// `model` of a device `tap`. Its first two ports are in the cable, the others are for monitors.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Keys of a device `tap`. Its first two ports are in the cable, the others are for monitors.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TapConfig {
-    /// Delay of either direction.
-    pub latency_ps: u64,
-    /// Port that gets what comes in at the first port, and at the second.
+    /// Port with copies of what comes in at port 1.
+    #[schemars(with = "PortNumber")]
     pub monitor_first: Option<u16>,
+    /// Port with copies of what comes in at port 2.
+    #[schemars(with = "PortNumber")]
     pub monitor_second: Option<u16>,
-    /// Local index of the monitors, known after the check.
-    #[serde(skip)]
-    monitors: [Option<usize>; 2],
 }
 
 impl TapConfig {
-    pub fn check(&self, path: &str, ports: &[u16]) -> Result<(), ConfigError> {
-        if ports.len() < 2 {
-            let problem = format!("the device has {} ports", ports.len());
-            return invalid(path, "ports", problem, "two ports and one per monitor");
-        }
-        super::check_range(path, "latency_ps", self.latency_ps, 0, 1_000_000_000_000)?;
-        for (field, port) in [
+    fn monitors(&self) -> [(&'static str, Option<u16>); 2] {
+        [
             ("monitor_first", self.monitor_first),
             ("monitor_second", self.monitor_second),
-        ] {
+        ]
+    }
+
+    fn check(&self, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
+        if ports.len() < 2 {
+            let problem = format!("the device has {} ports", ports.len());
+            let place = place.key("ports");
+            return Err(place.invalid(problem, "two ports and one per monitor"));
+        }
+        for (key, port) in self.monitors() {
             if let Some(port) = port {
-                check_port(path, field, port, &ports[2..])?;
+                check_port(&place.key(key), port, &ports[2..])?;
             }
         }
         Ok(())
-    }
-
-    /// Finds the monitors among the ports of the device.
-    pub fn resolve(mut self, ports: &[u16]) -> TapConfig {
-        let local = |port: Option<u16>| ports.iter().position(|&it| Some(it) == port);
-        self.monitors = [local(self.monitor_first), local(self.monitor_second)];
-        self
     }
 }
 
@@ -57,11 +53,19 @@ pub struct Tap {
 }
 
 impl Tap {
-    pub fn new(config: &TapConfig) -> Tap {
-        Tap {
-            latency_ps: config.latency_ps,
-            monitors: config.monitors,
-        }
+    /// Checks a configuration; `ports` are the port numbers of the device, `latency` delays either direction.
+    pub fn new(
+        config: &TapConfig,
+        latency: Latency,
+        place: &Place,
+        ports: &[u16],
+    ) -> Result<Tap, ConfigError> {
+        config.check(place, ports)?;
+        let local = |port: Option<u16>| ports.iter().position(|&it| Some(it) == port);
+        Ok(Tap {
+            latency_ps: latency.ps(),
+            monitors: config.monitors().map(|(_, port)| local(port)),
+        })
     }
 }
 

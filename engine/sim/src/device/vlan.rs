@@ -3,62 +3,65 @@
 use std::collections::BTreeSet;
 
 use p4mesh_pipeline::Frame;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{check_port, check_range, invalid};
-use crate::config::ConfigError;
+use super::check_port;
+use crate::config::{ConfigError, Place, PortNumber, Whole};
 use crate::wire::vlan::{self, Tag};
 
 /// VLAN of ports that the configuration does not name, and of all ports without VLANs.
 pub const DEFAULT_VID: u16 = 1;
-const MAX_VID: u64 = 4_094;
+
+type Vid = Whole<1, 4_094>;
 
 /// `vlans` of an Ethernet switch.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VlanConfig {
-    /// Ports that are not listed are access ports of VLAN 1.
+    /// Ports; others are access ports of VLAN 1.
+    #[schemars(length(min = 1))]
     pub ports: Vec<VlanPort>,
 }
 
 /// One port of a [`VlanConfig`].
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VlanPort {
+    /// The port.
+    #[schemars(with = "PortNumber")]
     pub port: u16,
+    /// Access or trunk.
     pub mode: VlanMode,
 }
 
 /// How a port tags.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum VlanMode {
-    /// Frames come and go without a tag; frames with the tag of another VLAN are dropped.
-    Access(u16),
-    /// Frames carry the tag of one of these VLANs; those of `native` come and go without one.
+    // Frames with the tag of another VLAN are dropped.
+    /// VLAN of frames without a tag.
+    Access(Vid),
+    /// Frames carry the tag of one of several VLANs.
     Trunk {
-        vids: Vec<u16>,
+        /// These VLANs.
+        #[schemars(length(min = 1))]
+        vids: Vec<Vid>,
+        /// VLAN whose frames have no tag.
         #[serde(default)]
-        native: Option<u16>,
+        native: Option<Vid>,
     },
 }
 
 impl VlanConfig {
-    pub fn check(&self, path: &str, ports: &[u16]) -> Result<(), ConfigError> {
+    pub fn check(&self, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
         let mut seen = BTreeSet::new();
         for (index, entry) in self.ports.iter().enumerate() {
-            let field = format!("vlans.ports[{index}]");
-            check_port(path, &format!("{field}.port"), entry.port, ports)?;
+            let place = place.key("ports").index(index).key("port");
+            check_port(&place, entry.port, ports)?;
             if !seen.insert(entry.port) {
                 let problem = format!("port {} is given twice", entry.port);
-                return invalid(path, &format!("{field}.port"), problem, "each port once");
-            }
-            let vids = match &entry.mode {
-                VlanMode::Access(vid) => vec![*vid],
-                VlanMode::Trunk { vids, native } => vids.iter().chain(native).copied().collect(),
-            };
-            for vid in vids {
-                check_range(path, &format!("{field}.mode"), u64::from(vid), 1, MAX_VID)?;
+                return Err(place.invalid(problem, "each port once"));
             }
         }
         Ok(())
@@ -79,6 +82,7 @@ pub struct Vlans(Vec<Membership>);
 
 impl Vlans {
     pub fn new(config: &VlanConfig, ports: &[u16]) -> Vlans {
+        let number = |vid: &Vid| vid.get() as u16;
         let membership = |port: &u16| {
             let entry = config.ports.iter().find(|it| it.port == *port);
             match entry.map(|it| &it.mode) {
@@ -87,15 +91,15 @@ impl Vlans {
                     tagged: BTreeSet::new(),
                 },
                 Some(VlanMode::Access(vid)) => Membership {
-                    untagged: Some(*vid),
+                    untagged: Some(number(vid)),
                     tagged: BTreeSet::new(),
                 },
                 Some(VlanMode::Trunk { vids, native }) => Membership {
-                    untagged: *native,
+                    untagged: native.as_ref().map(number),
                     tagged: vids
                         .iter()
                         .filter(|&it| Some(*it) != *native)
-                        .copied()
+                        .map(number)
                         .collect(),
                 },
             }
@@ -144,13 +148,13 @@ mod tests {
     fn vlans() -> Vlans {
         let mode = |port, mode| VlanPort { port, mode };
         let trunk = VlanMode::Trunk {
-            vids: vec![10, 20],
-            native: Some(30),
+            vids: vec![Vid::of(10), Vid::of(20)],
+            native: Some(Vid::of(30)),
         };
         let config = VlanConfig {
-            ports: vec![mode(1, VlanMode::Access(10)), mode(2, trunk)],
+            ports: vec![mode(1, VlanMode::Access(Vid::of(10))), mode(2, trunk)],
         };
-        config.check("model", &[1, 2, 3]).unwrap();
+        config.check(&Place::default(), &[1, 2, 3]).unwrap();
         Vlans::new(&config, &[1, 2, 3])
     }
 

@@ -1,7 +1,7 @@
 //! From a document, or from devices and links, to a network.
 
 use crate::bit_errors::BitErrors;
-use crate::config::{ConfigError, NetworkConfig};
+use crate::config::{ConfigError, EndConfig, NetworkConfig, Place, PortConfig};
 use crate::device::{self, Device};
 use crate::fabric::Fabric;
 use crate::idle::Patience;
@@ -71,18 +71,23 @@ impl Network {
     }
 
     fn from_config(config: &NetworkConfig) -> Result<Network, ConfigError> {
+        let seed = config.seed.get();
         let mut builder = NetworkBuilder::default();
-        let tester = Tester::new(&config.tester, config.seed, 0, &mut builder.fabric);
-        for (index, entry) in config.devices.iter().enumerate() {
-            let path = format!("devices[{index}]");
-            let device = device::build(&path, entry, config.seed)?;
-            let port = |port: &crate::config::PortConfig| {
-                let mut line = Line::new(port.rate_bps, port.clock_ppb, port.inter_frame_gap_bits);
-                line.set_min_slot_bits(port.min_slot_bits);
+        let tester = Tester::new(&config.tester, seed, 0, &mut builder.fabric);
+        for (index, entry) in config.nodes.iter().enumerate() {
+            let place = Place::default().key("nodes").index(index);
+            let device = device::build(&place, entry, seed)?;
+            let port = |port: &PortConfig| {
+                let mut line = Line::new(
+                    port.rate_bps.get(),
+                    port.clock_offset_ppm.ppb(),
+                    port.ifg_bits.get() as u32,
+                );
+                line.set_min_slot_bits(port.min_slot_bits.get());
                 DevicePort {
-                    id: port.id,
+                    id: port.number,
                     line,
-                    queue_frames: port.queue_frames,
+                    queue_frames: port.queue_frames.get() as usize,
                 }
             };
             let ports: Vec<DevicePort> = entry.ports.iter().map(port).collect();
@@ -97,27 +102,28 @@ impl Network {
         let NetworkBuilder { fabric, devices } = builder;
         let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
         network.patience = Patience::new(config.skip_idle_loops);
-        network.seed = config.seed;
+        network.seed = seed;
         for link in &config.links {
-            let end = |end: &crate::config::EndConfig| {
+            let end = |end: &EndConfig| {
                 network
                     .find(&end.node, end.port)
                     .expect("the configuration has been checked")
             };
-            let (a, b) = (end(&link.a), end(&link.b));
+            let (a, b) = (end(&link.from), end(&link.to));
             let rules = [network.arrival_rule(a), network.arrival_rule(b)];
-            network.fabric.connect(a, b, link.delay_ps, rules);
+            network.fabric.connect(a, b, link.latency_ns.ps(), rules);
             network.plan_outages(a, &link.outages);
-            if link.bit_errors_per_1e15 > 0 {
-                for (from, end) in [(a, &link.a), (b, &link.b)] {
-                    let rng = Rng::for_part(config.seed, &cable_part(&end.node, end.port));
-                    let errors = BitErrors::new(link.bit_errors_per_1e15, rng);
+            let bit_errors_per_1e15 = link.bit_errors_per_1e15.get();
+            if bit_errors_per_1e15 > 0 {
+                for (from, end) in [(a, &link.from), (b, &link.to)] {
+                    let rng = Rng::for_part(seed, &cable_part(&end.node, end.port));
+                    let errors = BitErrors::new(bit_errors_per_1e15, rng);
                     network.fabric.set_bit_errors(from, Some(errors));
                 }
             }
         }
         for port in &config.tester.ports {
-            if let Some(index) = network.find(&config.tester.name, port.id) {
+            if let Some(index) = network.find(&config.tester.name, port.number) {
                 let fabric = &mut network.fabric;
                 fabric.set_honours_pause(index, port.honours_pause);
             }

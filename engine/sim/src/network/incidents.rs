@@ -47,12 +47,13 @@ impl Network {
         };
         let node = &mut self.devices[index];
         let ports = node.base..node.base + node.count;
-        let (config, reset) = (node.restart.config, node.restart.begin());
+        let (time_ps, links_down) = (node.restart.time_ps, node.restart.links_down);
+        let reset = node.restart.begin();
         for port in ports.clone() {
             self.fabric.flush(port);
         }
         self.with_device(index, |device, ports| device.reset(ports));
-        if config.links_down {
+        if links_down {
             for port in ports
                 .filter(|&port| self.fabric.ports[port].link_up())
                 .collect::<Vec<_>>()
@@ -65,7 +66,7 @@ impl Network {
             .fabric
             .now_ps
             .saturating_add(off_ps)
-            .saturating_add(config.time_ps);
+            .saturating_add(time_ps);
         if back_ps == self.fabric.now_ps {
             self.bring_back(index, reset);
         } else {
@@ -82,9 +83,10 @@ impl Network {
 
     pub(super) fn plan_outages(&mut self, port: usize, outages: &[OutageConfig]) {
         for outage in outages {
-            self.plan(outage.at_ps, Upset::Link { port, up: false });
-            if let Some(duration_ps) = outage.duration_ps {
-                let end_ps = outage.at_ps + duration_ps;
+            let at_ps = outage.at_s.ps();
+            self.plan(at_ps, Upset::Link { port, up: false });
+            if let Some(duration) = outage.duration_s {
+                let end_ps = at_ps + duration.ps();
                 self.plan(end_ps, Upset::Link { port, up: true });
             }
         }

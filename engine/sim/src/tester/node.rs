@@ -101,28 +101,39 @@ impl Tester {
     pub(crate) fn new(config: &TesterConfig, seed: u64, node: u32, fabric: &mut Fabric) -> Tester {
         let base = fabric.ports.len();
         let recirculation = &config.recirculation;
-        let greatest = config.ports.iter().map(|port| port.id).max().unwrap_or(0);
+        let greatest = config
+            .ports
+            .iter()
+            .map(|port| port.number)
+            .max()
+            .unwrap_or(0);
         let greatest = greatest.max(recirculation.port).max(config.cpu_port);
         let mut places = vec![Place::Unknown; usize::from(greatest) + 1];
         let mut ports = Vec::new();
         for (local, port) in config.ports.iter().enumerate() {
-            let line = Line::new(port.rate_bps, port.clock_ppb, port.inter_frame_gap_bits);
-            fabric.add_port(node, local as u32, port.id, line, port.queue_frames);
-            places[usize::from(port.id)] = Place::Port(local);
+            let line = Line::new(
+                port.rate_bps.get(),
+                port.clock_offset_ppm.ppb(),
+                port.ifg_bits.get() as u32,
+            );
+            let queue_frames = port.queue_frames.get() as usize;
+            fabric.add_port(node, local as u32, port.number, line, queue_frames);
+            places[usize::from(port.number)] = Place::Port(local);
             ports.push(TesterPort::new(
-                port.tx_stamp_offset_ps,
-                port.rx_stamp_offset_ps,
+                port.tx_stamp_offset_ns.ps(),
+                port.rx_stamp_offset_ns.ps(),
                 port.pad_to_minimum,
             ));
         }
         let loop_index = ports.len();
-        let line = Line::new(recirculation.rate_bps, 0, STANDARD_GAP_BITS);
+        let loop_frames = recirculation.queue_frames.get() as usize;
+        let line = Line::new(recirculation.rate_bps.get(), 0, STANDARD_GAP_BITS);
         fabric.add_port(
             node,
             loop_index as u32,
             recirculation.port,
             line,
-            recirculation.queue_frames,
+            loop_frames,
         );
         places[usize::from(recirculation.port)] = Place::Port(loop_index);
         places[usize::from(config.cpu_port)] = Place::Cpu;
@@ -130,25 +141,25 @@ impl Tester {
         Tester {
             switch: None,
             switch_config: SwitchConfig {
-                ps_per_tick: config.timestamp_tick_ps,
+                ps_per_tick: config.clock_tick_ps.get(),
                 max_port: greatest,
                 drop_port: config.drop_port,
                 cpu_port: Some(config.cpu_port),
                 seed,
                 pass_limit: SwitchConfig::default().pass_limit,
-                max_frame_bytes: (config.max_frame_bytes - FCS_BYTES) as usize,
+                max_frame_bytes: config.max_frame_bytes.get() as usize - FCS_BYTES as usize,
                 queues_per_port: PRIORITIES as u8,
             },
-            ingress_latency_ps: config.ingress_latency_ps,
-            egress_latency_ps: config.egress_latency_ps,
-            packet_in_limit: config.packet_in_limit,
+            ingress_latency_ps: config.ingress_latency_ns.ps(),
+            egress_latency_ps: config.egress_latency_ns.ps(),
+            packet_in_limit: config.packet_in_limit.get() as usize,
             cpu_port: config.cpu_port,
             base,
             loop_index,
-            loop_limit: recirculation.queue_frames + frames_within(recirculation),
+            loop_limit: loop_frames + frames_within(recirculation),
             places,
             ports,
-            recirculation: Recirculation::new(recirculation.latency_ps),
+            recirculation: Recirculation::new(recirculation.latency_ns.ps()),
             packet_ins: VecDeque::new(),
             packet_ins_total: 0,
             digests: VecDeque::new(),
@@ -311,7 +322,7 @@ impl Tester {
 
 /// Frames of the shortest kind that the loop port sends while one is in the delay line.
 fn frames_within(recirculation: &LoopConfig) -> usize {
-    let clock = BitClock::new(recirculation.rate_bps, 0);
+    let clock = BitClock::new(recirculation.rate_bps.get(), 0);
     let shortest_bits = PREAMBLE_BITS + u64::from(8 * FCS_BYTES + STANDARD_GAP_BITS);
-    (recirculation.latency_ps / clock.periods(shortest_bits).ps.max(1)) as usize + 2
+    (recirculation.latency_ns.ps() / clock.periods(shortest_bits).ps.max(1)) as usize + 2
 }

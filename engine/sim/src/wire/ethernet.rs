@@ -71,6 +71,16 @@ pub fn pad(frame: &mut Vec<u8>) {
     }
 }
 
+/// Reads six bytes such as `02:f4:bc:00:00:01`.
+pub fn parse_mac(text: &str) -> Option<Mac> {
+    let byte = |text: &str| {
+        let digits = text.len() == 2 && text.bytes().all(|it| it.is_ascii_hexdigit());
+        digits.then(|| u8::from_str_radix(text, 16).ok())?
+    };
+    let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
+    Mac::try_from(bytes?).ok()
+}
+
 /// An address as a number.
 #[inline]
 pub fn number(mac: Mac) -> u64 {
@@ -117,6 +127,22 @@ mod tests {
         );
         pad(&mut frame);
         assert_eq!(frame.len(), MIN_FRAME_BYTES);
+    }
+
+    #[test]
+    fn addresses_are_read_from_texts() {
+        assert_eq!(
+            parse_mac("02:f4:BC:00:00:01"),
+            Some([2, 0xf4, 0xbc, 0, 0, 1])
+        );
+        for text in [
+            "02:f4:bc:00:00",
+            "2:f4:bc:00:00:01",
+            "02:f4:bc:00:00:+1",
+            "",
+        ] {
+            assert_eq!(parse_mac(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -8,76 +8,92 @@ mod management;
 mod neighbours;
 mod packets;
 mod routes;
+mod texts;
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use p4mesh_pipeline::Frame;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::neighbours::{Held, Key, Neighbours};
 use self::packets::{Header, Packet, Resolution};
 use self::routes::{Prefix, Route, Routes};
 use super::lookup::{Lookup, LookupConfig};
-use super::{check_port, check_range, invalid, Device, DevicePorts};
-use crate::config::ConfigError;
+use super::{check_port, Device, DevicePorts};
+use crate::config::{ConfigError, Latency, Place, PortNumber};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::wire::ethernet::{self, Mac};
 
 pub use self::neighbours::NeighboursConfig;
 
-const MAX_LATENCY_PS: u64 = 1_000_000_000_000;
 const VALID_NETWORK: &str =
     "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
 const VALID_ADDRESS: &str = "an address in the network of an interface";
 const VALID_MAC: &str = "the MAC of one station, such as 02:f4:bc:00:00:01";
 
-/// `model` of a device `router`.
-#[derive(Clone, Debug, Deserialize)]
+/// Keys of a device `router`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouterConfig {
-    /// From the last bit of a packet to the queue of its output.
-    #[serde(default)]
-    pub latency_ps: u64,
+    /// Ports with addresses; their networks are routes.
+    #[schemars(length(min = 1))]
     pub interfaces: Vec<InterfaceConfig>,
+    /// Routes behind neighbours, longest prefix first.
     #[serde(default)]
     pub routes: Vec<RouteConfig>,
+    /// ARP and neighbour discovery.
     #[serde(default)]
     pub neighbours: NeighboursConfig,
+    /// Community whose SNMPv1 questions for sysUpTime are answered; without it none.
+    #[schemars(with = "texts::Community")]
+    pub snmp_community: Option<String>,
+    /// Neighbours that are not asked.
     #[serde(default)]
     pub static_neighbours: Vec<StaticNeighbourConfig>,
-    #[serde(default)]
+    /// Capacity of the look-up, all ports together; without it unlimited.
     pub lookup: Option<LookupConfig>,
-    /// Community whose SNMP questions are answered; without it none.
-    #[serde(default)]
-    pub snmp_community: Option<String>,
 }
 
 /// A port with its addresses; their networks are routes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceConfig {
+    /// The port.
+    #[schemars(with = "PortNumber")]
     pub port: u16,
+    /// MAC of the router at the port.
+    #[schemars(with = "texts::Mac")]
     pub mac: String,
-    /// With prefix lengths.
+    /// IPv4 and IPv6 addresses with prefix lengths.
+    #[schemars(with = "Vec<texts::Network>", length(min = 1))]
     pub addresses: Vec<String>,
 }
 
 /// A route; with several next hops each flow takes one of those whose link is up.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {
+    /// Destinations.
+    #[schemars(with = "texts::Network")]
     pub prefix: String,
+    /// Neighbours; of several, each flow takes one whose link is up.
+    #[schemars(with = "Vec<texts::Address>", length(min = 1))]
     pub next_hops: Vec<String>,
 }
 
 /// A neighbour that need not be asked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaticNeighbourConfig {
+    /// Address in the network of an interface.
+    #[schemars(with = "texts::Address")]
     pub address: String,
+    /// Its MAC.
+    #[schemars(with = "texts::Mac")]
     pub mac: String,
 }
 
@@ -130,15 +146,15 @@ pub struct Router {
 }
 
 impl Router {
-    /// Checks and translates a configuration; errors name the path in the document.
-    pub fn new(config: &RouterConfig, path: &str, ports: &[u16]) -> Result<Router, ConfigError> {
-        check_range(path, "latency_ps", config.latency_ps, 0, MAX_LATENCY_PS)?;
-        config.neighbours.check(path)?;
-        if let Some(lookup) = &config.lookup {
-            lookup.check(path)?;
-        }
+    /// Checks and translates a configuration; `latency` is from the last bit of a packet to the queue of its output.
+    pub fn new(
+        config: &RouterConfig,
+        latency: Latency,
+        place: &Place,
+        ports: &[u16],
+    ) -> Result<Router, ConfigError> {
         let mut router = Router {
-            latency_ps: config.latency_ps,
+            latency_ps: latency.ps(),
             interfaces: vec![Interface::default(); ports.len()],
             routes: Routes::default(),
             static_neighbours: BTreeMap::new(),
@@ -149,16 +165,16 @@ impl Router {
             counters: Counters::default(),
         };
         for (index, interface) in config.interfaces.iter().enumerate() {
-            let field = format!("interfaces[{index}]");
-            router.add_interface(interface, path, &field, ports)?;
+            let place = place.key("interfaces").index(index);
+            router.add_interface(interface, &place, ports)?;
         }
         for (index, route) in config.routes.iter().enumerate() {
-            router.add_route(route, path, &format!("routes[{index}]"))?;
+            router.add_route(route, &place.key("routes").index(index))?;
         }
         for (index, neighbour) in config.static_neighbours.iter().enumerate() {
-            let field = format!("static_neighbours[{index}]");
-            let key = router.neighbour(path, &format!("{field}.address"), &neighbour.address)?;
-            let mac = mac(path, &format!("{field}.mac"), &neighbour.mac)?;
+            let place = place.key("static_neighbours").index(index);
+            let key = router.neighbour(&place.key("address"), &neighbour.address)?;
+            let mac = mac(&place.key("mac"), &neighbour.mac)?;
             router.static_neighbours.insert(key, mac);
         }
         Ok(router)
@@ -167,95 +183,74 @@ impl Router {
     fn add_interface(
         &mut self,
         interface: &InterfaceConfig,
-        path: &str,
-        field: &str,
+        place: &Place,
         ports: &[u16],
     ) -> Result<(), ConfigError> {
         let number = interface.port;
-        check_port(path, &format!("{field}.port"), number, ports)?;
+        check_port(&place.key("port"), number, ports)?;
         let port = ports.iter().position(|&it| it == number).unwrap_or(0);
         if !self.interfaces[port].networks.is_empty() {
             let problem = format!("port {number} has its addresses");
-            return invalid(path, &format!("{field}.port"), problem, "each port once");
+            return Err(place.key("port").invalid(problem, "each port once"));
         }
+        let addresses = place.key("addresses");
         if interface.addresses.is_empty() {
-            let field = format!("{field}.addresses");
-            return invalid(path, &field, "is empty".to_string(), VALID_NETWORK);
+            return Err(addresses.invalid("is empty", VALID_NETWORK));
         }
-        self.interfaces[port].mac = mac(path, &format!("{field}.mac"), &interface.mac)?;
+        self.interfaces[port].mac = mac(&place.key("mac"), &interface.mac)?;
         for (index, text) in interface.addresses.iter().enumerate() {
-            let field = format!("{field}.addresses[{index}]");
+            let place = addresses.index(index);
             let Some(network) = Prefix::parse(text) else {
-                return invalid(path, &field, format!("is '{text}'"), VALID_NETWORK);
+                return Err(place.invalid(format!("is '{text}'"), VALID_NETWORK));
             };
             if !self.routes.add(network, Route::Connected(port)) {
                 let problem = format!("the network of {text} is at another port");
-                return invalid(path, &field, problem, "each network once");
+                return Err(place.invalid(problem, "each network once"));
             }
             self.interfaces[port].networks.push(network);
         }
         Ok(())
     }
 
-    fn add_route(
-        &mut self,
-        route: &RouteConfig,
-        path: &str,
-        field: &str,
-    ) -> Result<(), ConfigError> {
-        let prefix_field = format!("{field}.prefix");
+    fn add_route(&mut self, route: &RouteConfig, place: &Place) -> Result<(), ConfigError> {
+        let prefix_place = place.key("prefix");
         let Some(prefix) = Prefix::parse(&route.prefix) else {
             let problem = format!("is '{}'", route.prefix);
-            return invalid(path, &prefix_field, problem, VALID_NETWORK);
+            return Err(prefix_place.invalid(problem, VALID_NETWORK));
         };
-        let field = format!("{field}.next_hops");
+        let place = place.key("next_hops");
         if route.next_hops.is_empty() {
-            return invalid(path, &field, "is empty".to_string(), VALID_ADDRESS);
+            return Err(place.invalid("is empty", VALID_ADDRESS));
         }
         let mut via = Vec::new();
         for (index, text) in route.next_hops.iter().enumerate() {
-            let key = self.neighbour(path, &format!("{field}[{index}]"), text)?;
+            let key = self.neighbour(&place.index(index), text)?;
             if key.1.is_ipv4() != prefix.address.is_ipv4() {
                 let problem = format!("{text} is of another family than {}", route.prefix);
-                return invalid(
-                    path,
-                    &field,
-                    problem,
-                    "next hops of the family of the prefix",
-                );
+                return Err(place.invalid(problem, "next hops of the family of the prefix"));
             }
             via.push(key);
         }
         if !self.routes.add(prefix, Route::Via(via)) {
             let problem = format!("there is a route to {}", route.prefix);
-            return invalid(path, &prefix_field, problem, "each prefix once");
+            return Err(prefix_place.invalid(problem, "each prefix once"));
         }
         Ok(())
     }
 
     /// The port at which an address is a neighbour, and the address.
-    fn neighbour(&self, path: &str, field: &str, text: &str) -> Result<Key, ConfigError> {
+    fn neighbour(&self, place: &Place, text: &str) -> Result<Key, ConfigError> {
         let address: Option<IpAddr> = text.parse().ok();
         let at = |address: &IpAddr| self.interfaces.iter().position(|it| it.reaches(*address));
-        match address.map(|it| (at(&it), it)) {
+        let problem = match address.map(|it| (at(&it), it)) {
             Some((Some(port), address)) if !self.interfaces[port].owns(address) => {
-                Ok((port, address))
+                return Ok((port, address));
             }
-            Some((Some(_), _)) => {
-                let problem = format!("{text} is an address of the router itself");
-                invalid(path, field, problem, VALID_ADDRESS)
-            }
-            Some((None, _)) => {
-                let problem = format!("{text} is in no network of an interface");
-                invalid(path, field, problem, VALID_ADDRESS)
-            }
-            None => invalid(
-                path,
-                field,
-                format!("'{text}' is no address"),
-                VALID_ADDRESS,
-            ),
-        }
+            Some((Some(_), _)) => format!("{text} is an address of the router itself"),
+            Some((None, _)) => format!("{text} is in no network of an interface"),
+            None => format!("'{text}' is no address"),
+        };
+        Err(place.invalid(problem, VALID_ADDRESS))
     }
 
     /// Why a frame ends at the input, if it does.
@@ -471,17 +466,9 @@ impl Device for Router {
     }
 }
 
-fn mac(path: &str, field: &str, text: &str) -> Result<Mac, ConfigError> {
-    let bytes: Option<Vec<u8>> = text
-        .split(':')
-        .map(|byte| {
-            u8::from_str_radix(byte, 16)
-                .ok()
-                .filter(|_| byte.len() == 2)
-        })
-        .collect();
-    match bytes.and_then(|bytes| Mac::try_from(bytes).ok()) {
+fn mac(place: &Place, text: &str) -> Result<Mac, ConfigError> {
+    match ethernet::parse_mac(text) {
         Some(mac) if mac[0] & 1 == 0 => Ok(mac),
-        _ => invalid(path, field, format!("is '{text}'"), VALID_MAC),
+        _ => Err(place.invalid(format!("is '{text}'"), VALID_MAC)),
     }
 }

@@ -4,52 +4,37 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use p4mesh_pipeline::Frame;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::ConfigError;
-use crate::device::check_range;
+use crate::config::{PositiveSeconds, QueueFrames, Whole};
 use crate::wire::ethernet::Mac;
 
-const HOUR_PS: u64 = 3_600_000_000_000_000;
-
 /// `neighbours` of a router.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NeighboursConfig {
-    /// Learn from gratuitous ARP and unsolicited advertisements, too.
+    /// Learn from gratuitous ARP and unsolicited advertisements.
     pub accept_unsolicited: bool,
-    /// A question is repeated after this time, so many times in all.
-    pub retry_ps: u64,
-    pub attempts: u32,
-    /// Packets that wait for one neighbour at most.
-    pub waiting_packets: usize,
+    /// From a question to the next.
+    pub retry_s: PositiveSeconds<3_600, 1>,
+    /// Questions before waiting packets are dropped.
+    pub attempts: Whole<1, 1_000, 3>,
+    /// Packets that wait for one neighbour.
+    pub waiting_packets: QueueFrames<3>,
     /// What was learned is forgotten after this time.
-    pub lifetime_ps: u64,
+    pub lifetime_s: PositiveSeconds<3_600_000, 1_200>,
 }
 
 impl Default for NeighboursConfig {
     fn default() -> NeighboursConfig {
         NeighboursConfig {
             accept_unsolicited: true,
-            retry_ps: 1_000_000_000_000,
-            attempts: 3,
-            waiting_packets: 3,
-            lifetime_ps: HOUR_PS / 3,
+            retry_s: PositiveSeconds::default(),
+            attempts: Whole::default(),
+            waiting_packets: QueueFrames::default(),
+            lifetime_s: PositiveSeconds::default(),
         }
-    }
-}
-
-impl NeighboursConfig {
-    pub fn check(&self, path: &str) -> Result<(), ConfigError> {
-        for (field, value, low, high) in [
-            ("retry_ps", self.retry_ps, 1, HOUR_PS),
-            ("attempts", u64::from(self.attempts), 1, 1_000),
-            ("waiting_packets", self.waiting_packets as u64, 0, 1_048_576),
-            ("lifetime_ps", self.lifetime_ps, 1, 1_000 * HOUR_PS),
-        ] {
-            check_range(path, &format!("neighbours.{field}"), value, low, high)?;
-        }
-        Ok(())
     }
 }
 
@@ -104,7 +89,7 @@ impl Neighbours {
             return Vec::new();
         }
         self.known
-            .insert(key, (mac, now_ps + self.config.lifetime_ps));
+            .insert(key, (mac, now_ps + self.config.lifetime_s.ps()));
         self.waiting
             .remove(&key)
             .map_or(Vec::new(), |it| it.packets)
@@ -113,13 +98,13 @@ impl Neighbours {
     /// Keeps a packet until its neighbour is known.
     pub fn hold(&mut self, key: Key, packet: Frame, now_ps: u64) -> Held {
         if let Some(waiting) = self.waiting.get_mut(&key) {
-            if waiting.packets.len() >= self.config.waiting_packets {
+            if waiting.packets.len() as u64 >= self.config.waiting_packets.get() {
                 return Held::Full(packet);
             }
             waiting.packets.push(packet);
             return Held::Waits;
         }
-        let (packets, held) = if self.config.waiting_packets == 0 {
+        let (packets, held) = if self.config.waiting_packets.get() == 0 {
             (Vec::new(), Held::AskOnly(packet))
         } else {
             (vec![packet], Held::Ask)
@@ -127,7 +112,7 @@ impl Neighbours {
         let waiting = Waiting {
             packets,
             asked: 1,
-            ask_again_ps: now_ps + self.config.retry_ps,
+            ask_again_ps: now_ps + self.config.retry_s.ps(),
         };
         self.waiting.insert(key, waiting);
         held
@@ -140,9 +125,9 @@ impl Neighbours {
             if waiting.ask_again_ps > now_ps {
                 continue;
             }
-            if waiting.asked < self.config.attempts {
+            if u64::from(waiting.asked) < self.config.attempts.get() {
                 waiting.asked += 1;
-                waiting.ask_again_ps = now_ps + self.config.retry_ps;
+                waiting.ask_again_ps = now_ps + self.config.retry_s.ps();
                 ask.push(key);
             } else {
                 gone.push((key, std::mem::take(&mut waiting.packets)));
@@ -156,7 +141,7 @@ impl Neighbours {
 
     /// From a question to the next.
     pub fn retry_ps(&self) -> u64 {
-        self.config.retry_ps
+        self.config.retry_s.ps()
     }
 
     /// Forgets the neighbours of the ports that `concerned` names; returns what waited for them.
@@ -186,9 +171,9 @@ mod tests {
     #[test]
     fn packets_wait_for_the_answer_and_no_longer_than_the_questions() {
         let mut neighbours = Neighbours::new(NeighboursConfig {
-            retry_ps: 100,
-            attempts: 2,
-            waiting_packets: 2,
+            retry_s: PositiveSeconds::from_ps(100),
+            attempts: Whole::of(2),
+            waiting_packets: QueueFrames::of(2),
             ..Default::default()
         });
         assert!(matches!(neighbours.hold(key(), vec![1], 0), Held::Ask));
@@ -205,7 +190,7 @@ mod tests {
     #[test]
     fn without_room_for_packets_neighbours_are_asked_all_the_same() {
         let mut neighbours = Neighbours::new(NeighboursConfig {
-            waiting_packets: 0,
+            waiting_packets: QueueFrames::of(0),
             ..Default::default()
         });
         assert!(matches!(
@@ -221,7 +206,7 @@ mod tests {
     fn what_was_learned_ends_and_gratuitous_answers_may_be_refused() {
         let mut neighbours = Neighbours::new(NeighboursConfig {
             accept_unsolicited: false,
-            lifetime_ps: 50,
+            lifetime_s: PositiveSeconds::from_ps(50),
             ..Default::default()
         });
         neighbours.learn(key(), MAC, false, 0);

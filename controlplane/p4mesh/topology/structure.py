@@ -1,0 +1,274 @@
+"""The schema of topology files, made of what the engine says of its keys and of what is declared here.
+
+The engine describes the keys that it reads: meaning, unit, range and default (``_engine.describe_config``). Declared
+here is what a file has beside them: groups of ports and links, the Tofino, parameters of tests, names. Each key is
+written once, here or there; ``schema.json`` is the result (``scripts/describe_devices.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rule = dict[str, Any]
+
+_MOST = 2**64 - 1
+_PORT_LIST = "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"
+
+
+def topology_schema(engine: Rule) -> Rule:
+    """Return the JSON Schema of a topology file; ``engine`` is the engine's description of its keys."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "P4Mesh topology",
+        "description": "a mapping with name, tester, nodes and links; see topologies/ for complete examples",
+        **_mapping(
+            {
+                "name": {
+                    "title": "name of the set-up",
+                    "type": "string",
+                    "minLength": 1,
+                    "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
+                    "description": "a string of one line",
+                },
+                "description": {"title": "one sentence for people", "type": "string"},
+                "seed": engine["network"]["properties"]["seed"],
+                "tester": {"title": "the tester: a P4 program with ports", **_tester(engine)},
+                "tests": _TESTS,
+                "nodes": {"title": "devices under test", "type": "array", "items": _node(engine)},
+                "links": {
+                    "title": "cables; a cable between two tester ports is a wire",
+                    **_list(_link(engine["network"]["properties"]["links"]["items"])),
+                },
+            },
+            required=("name", "tester", "links"),
+        ),
+    }
+
+
+def _mapping(properties: Rule, required: tuple[str, ...] = ()) -> Rule:
+    rule: Rule = {"type": "object", "additionalProperties": False}
+    return rule | ({"required": list(required)} if required else {}) | {"properties": properties}
+
+
+def _list(items: Rule) -> Rule:
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+def _integer(low: int, high: int) -> Rule:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+def _text(title: str) -> Rule:
+    return {"title": title, "type": "string", "minLength": 1}
+
+
+def _retitled(rule: Rule, title: str) -> Rule:
+    """Return the engine's rule of a key that means more, or something else, in a file."""
+    return {"title": title} | {key: value for key, value in rule.items() if key not in ("title", "default")}
+
+
+_TESTS: Rule = {
+    "type": "object",
+    "title": "parameters that tests have on this set-up unless --set says otherwise:"
+    " test name, then parameter and value",
+    "additionalProperties": {
+        "type": "object",
+        "additionalProperties": {
+            "type": ["string", "number", "boolean"],
+            "description": "a word, a number, true or false",
+        },
+    },
+}
+_NUMBERS: Rule = {
+    "title": "numbers of the ports of this group; in all 1 to N without gaps",
+    "anyOf": [_integer(1, 512), {"type": "string", "pattern": _PORT_LIST}],
+    "description": "port numbers such as 3, 1-18 or 1-4,7",
+}
+_IFG_BYTES: Rule = {"title": "the gap in bytes, in place of ifg_bits", "default": 12, **_integer(0, 125_000)}
+_PORTS_OF_NODE: Rule = {
+    "type": "string",
+    "pattern": "^[a-z][a-z0-9_-]*:[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$",
+    "description": "node and ports such as tester:1-18 or wrs:3",
+}
+
+
+def _tester(engine: Rule) -> Rule:
+    tester = engine["network"]["properties"]["tester"]["properties"]
+    loop = tester["loop"]["properties"]
+    keys = {
+        "clock_tick_ps": tester["clock_tick_ps"],
+        "loop": {
+            "title": "recirculation port in which seed frames circulate",
+            **_mapping(
+                {
+                    "rate_bps": _retitled(
+                        loop["rate_bps"],
+                        "rate of the loop; without tester.loop four times the fastest port,"
+                        " in 400000000000..1600000000000",
+                    ),
+                    "latency_ns": _retitled(
+                        loop["latency_ns"], "from the last bit sent to the ingress pass; 400 without tester.loop"
+                    ),
+                },
+                required=("rate_bps", "latency_ns"),
+            ),
+        },
+        "tofino": {
+            "title": "switch that runs the tester, for --target tofino (docs/TOFINO.md)",
+            **_tofino(tester["ports"]["items"]["properties"]["rate_bps"]),
+        },
+        "ports": {"title": "groups of ports", **_list(_tester_port(tester["ports"]["items"]))},
+    }
+    return _mapping(keys, required=("ports",))
+
+
+def _tofino(rate_bps: Rule) -> Rule:
+    front_loop = _mapping(
+        {
+            "device_port": {"title": "its device port", **_integer(1, 511)},
+            "rate_bps": _retitled(rate_bps, "its rate"),
+        },
+        required=("device_port", "rate_bps"),
+    )
+    keys = {
+        "chip": {"title": "its chip", "enum": ["tofino1", "tofino2"]},
+        "pipes": {
+            "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key",
+            **_integer(1, 4),
+        },
+        "address": {
+            "title": "HOST:PORT of its P4Runtime server",
+            "type": "string",
+            "pattern": "^.+:[0-9]+$",
+            "description": "HOST:PORT such as 192.0.2.1:9559",
+        },
+        "tls": {
+            "title": "the server uses TLS; {} where gRPC knows the authority of its certificate",
+            **_mapping(
+                {
+                    "ca": _text("file in PEM with the authorities of the server's certificate, relative to this file"),
+                    "certificate": _text(
+                        "file in PEM with the controller's own certificate, where the server asks for one"
+                    ),
+                    "key": _text("file in PEM with the key of this certificate"),
+                    "server_name": _text("name in the server's certificate, where it is not the host of the address"),
+                }
+            ),
+        },
+        "device_config": _text(
+            "file with the compiled program in the form that this server takes, relative to this file"
+        ),
+        "device_id": {"title": "number of the device at this server", "default": 1, **_integer(0, _MOST)},
+        "election_id": {
+            "title": "the controller with the largest one is primary",
+            "default": 1,
+            **_integer(1, _MOST),
+        },
+        "loop_latency_ns": {
+            "title": "from the last bit of a seed on the recirculation port to its next pass",
+            "default": 700,
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1_000_000_000,
+        },
+        "front_loops": {
+            "title": "front ports in loopback that carry seeds, too",
+            "type": "array",
+            "maxItems": 8,
+            "items": front_loop,
+        },
+        "transmit_stamp": {
+            "title": "where the program takes the stamps of sent frames",
+            "default": "parser",
+            "enum": ["parser", "mac"],
+        },
+        "bad_fcs": {
+            "title": "the program was compiled with -DFORCE_TX_ERROR",
+            "default": False,
+            "type": "boolean",
+        },
+    }
+    return _mapping(keys, required=("chip", "address", "device_config"))
+
+
+def _tester_port(engine: Rule) -> Rule:
+    keys = {
+        "numbers": _NUMBERS,
+        "device_ports": {
+            "title": "their device ports on a Tofino, in this order; needed for --target tofino",
+            "anyOf": [_integer(0, 511), {"type": "string", "pattern": _PORT_LIST}],
+            "description": "device ports such as 128-131 or 128,136,144",
+        },
+        "name": {"title": "prefix of the ports' names", "default": "p", "type": "string", "minLength": 1},
+    }
+    late = {
+        "start_skew_ns": {
+            "title": "how much later the port starts than asked",
+            "default": 0,
+            **_integer(0, 1_000_000_000),
+        }
+    }
+    line = _with_gap_in_bytes(engine["properties"])
+    keys |= _up_to("clock_offset_ppm", line) | late | line
+    return _mapping(keys, required=("numbers", "rate_bps"))
+
+
+def _with_gap_in_bytes(engine: Rule) -> Rule:
+    """Return the keys of one port of the engine as those of a group: it has many numbers."""
+    single = {key: rule for key, rule in engine.items() if key != "number"}
+    return _up_to("ifg_bits", single) | {"ifg_bytes": _IFG_BYTES} | single
+
+
+def _up_to(last: str, properties: Rule) -> Rule:
+    keys = list(properties)
+    return {key: properties[key] for key in keys[: keys.index(last) + 1]}
+
+
+def _node(engine: Rule) -> Rule:
+    """Return the rule of a node: keys of every model, and those of single ones with their ``models``."""
+    common = engine["network"]["properties"]["nodes"]["items"]["properties"]
+    keys = {
+        "name": {
+            "title": "name for links",
+            "type": "string",
+            "pattern": "^[a-z][a-z0-9_-]*$",
+            "not": {"const": "tester"},
+            "description": "a name of lower-case letters, digits, - and _ other than tester",
+        },
+        "device": {"title": "the model", "enum": list(engine["models"])},
+        "ports": {
+            "title": "groups of ports",
+            **_list(
+                _mapping(
+                    {"numbers": _NUMBERS, **_with_gap_in_bytes(common["ports"]["items"]["properties"])},
+                    required=("numbers", "rate_bps"),
+                )
+            ),
+        },
+        "reset": common["reset"],
+        "latency_ns": common["latency_ns"],
+    }
+    for model, rule in engine["models"].items():
+        for key, value in rule["properties"].items():
+            shared = keys.setdefault(key, _PROGRAM if key == "program" else value)
+            keys[key] = {**shared, "models": [*shared.get("models", []), model]}
+    return _mapping(keys, required=("name", "device", "ports"))
+
+
+_PROGRAM: Rule = {
+    "title": "the program",
+    "type": "string",
+    "pattern": "^([a-z][a-z0-9_]*|.+\\.json)$",
+    "description": "name of a program in p4src/compiled, such as l2_switch, or p4c's JSON of your own, such as"
+    " my_dut.json, beside the topology file",
+}
+
+
+def _link(engine: Rule) -> Rule:
+    ends = ("from", "to")
+    keys = {
+        "from": {"title": "node and ports", **_PORTS_OF_NODE},
+        "to": {"title": "as many ports of another node", **_PORTS_OF_NODE},
+        **{key: rule for key, rule in engine["properties"].items() if key not in ends},
+    }
+    return _mapping(keys, required=ends)
