@@ -6,7 +6,6 @@ use std::sync::{Arc, TryLockError};
 
 use bytes::Bytes;
 use p4mesh_pipeline::{Executable, Switch};
-use prost::Message;
 use tonic::{Code, Status};
 
 use crate::arbitration::{Arbiter, Notices, RoleKey, StreamId};
