@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from p4mesh import __version__
 from p4mesh.errors import UsageError
-from p4mesh.run.options import SIMULATED, TARGET_NAMES
+from p4mesh.target.names import SIMULATED, TARGET_NAMES
 
 _LONGEST_MESSAGE = 300
 HANDLER = "handler"

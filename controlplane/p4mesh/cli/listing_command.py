@@ -11,7 +11,7 @@ from p4mesh.errors import EXIT_OK
 from p4mesh.methods.base import Method
 from p4mesh.methods.options.parameters import Parameter, show
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.options import SIMULATED, TARGET_NAMES
+from p4mesh.target.names import WALL_CLOCK_TARGETS
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -40,7 +40,7 @@ def _text_of(test: Method) -> str:
 def _real_time(parameter: Parameter) -> str:
     if parameter.real_time is None:
         return ""
-    targets = ", ".join(name for name in TARGET_NAMES if name != SIMULATED)
+    targets = ", ".join(WALL_CLOCK_TARGETS)
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 

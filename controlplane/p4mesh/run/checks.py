@@ -7,7 +7,8 @@ import re
 
 from p4mesh.errors import ParameterError, UsageError
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.run.options import SIMULATED, RunOptions
+from p4mesh.run.options import RunOptions
+from p4mesh.target.names import WALL_CLOCK_TARGETS
 
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
@@ -44,7 +45,7 @@ def jobs_of(options: RunOptions) -> int:
     wanted = options.jobs
     if wanted is not None and not 1 <= wanted <= MOST_JOBS:
         raise UsageError(f"--jobs {wanted}: not valid", hint=f"an integer in 1..{MOST_JOBS}")
-    if options.target == SIMULATED:
+    if options.target not in WALL_CLOCK_TARGETS:
         return wanted or os.cpu_count() or 1
     if wanted is not None and wanted > 1:
         raise UsageError(
@@ -59,7 +60,7 @@ def cluster_of(options: RunOptions) -> str:
     address = options.workers
     if address is None:
         return ""
-    if options.target != SIMULATED:
+    if options.target in WALL_CLOCK_TARGETS:
         raise UsageError(
             f"--workers {address}: not supported on {options.target}, whose trials run where the switch is",
             hint="leave --workers out, or use --target sim",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from p4mesh.target.names import SIMULATED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
     from p4mesh.topology import Topology
-
-SIMULATED = "sim"
-TARGET_NAMES = ("bmv2", "live", SIMULATED, "tofino")
-"""The names of :data:`p4mesh.target.table.TARGETS`, without what they stand for."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, temp
 from p4mesh.methods.registry import TESTS
 from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, parse_frame_sizes
 from p4mesh.run.job import Job
-from p4mesh.run.options import SIMULATED, RunOptions
+from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
+from p4mesh.target.names import SIMULATED
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, PortRef, Topology

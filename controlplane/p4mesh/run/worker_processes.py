@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import TracebackType
@@ -95,6 +96,8 @@ class _WorkerProcess:
                 self._connection, child = self._context.Pipe()
                 self._process = self._context.Process(target=_work, args=(child, self._job), daemon=True)
                 # An interrupt from the keyboard goes to every process; this one must not be the first to hear of it.
+                # To start the resource tracker would end the block, so that one starts before.
+                resource_tracker.ensure_running()
                 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
                 try:
                     self._process.start()

@@ -11,7 +11,7 @@ import pytest
 from p4mesh.cli.main import main
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.registry import TESTS, suites
-from p4mesh.run.options import TARGET_NAMES
+from p4mesh.target.names import SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 from p4mesh.target.table import TARGETS
 
 HEAVY = {"MLRsearch", "asyncio", "distributed", "finsy", "grpc", "multiprocessing", "numpy", "scapy"}
@@ -61,6 +61,7 @@ def test_the_names_that_are_known_without_loading_are_those_that_load() -> None:
     assert [f"{suite}.{test}" for suite, tests in NAMES.items() for test in tests] == [test.name for test in TESTS]
     assert list(NAMES) == list(suites())
     assert list(TARGET_NAMES) == sorted(TARGETS)
+    assert {SIMULATED, *WALL_CLOCK_TARGETS} == set(TARGETS)
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,17 +12,9 @@ pub enum IoError {
     #[error("interface '{interface}': {problem}")]
     Interface { interface: String, problem: String },
     #[error("interface '{interface}': cannot {action}: {source}")]
-    Socket {
-        interface: String,
-        action: &'static str,
-        source: io::Error,
-    },
+    Socket { interface: String, action: &'static str, source: io::Error },
     #[error("{}: cannot {action}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        action: &'static str,
-        source: io::Error,
-    },
+    File { path: PathBuf, action: &'static str, source: io::Error },
     #[error("{}: {problem}", path.display())]
     Pcap { path: PathBuf, problem: String },
     #[error("cannot start a thread: {0}")]

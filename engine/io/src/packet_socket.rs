@@ -38,10 +38,7 @@ impl PacketSocket {
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
         if index == 0 {
             let problem = "no such interface".to_string();
-            return Err(IoError::Interface {
-                interface: interface.to_string(),
-                problem,
-            });
+            return Err(IoError::Interface { interface: interface.to_string(), problem });
         }
         let failed = |action: &'static str| IoError::Socket {
             interface: interface.to_string(),
@@ -82,20 +79,10 @@ impl PacketSocket {
         let mut membership: libc::packet_mreq = unsafe { zeroed() };
         membership.mr_ifindex = index as i32;
         membership.mr_type = libc::PACKET_MR_PROMISC as u16;
-        set_option(
-            descriptor,
-            libc::SOL_PACKET,
-            libc::PACKET_ADD_MEMBERSHIP,
-            &membership,
-        )
-        .map_err(|_| failed("set promiscuous mode"))?;
-        set_option(
-            descriptor,
-            libc::SOL_PACKET,
-            libc::PACKET_IGNORE_OUTGOING,
-            &1 as &libc::c_int,
-        )
-        .map_err(|_| failed("ignore outgoing frames"))?;
+        set_option(descriptor, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+            .map_err(|_| failed("set promiscuous mode"))?;
+        set_option(descriptor, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1 as &libc::c_int)
+            .map_err(|_| failed("ignore outgoing frames"))?;
         for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
             // Only a matter of speed; it needs a capability that a container may lack.
             let _ = set_option(descriptor, libc::SOL_SOCKET, option, &SOCKET_BUFFER_BYTES);
@@ -120,10 +107,7 @@ impl PacketSocket {
         let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
         for (index, chunk) in self.received.chunks_exact_mut(MAX_FRAME_BYTES).enumerate() {
-            vectors[index] = libc::iovec {
-                iov_base: chunk.as_mut_ptr().cast(),
-                iov_len: chunk.len(),
-            };
+            vectors[index] = libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() };
             headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
             headers[index].msg_hdr.msg_iovlen = 1;
         }
@@ -148,11 +132,7 @@ impl PacketSocket {
                 }),
             };
         }
-        let frames = self
-            .received
-            .chunks_exact(MAX_FRAME_BYTES)
-            .zip(&headers)
-            .take(count as usize);
+        let frames = self.received.chunks_exact(MAX_FRAME_BYTES).zip(&headers).take(count as usize);
         for (chunk, header) in frames {
             handle(&chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)]);
         }
@@ -182,10 +162,7 @@ impl PacketSocket {
         let mut begin = 0;
         for (index, &end) in self.pending_ends.iter().enumerate() {
             let frame = &mut self.pending[begin..end];
-            vectors[index] = libc::iovec {
-                iov_base: frame.as_mut_ptr().cast(),
-                iov_len: frame.len(),
-            };
+            vectors[index] = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
             headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
             headers[index].msg_hdr.msg_iovlen = 1;
             begin = end;
@@ -262,30 +239,15 @@ impl AsRawFd for PacketSocket {
 
 /// Waits until one of the sockets has frames, or for at most `timeout`.
 pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
-    let entry = |&fd: &RawFd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let entry = |&fd: &RawFd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut entries: Vec<libc::pollfd> = descriptors.iter().map(entry).collect();
     let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: pointer and length describe `entries`. The result does not matter: the caller looks
     // at every socket afterwards.
-    unsafe {
-        libc::poll(
-            entries.as_mut_ptr(),
-            entries.len() as libc::nfds_t,
-            milliseconds,
-        )
-    };
+    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, milliseconds) };
 }
 
-fn set_option<T>(
-    descriptor: RawFd,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: &T,
-) -> Result<(), ()> {
+fn set_option<T>(descriptor: RawFd, level: libc::c_int, name: libc::c_int, value: &T) -> Result<(), ()> {
     // SAFETY: pointer and length describe `value`, a plain C value.
     let result = unsafe {
         libc::setsockopt(

@@ -33,11 +33,8 @@ pub struct PcapReader<R> {
 impl PcapReader<BufReader<File>> {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<Self, IoError> {
-        let file = File::open(path).map_err(|source| IoError::File {
-            path: path.into(),
-            action: "open",
-            source,
-        })?;
+        let file =
+            File::open(path).map_err(|source| IoError::File { path: path.into(), action: "open", source })?;
         PcapReader::new(path, BufReader::new(file))
     }
 }
@@ -45,16 +42,10 @@ impl PcapReader<BufReader<File>> {
 impl<R: Read> PcapReader<R> {
     /// Reads the header; `path` is for messages.
     pub fn new(path: &Path, mut input: R) -> Result<Self, IoError> {
-        let malformed = |problem: String| IoError::Pcap {
-            path: path.into(),
-            problem,
-        };
+        let malformed = |problem: String| IoError::Pcap { path: path.into(), problem };
         let mut header = [0; 24];
-        input
-            .read_exact(&mut header)
-            .map_err(|error| malformed(format!("no pcap header: {error}")))?;
-        let word =
-            |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        input.read_exact(&mut header).map_err(|error| malformed(format!("no pcap header: {error}")))?;
+        let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
         let (big_endian, magic) = match word(0) {
             magic @ (MAGIC_MICROSECONDS | MAGIC_NANOSECONDS) => (true, magic),
             magic => (false, magic.swap_bytes()),
@@ -62,19 +53,9 @@ impl<R: Read> PcapReader<R> {
         let ps_per_fraction = match magic {
             MAGIC_MICROSECONDS => 1_000_000,
             MAGIC_NANOSECONDS => 1_000,
-            _ => {
-                return Err(malformed(format!(
-                    "not a pcap file: it begins with {:08x}",
-                    word(0)
-                )))
-            }
+            _ => return Err(malformed(format!("not a pcap file: it begins with {:08x}", word(0)))),
         };
-        Ok(PcapReader {
-            path: path.into(),
-            input,
-            big_endian,
-            ps_per_fraction,
-        })
+        Ok(PcapReader { path: path.into(), input, big_endian, ps_per_fraction })
     }
 
     /// The next frame; `None` at the end of the file.
@@ -96,18 +77,16 @@ impl<R: Read> PcapReader<R> {
         };
         let length = word(8);
         if length > MAX_RECORD_BYTES {
-            return Err(self.malformed(format!(
-                "a record of {length} bytes; the limit is {MAX_RECORD_BYTES}"
-            )));
+            return Err(
+                self.malformed(format!("a record of {length} bytes; the limit is {MAX_RECORD_BYTES}"))
+            );
         }
         if word(12) != length {
-            return Err(self.malformed(format!(
-                "a record has {length} of the {} bytes of its frame",
-                word(12)
-            )));
+            return Err(
+                self.malformed(format!("a record has {length} of the {} bytes of its frame", word(12)))
+            );
         }
-        let time_ps =
-            u128::from(word(0)) * 1_000_000_000_000 + u128::from(word(4)) * self.ps_per_fraction;
+        let time_ps = u128::from(word(0)) * 1_000_000_000_000 + u128::from(word(4)) * self.ps_per_fraction;
         let mut frame = vec![0; length as usize];
         self.input
             .read_exact(&mut frame)
@@ -116,10 +95,7 @@ impl<R: Read> PcapReader<R> {
     }
 
     fn malformed(&self, problem: String) -> IoError {
-        IoError::Pcap {
-            path: self.path.clone(),
-            problem,
-        }
+        IoError::Pcap { path: self.path.clone(), problem }
     }
 }
 
@@ -152,20 +128,14 @@ impl PcapWriter {
             action: "create",
             source,
         })?;
-        let mut writer = PcapWriter {
-            path: path.into(),
-            output: BufWriter::new(file),
-        };
+        let mut writer = PcapWriter { path: path.into(), output: BufWriter::new(file) };
         let mut header = [0; 24];
         header[..4].copy_from_slice(&MAGIC_MICROSECONDS.to_le_bytes());
         header[4..6].copy_from_slice(&2u16.to_le_bytes());
         header[6..8].copy_from_slice(&4u16.to_le_bytes());
         header[16..20].copy_from_slice(&65_535u32.to_le_bytes());
         header[20..].copy_from_slice(&ETHERNET.to_le_bytes());
-        writer
-            .output
-            .write_all(&header)
-            .map_err(|source| writer.failed(source))?;
+        writer.output.write_all(&header).map_err(|source| writer.failed(source))?;
         writer.flush()?;
         Ok(writer)
     }
@@ -176,16 +146,10 @@ impl PcapWriter {
         let microseconds = (time_ps / 1_000_000 % 1_000_000) as u32;
         let length = frame.len() as u32;
         let mut header = [0; 16];
-        for (at, word) in [seconds, microseconds, length, length]
-            .into_iter()
-            .enumerate()
-        {
+        for (at, word) in [seconds, microseconds, length, length].into_iter().enumerate() {
             header[4 * at..4 * at + 4].copy_from_slice(&word.to_le_bytes());
         }
-        let written = self
-            .output
-            .write_all(&header)
-            .and_then(|()| self.output.write_all(frame));
+        let written = self.output.write_all(&header).and_then(|()| self.output.write_all(frame));
         written.map_err(|source| self.failed(source))
     }
 
@@ -195,11 +159,7 @@ impl PcapWriter {
     }
 
     fn failed(&self, source: io::Error) -> IoError {
-        IoError::File {
-            path: self.path.clone(),
-            action: "write",
-            source,
-        }
+        IoError::File { path: self.path.clone(), action: "write", source }
     }
 }
 
@@ -218,82 +178,42 @@ mod tests {
         let mut writer = PcapWriter::create(&path).unwrap();
         let lengths = [0usize, 1, 14, 60, 9_212, 65_535];
         for (index, &length) in lengths.iter().enumerate() {
-            writer
-                .write(
-                    1_234_567_000_000 + index as u64 * 1_000_000,
-                    &vec![7; length],
-                )
-                .unwrap();
+            writer.write(1_234_567_000_000 + index as u64 * 1_000_000, &vec![7; length]).unwrap();
         }
         writer.flush().unwrap();
         let records = read_all(&std::fs::read(&path).unwrap()).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(
-            records.iter().map(|it| it.frame.len()).collect::<Vec<_>>(),
-            lengths
-        );
+        assert_eq!(records.iter().map(|it| it.frame.len()).collect::<Vec<_>>(), lengths);
         assert_eq!(records[1].time_ps, 1_234_568_000_000);
     }
 
     #[test]
     fn nanoseconds_and_the_other_byte_order_are_understood() {
         let mut bytes = Vec::new();
-        for word in [
-            MAGIC_NANOSECONDS,
-            0x0002_0004,
-            0,
-            0,
-            65_535,
-            ETHERNET,
-            3,
-            5,
-            2,
-            2,
-        ] {
+        for word in [MAGIC_NANOSECONDS, 0x0002_0004, 0, 0, 65_535, ETHERNET, 3, 5, 2, 2] {
             bytes.extend_from_slice(&word.to_be_bytes());
         }
         bytes.extend_from_slice(&[1, 2]);
-        let expected = PcapRecord {
-            time_ps: 3_000_000_005_000,
-            frame: vec![1, 2],
-        };
+        let expected = PcapRecord { time_ps: 3_000_000_005_000, frame: vec![1, 2] };
         assert_eq!(read_all(&bytes).unwrap(), [expected]);
     }
 
     #[test]
     fn damaged_files_are_refused() {
         let mut good = Vec::new();
-        for word in [
-            MAGIC_MICROSECONDS,
-            0x0004_0002,
-            0,
-            0,
-            65_535,
-            ETHERNET,
-            0,
-            0,
-            4,
-            4,
-            0,
-        ] {
+        for word in [MAGIC_MICROSECONDS, 0x0004_0002, 0, 0, 65_535, ETHERNET, 0, 0, 4, 4, 0] {
             good.extend_from_slice(&word.to_le_bytes());
         }
         assert_eq!(read_all(&good).unwrap().len(), 1);
         let message = |bytes: &[u8]| read_all(bytes).unwrap_err().to_string();
         assert_eq!(message(&good[..43]), "x.pcap: the last record is cut off");
         assert_eq!(message(&good[..30]), "x.pcap: the last record is cut off");
-        assert_eq!(
-            message(&[0; 24]),
-            "x.pcap: not a pcap file: it begins with 00000000"
-        );
+        assert_eq!(message(&[0; 24]), "x.pcap: not a pcap file: it begins with 00000000");
         assert!(message(&[]).starts_with("x.pcap: no pcap header"));
         good[20] = 0;
         assert_eq!(read_all(&good).unwrap().len(), 1);
         good[36] = 5;
-        assert_eq!(
-            message(&good),
-            "x.pcap: a record has 4 of the 5 bytes of its frame"
-        );
+        assert_eq!(message(&good), "x.pcap: a record has 4 of the 5 bytes of its frame");
         good[35] = 0xff;
         assert!(message(&good).contains("the limit is 262144"));
     }

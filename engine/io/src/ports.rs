@@ -50,10 +50,7 @@ impl LivePorts {
     pub fn open(interfaces: &[(u16, String)]) -> Result<LivePorts, IoError> {
         let mut sockets = BTreeMap::new();
         for (port, interface) in interfaces {
-            if sockets
-                .insert(*port, PacketSocket::open(interface)?)
-                .is_some()
-            {
+            if sockets.insert(*port, PacketSocket::open(interface)?).is_some() {
                 return Err(two_names(*port, interface));
             }
         }
@@ -95,9 +92,7 @@ impl Ports for LivePorts {
 
     fn links(&self) -> Vec<(u16, bool)> {
         let links = self.sockets.iter();
-        links
-            .map(|(port, socket)| (*port, socket.is_up()))
-            .collect()
+        links.map(|(port, socket)| (*port, socket.is_up())).collect()
     }
 }
 
@@ -133,11 +128,7 @@ impl FilePorts {
                 return Err(two_names(*port, interface));
             }
         }
-        Ok(FilePorts {
-            inputs,
-            arrivals: None,
-            outputs,
-        })
+        Ok(FilePorts { inputs, arrivals: None, outputs })
     }
 }
 
@@ -217,10 +208,7 @@ impl Ports for FilePorts {
 
 fn two_names(port: u16, interface: &str) -> IoError {
     let problem = format!("port {port} has another interface already");
-    IoError::Interface {
-        interface: interface.to_string(),
-        problem,
-    }
+    IoError::Interface { interface: interface.to_string(), problem }
 }
 
 #[cfg(test)]
@@ -234,26 +222,18 @@ mod tests {
         let interface = |name: &str| directory.join(name).to_str().unwrap().to_string();
         // A file whose own times go back keeps its order.
         for (name, times) in [("a", [3, 5, 4]), ("b", [1, 5, 7])] {
-            let mut writer =
-                PcapWriter::create(format!("{}_in.pcap", interface(name)).as_ref()).unwrap();
+            let mut writer = PcapWriter::create(format!("{}_in.pcap", interface(name)).as_ref()).unwrap();
             for time in times {
                 writer.write(time * 1_000_000, &[time as u8; 3]).unwrap();
             }
             writer.flush().unwrap();
         }
         let mut ports = FilePorts::open(&[(7, interface("a")), (2, interface("b"))]).unwrap();
-        assert_eq!(
-            ports
-                .receive(&mut |_, _| panic!("nothing is loaded yet"))
-                .unwrap(),
-            0
-        );
+        assert_eq!(ports.receive(&mut |_, _| panic!("nothing is loaded yet")).unwrap(), 0);
         ports.load().unwrap();
         let mut seen = Vec::new();
         while seen.len() < 6 {
-            ports
-                .receive(&mut |port, frame| seen.push((port, frame[0])))
-                .unwrap();
+            ports.receive(&mut |port, frame| seen.push((port, frame[0]))).unwrap();
         }
         assert_eq!(seen, [(2, 1), (7, 3), (2, 5), (7, 5), (7, 4), (2, 7)]);
         assert!(ports.send(7, 0, &[]).unwrap());
@@ -261,12 +241,7 @@ mod tests {
         ports.flush().unwrap();
         let output = PathBuf::from(format!("{}_out.pcap", interface("a")));
         assert_eq!(
-            PcapReader::open(&output)
-                .unwrap()
-                .next_record()
-                .unwrap()
-                .unwrap()
-                .frame,
+            PcapReader::open(&output).unwrap().next_record().unwrap().unwrap().frame,
             Vec::<u8>::new()
         );
         std::fs::remove_dir_all(&directory).unwrap();
@@ -276,10 +251,7 @@ mod tests {
     fn a_missing_file_or_interface_is_named() {
         let error = |result: Result<(), IoError>| result.unwrap_err().to_string();
         let message = error(FilePorts::open(&[(1, "/nowhere/x".to_string())]).map(|_| ()));
-        assert_eq!(
-            message,
-            "/nowhere/x_in.pcap: cannot open: No such file or directory (os error 2)"
-        );
+        assert_eq!(message, "/nowhere/x_in.pcap: cannot open: No such file or directory (os error 2)");
         let message = error(LivePorts::open(&[(1, "nosuchif0".to_string())]).map(|_| ()));
         assert_eq!(message, "interface 'nosuchif0': no such interface");
     }

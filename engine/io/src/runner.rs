@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Outputs, Passes,
-    Preserved, QueueTimes, Switch, SwitchConfig,
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Outputs, Passes, Preserved,
+    QueueTimes, Switch, SwitchConfig,
 };
 
 /// Bounds of a [`Runner`].
@@ -123,21 +123,12 @@ impl Runner {
         send: &mut dyn FnMut(u16, &[u8]),
     ) {
         let instance_type = InstanceType::Normal;
-        let packet = IngressPacket {
-            port,
-            frame,
-            instance_type,
-            preserved: Preserved::default(),
-        };
+        let packet = IngressPacket { port, frame, instance_type, preserved: Preserved::default() };
         self.handle(packet, clock, send);
     }
 
     /// Handles the packets that are in the loop now, once each. Returns how many there were.
-    pub fn turn(
-        &mut self,
-        clock: &mut dyn FnMut() -> u64,
-        send: &mut dyn FnMut(u16, &[u8]),
-    ) -> usize {
+    pub fn turn(&mut self, clock: &mut dyn FnMut() -> u64, send: &mut dyn FnMut(u16, &[u8])) -> usize {
         let count = self.circulating.len();
         for _ in 0..count {
             if let Some(packet) = self.circulating.pop_front() {
@@ -157,12 +148,8 @@ impl Runner {
             self.drops.no_program += 1;
             return self.out.pool.give(packet.frame);
         }
-        let mut flow = Flow {
-            passes_left: self.limits.passes_per_packet,
-            runner: self,
-            send,
-            now_ps: clock(),
-        };
+        let mut flow =
+            Flow { passes_left: self.limits.passes_per_packet, runner: self, send, now_ps: clock() };
         let mut next = Some(packet);
         while let Some(packet) = next {
             next = flow.ingress(packet, flow.now_ps, flow.now_ps);

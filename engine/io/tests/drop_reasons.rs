@@ -17,9 +17,7 @@ fn the_runner_counts_every_reason_of_its_program() {
     runner.install(Switch::new(Arc::new(Executable::new(program)), config));
     let mut sent = Vec::new();
     for kind in [1, 2, 2, 3, 3, 3, 0] {
-        runner.frame(1, vec![kind; 60], &mut || 1, &mut |port, frame| {
-            sent.push((port, frame.to_vec()))
-        });
+        runner.frame(1, vec![kind; 60], &mut || 1, &mut |port, frame| sent.push((port, frame.to_vec())));
     }
     assert_eq!(sent, [(1, vec![0; 60])]);
     let program = BTreeMap::from([
@@ -27,9 +25,6 @@ fn the_runner_counts_every_reason_of_its_program() {
         (DropReason::AssertionFailed, 2),
         (DropReason::UnknownQueue, 3),
     ]);
-    let expected = Drops {
-        program,
-        ..Drops::default()
-    };
+    let expected = Drops { program, ..Drops::default() };
     assert_eq!(*runner.drops(), expected);
 }

@@ -7,31 +7,19 @@ use std::sync::Arc;
 use p4mesh_io::{Runner, RunnerLimits};
 use p4mesh_pipeline::{CloneSession, Executable, Program, Replica, Switch, SwitchConfig};
 
-const LIMITS: RunnerLimits = RunnerLimits {
-    queue_packets: 20,
-    loop_packets: 50,
-    controller_messages: 10,
-    passes_per_packet: 100,
-};
+const LIMITS: RunnerLimits =
+    RunnerLimits { queue_packets: 20, loop_packets: 50, controller_messages: 10, passes_per_packet: 100 };
 
 /// A runner of the program with a group and a clone session of so many replicas.
 fn storm(replicas: u16) -> Runner {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pipeline/tests/programs/storm.json");
     let text = std::fs::read_to_string(path).expect("the program");
     let program = Program::from_json(&text).expect("a program");
-    let config = SwitchConfig {
-        cpu_port: Some(510),
-        ..SwitchConfig::default()
-    };
+    let config = SwitchConfig { cpu_port: Some(510), ..SwitchConfig::default() };
     let mut switch = Switch::new(Arc::new(Executable::new(program)), config.clone());
-    let replicas: Vec<Replica> = (0..replicas)
-        .map(|instance| Replica { port: 1, instance })
-        .collect();
+    let replicas: Vec<Replica> = (0..replicas).map(|instance| Replica { port: 1, instance }).collect();
     switch.multicast_insert(1, &replicas).expect("group");
-    let session = CloneSession {
-        replicas,
-        ..CloneSession::default()
-    };
+    let session = CloneSession { replicas, ..CloneSession::default() };
     switch.clone_session_insert(1, &session).expect("session");
     let mut runner = Runner::new(config, LIMITS);
     runner.install(switch);
@@ -61,10 +49,7 @@ fn copies_beyond_the_queue_are_dropped_and_counted() {
     let mut runner = storm(1_000);
     send(&mut runner, 0);
     assert_eq!(runner.circulating(), LIMITS.queue_packets);
-    assert_eq!(
-        runner.drops().queue_full,
-        1_000 - LIMITS.queue_packets as u64
-    );
+    assert_eq!(runner.drops().queue_full, 1_000 - LIMITS.queue_packets as u64);
 }
 
 #[test]

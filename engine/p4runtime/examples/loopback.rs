@@ -24,12 +24,8 @@ impl Target for Loopback {
     }
 
     fn packet_out(&mut self, frame: Vec<u8>) {
-        let count = frame
-            .first_chunk()
-            .map_or(0, |bytes| u32::from_be_bytes(*bytes));
-        self.notifier.notify((0..count).map(|_| Event::PacketIn {
-            frame: frame.clone(),
-        }));
+        let count = frame.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+        self.notifier.notify((0..count).map(|_| Event::PacketIn { frame: frame.clone() }));
     }
 
     fn now_ps(&self) -> u64 {
@@ -44,10 +40,7 @@ fn main() {
         std::process::exit(2);
     };
     let notifier = Notifier::new();
-    let target = Arc::new(Mutex::new(Loopback {
-        switch: None,
-        notifier: notifier.clone(),
-    }));
+    let target = Arc::new(Mutex::new(Loopback { switch: None, notifier: notifier.clone() }));
     match Server::start(address, 1, target, notifier, None) {
         Ok(server) => {
             println!("{}", server.address());

@@ -19,22 +19,9 @@ pub enum Place {
 /// # Errors
 /// INVALID_ARGUMENT for an action that the table does not have and for missing, unknown or
 /// repeated parameters; PERMISSION_DENIED for one whose scope excludes the place.
-pub fn to_call(
-    schema: &Schema,
-    table: &TableSchema,
-    action: &Action,
-    place: Place,
-) -> Outcome<ActionCall> {
-    let found = table
-        .actions
-        .iter()
-        .find(|item| schema.actions[item.action].id == action.action_id);
-    let Some(ActionUse {
-        action: index,
-        in_entries,
-        as_default,
-    }) = found.copied()
-    else {
+pub fn to_call(schema: &Schema, table: &TableSchema, action: &Action, place: Place) -> Outcome<ActionCall> {
+    let found = table.actions.iter().find(|item| schema.actions[item.action].id == action.action_id);
+    let Some(ActionUse { action: index, in_entries, as_default }) = found.copied() else {
         return Err(Refusal::invalid(format!(
             "table '{}': no action with id {:#010x}; valid: {}",
             table.name,
@@ -66,30 +53,20 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
         !described.params.iter().any(|param| param.id == id)
     };
     if let Some(given) = action.params.iter().find(|given| unknown(given)) {
-        let valid: Vec<String> = described
-            .params
-            .iter()
-            .map(|param| format!("{} ({})", param.id, param.name))
-            .collect();
+        let valid: Vec<String> =
+            described.params.iter().map(|param| format!("{} ({})", param.id, param.name)).collect();
         return Err(Refusal::invalid(format!(
             "action '{}': no parameter with id {}; valid: {}",
             described.name,
             given.param_id,
-            if valid.is_empty() {
-                "none".to_string()
-            } else {
-                valid.join(", ")
-            }
+            if valid.is_empty() { "none".to_string() } else { valid.join(", ") }
         )));
     }
     let mut params = vec![Vec::new(); described.params.len()];
     for (position, param) in described.params.iter().enumerate() {
         let given = match action.params.get(position) {
             Some(given) if given.param_id == param.id => Some(given),
-            _ => action
-                .params
-                .iter()
-                .find(|given| given.param_id == param.id),
+            _ => action.params.iter().find(|given| given.param_id == param.id),
         };
         let what = || format!("action '{}': parameter '{}'", described.name, param.name);
         let given = given.ok_or_else(|| Refusal::invalid(format!("{} is missing", what())))?;
@@ -99,15 +76,9 @@ pub fn params_to_call(schema: &Schema, index: usize, action: &Action) -> Outcome
         };
     }
     if action.params.len() != described.params.len() {
-        return Err(Refusal::invalid(format!(
-            "action '{}': a parameter is given twice",
-            described.name
-        )));
+        return Err(Refusal::invalid(format!("action '{}': a parameter is given twice", described.name)));
     }
-    Ok(ActionCall {
-        action: described.name.clone(),
-        params,
-    })
+    Ok(ActionCall { action: described.name.clone(), params })
 }
 
 /// The message for a call; `None` for an action that P4Info does not have.
@@ -124,10 +95,7 @@ pub fn from_call(schema: &Schema, call: &ActionCall) -> Option<Action> {
                     None => value::canonical_bytes(bytes),
                     Some(names) => names.text(bytes),
                 };
-                Param {
-                    param_id: param.id,
-                    value,
-                }
+                Param { param_id: param.id, value }
             })
             .collect(),
     })

@@ -62,30 +62,18 @@ impl Arbiter {
                 role.0.len()
             )));
         }
-        let known = self
-            .controllers
-            .get(&stream)
-            .map(|controller| controller.role.clone());
+        let known = self.controllers.get(&stream).map(|controller| controller.role.clone());
         if message.device_id != device_id {
-            let text = format!(
-                "device_id {} is not this device; valid: {device_id}",
-                message.device_id
-            );
+            let text = format!("device_id {} is not this device; valid: {device_id}", message.device_id);
             return Err(match known {
                 None => Status::not_found(text),
                 Some(_) => Status::failed_precondition(text),
             });
         }
         if known.as_ref().is_some_and(|known| *known != role) {
-            return Err(Status::failed_precondition(
-                "a stream cannot change its role; open a new one",
-            ));
+            return Err(Status::failed_precondition("a stream cannot change its role; open a new one"));
         }
-        if message
-            .role
-            .as_ref()
-            .is_some_and(|role| role.config.is_some())
-        {
+        if message.role.as_ref().is_some_and(|role| role.config.is_some()) {
             return Err(Status::invalid_argument(
                 "role.config is not supported: leave it unset for full access",
             ));
@@ -100,24 +88,12 @@ impl Arbiter {
                 election_id.unwrap_or_default()
             )));
         }
-        let count = self
-            .controllers
-            .values()
-            .filter(|other| other.role == role)
-            .count();
+        let count = self.controllers.values().filter(|other| other.role == role).count();
         if known.is_none() && count >= MAX_STREAMS_PER_ROLE {
-            return Err(Status::resource_exhausted(format!(
-                "the role has {count} streams already"
-            )));
+            return Err(Status::resource_exhausted(format!("the role has {count} streams already")));
         }
         let was_primary = self.primary(&role) == Some(stream);
-        self.controllers.insert(
-            stream,
-            Controller {
-                role: role.clone(),
-                election_id,
-            },
-        );
+        self.controllers.insert(stream, Controller { role: role.clone(), election_id });
         let state = self.roles.entry(role.clone()).or_default();
         if election_id.is_some() && election_id >= state.highest {
             state.highest = election_id;
@@ -153,17 +129,12 @@ impl Arbiter {
 
     /// The primary streams of all roles.
     pub fn primaries(&self) -> Vec<StreamId> {
-        self.roles
-            .keys()
-            .filter_map(|role| self.primary(role))
-            .collect()
+        self.roles.keys().filter_map(|role| self.primary(role)).collect()
     }
 
     /// True when this stream is the primary of its role.
     pub fn is_primary(&self, stream: StreamId) -> bool {
-        self.controllers
-            .get(&stream)
-            .is_some_and(|one| self.primary(&one.role) == Some(stream))
+        self.controllers.get(&stream).is_some_and(|one| self.primary(&one.role) == Some(stream))
     }
 
     /// Checks that a request comes from the primary of its role (section 12).
@@ -172,10 +143,7 @@ impl Arbiter {
     /// NOT_FOUND for a role that no controller has claimed, PERMISSION_DENIED otherwise.
     pub fn check(&self, role: &RoleKey, election_id: Option<u128>) -> Result<(), Status> {
         if *role != RoleKey::default() && !self.roles.contains_key(role) {
-            return Err(Status::not_found(format!(
-                "no controller has the role '{}'",
-                status_text(&role.0)
-            )));
+            return Err(Status::not_found(format!("no controller has the role '{}'", status_text(&role.0))));
         }
         let primary = self.primary(role);
         let primary_id = primary.and_then(|id| self.controllers[&id].election_id);

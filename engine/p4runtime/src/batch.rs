@@ -25,11 +25,7 @@ impl Writer<'_> {
             }
             Ok(kind) => kind,
         };
-        let Some(entity) = update
-            .entity
-            .as_ref()
-            .and_then(|entity| entity.entity.as_ref())
-        else {
+        let Some(entity) = update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) else {
             return Err(Refusal::invalid("the update has no entity"));
         };
         match entity {
@@ -68,10 +64,7 @@ impl Place<'_> {
     }
 
     fn check(&self, update: &Update) -> Outcome<()> {
-        let entity = update
-            .entity
-            .as_ref()
-            .and_then(|entity| entity.entity.as_ref());
+        let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
         match (self, entity) {
             (Place::Target(target), Some(entity)) => ports::check(entity, *target),
             _ => Ok(()),
@@ -81,9 +74,9 @@ impl Place<'_> {
     pub fn switch(&mut self) -> Outcome<&mut Switch> {
         match self {
             Place::Saved(switch) => Ok(switch),
-            Place::Target(target) => target
-                .switch()
-                .ok_or_else(|| Refusal::precondition("the target has no program")),
+            Place::Target(target) => {
+                target.switch().ok_or_else(|| Refusal::precondition("the target has no program"))
+            }
         }
     }
 }
@@ -99,12 +92,7 @@ pub fn continue_on_error(
     for update in updates {
         let outcome = place.check(update).and_then(|()| {
             let switch = place.switch()?;
-            let mut writer = Writer {
-                state,
-                switch,
-                now_ps,
-                undo: None,
-            };
+            let mut writer = Writer { state, switch, now_ps, undo: None };
             writer.apply(update)
         });
         outcomes.push(outcome);
@@ -113,24 +101,14 @@ pub fn continue_on_error(
 
 /// Applies all updates or none. The target is locked throughout, so that the batch is atomic for
 /// the data plane too. When one fails, the others are ABORTED.
-pub fn all_or_none(
-    state: &mut State,
-    mut place: Place,
-    updates: &[Update],
-    outcomes: &mut Vec<Outcome<()>>,
-) {
+pub fn all_or_none(state: &mut State, mut place: Place, updates: &[Update], outcomes: &mut Vec<Outcome<()>>) {
     let now_ps = place.now_ps();
     let mut undo: Vec<Undo> = Vec::new();
     let mut failure = None;
     for (index, update) in updates.iter().enumerate() {
         let outcome = place.check(update).and_then(|()| {
             let switch = place.switch()?;
-            let mut writer = Writer {
-                state,
-                switch,
-                now_ps,
-                undo: Some(std::mem::take(&mut undo)),
-            };
+            let mut writer = Writer { state, switch, now_ps, undo: Some(std::mem::take(&mut undo)) };
             let outcome = writer.apply(update);
             undo = writer.undo.take().unwrap_or_default();
             outcome
@@ -145,12 +123,7 @@ pub fn all_or_none(
         return;
     };
     if let Ok(switch) = place.switch() {
-        let mut writer = Writer {
-            state,
-            switch,
-            now_ps,
-            undo: None,
-        };
+        let mut writer = Writer { state, switch, now_ps, undo: None };
         for step in undo.into_iter().rev() {
             if let Err(problem) = step(&mut writer) {
                 refusal.code = Code::Internal;
@@ -172,6 +145,5 @@ pub fn all_or_none(
 
 /// The atomicity of a request.
 pub fn atomicity(value: i32) -> Outcome<Atomicity> {
-    Atomicity::try_from(value)
-        .map_err(|_| Refusal::invalid(format!("atomicity {value} is not valid")))
+    Atomicity::try_from(value).map_err(|_| Refusal::invalid(format!("atomicity {value} is not valid")))
 }

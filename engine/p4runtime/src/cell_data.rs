@@ -11,18 +11,12 @@ pub fn to_cell(data: &CounterData) -> Outcome<CounterCell> {
     if data.byte_count < 0 || data.packet_count < 0 {
         return Err(Refusal::invalid("counter data is negative"));
     }
-    Ok(CounterCell {
-        packets: data.packet_count as u64,
-        bytes: data.byte_count as u64,
-    })
+    Ok(CounterCell { packets: data.packet_count as u64, bytes: data.byte_count as u64 })
 }
 
 /// A counter cell as a message.
 pub fn counter_data(cell: CounterCell) -> CounterData {
-    CounterData {
-        byte_count: cell.bytes as i64,
-        packet_count: cell.packets as i64,
-    }
+    CounterData { byte_count: cell.bytes as i64, packet_count: cell.packets as i64 }
 }
 
 /// What a meter has marked, as a message.
@@ -40,30 +34,18 @@ pub fn check_marked(owner: &str, data: &Option<MeterCounterData>) -> Outcome<()>
         return Ok(());
     };
     let zero = CounterData::default();
-    match [green, yellow, red]
-        .iter()
-        .all(|data| data.unwrap_or_default() == zero)
-    {
+    match [green, yellow, red].iter().all(|data| data.unwrap_or_default() == zero) {
         true => Ok(()),
-        false => Err(Refusal::invalid(format!(
-            "{owner}: the counters per colour of a meter can only be set to 0"
-        ))),
+        false => {
+            Err(Refusal::invalid(format!("{owner}: the counters per colour of a meter can only be set to 0")))
+        }
     }
 }
 
 /// A meter configuration of the pipeline; `kind` restricts it (section 9.4).
 pub fn to_meter(owner: &str, kind: MeterType, config: &MeterConfig) -> Outcome<PipelineMeter> {
     let bad = |problem: &str| Err(Refusal::invalid(format!("{owner}: {problem}")));
-    if [
-        config.cir,
-        config.cburst,
-        config.pir,
-        config.pburst,
-        config.eburst,
-    ]
-    .iter()
-    .any(|value| *value < 0)
-    {
+    if [config.cir, config.cburst, config.pir, config.pburst, config.eburst].iter().any(|value| *value < 0) {
         return bad("a meter rate or burst is negative");
     }
     let single = config.cir == config.pir && config.cburst == config.pburst;
@@ -77,9 +59,9 @@ pub fn to_meter(owner: &str, kind: MeterType, config: &MeterConfig) -> Outcome<P
         MeterType::SingleRateTwoColor | MeterType::SingleRateThreeColor if !single => {
             bad("a single rate meter needs cir = pir and cburst = pburst")
         }
-        MeterType::SingleRateThreeColor if config.eburst != 0 => Err(Refusal::unimplemented(
-            format!("{owner}: an excess burst (eburst) is not supported"),
-        )),
+        MeterType::SingleRateThreeColor if config.eburst != 0 => {
+            Err(Refusal::unimplemented(format!("{owner}: an excess burst (eburst) is not supported")))
+        }
         MeterType::TwoRateThreeColor if config.pir < config.cir => {
             bad("the peak rate is below the committed rate")
         }

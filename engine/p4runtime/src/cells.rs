@@ -19,37 +19,24 @@ use crate::tables::{check_default, entry_key};
 /// counter names and leaves the rest, as simple_switch_grpc does.
 fn written(unit: CounterUnit, new: CounterCell, old: CounterCell) -> CounterCell {
     match unit {
-        CounterUnit::Packets => CounterCell {
-            packets: new.packets,
-            ..old
-        },
-        CounterUnit::Bytes => CounterCell {
-            bytes: new.bytes,
-            ..old
-        },
+        CounterUnit::Packets => CounterCell { packets: new.packets, ..old },
+        CounterUnit::Bytes => CounterCell { bytes: new.bytes, ..old },
         CounterUnit::Both | CounterUnit::Unspecified => new,
     }
 }
 
 /// The cells that an index names: one, or all when it is left out.
-pub fn cell_range(
-    kind: &str,
-    array: &ArraySchema,
-    index: Option<Index>,
-) -> Outcome<std::ops::Range<usize>> {
+pub fn cell_range(kind: &str, array: &ArraySchema, index: Option<Index>) -> Outcome<std::ops::Range<usize>> {
     match index {
         None => Ok(0..array.size),
-        Some(Index { index }) if index < 0 => Err(Refusal::invalid(format!(
-            "{kind} '{}': index {index} is negative",
-            array.name
-        ))),
-        Some(Index { index }) if index as u64 >= array.size as u64 => {
-            Err(Refusal::out_of_range(format!(
-                "{kind} '{}': index {index} is out of range; valid: 0 to {}",
-                array.name,
-                array.size.saturating_sub(1)
-            )))
+        Some(Index { index }) if index < 0 => {
+            Err(Refusal::invalid(format!("{kind} '{}': index {index} is negative", array.name)))
         }
+        Some(Index { index }) if index as u64 >= array.size as u64 => Err(Refusal::out_of_range(format!(
+            "{kind} '{}': index {index} is out of range; valid: 0 to {}",
+            array.name,
+            array.size.saturating_sub(1)
+        ))),
         Some(Index { index }) => Ok(index as usize..index as usize + 1),
     }
 }
@@ -58,9 +45,7 @@ pub fn cell_range(
 fn modify_only(kind: UpdateType, what: &str) -> Outcome<()> {
     match kind {
         UpdateType::Modify => Ok(()),
-        _ => Err(Refusal::invalid(format!(
-            "a {what} is always there; only MODIFY is valid"
-        ))),
+        _ => Err(Refusal::invalid(format!("a {what} is always there; only MODIFY is valid"))),
     }
 }
 
@@ -81,8 +66,7 @@ impl Writer<'_> {
         };
         for index in range.clone() {
             let old = self.switch.counter_read(&array.name, index)?;
-            self.switch
-                .counter_write(&array.name, index, written(*unit, cell, old))?;
+            self.switch.counter_write(&array.name, index, written(*unit, cell, old))?;
         }
         let name = array.name.clone();
         self.on_undo(|| {
@@ -105,25 +89,18 @@ impl Writer<'_> {
         let owner = format!("meter '{name}'");
         check_marked(&owner, &entry.counter_data)?;
         let range = cell_range("meter", &meter.array, entry.index)?;
-        let config = entry
-            .config
-            .as_ref()
-            .map(|config| to_meter(&owner, meter.meter_type, config))
-            .transpose()?;
+        let config =
+            entry.config.as_ref().map(|config| to_meter(&owner, meter.meter_type, config)).transpose()?;
         let mut before = Vec::new();
         if self.keeps_undo() {
             for index in range.clone() {
-                before.push((
-                    self.switch.meter_read(&name, index)?,
-                    self.switch.meter_marked(&name, index)?,
-                ));
+                before.push((self.switch.meter_read(&name, index)?, self.switch.meter_marked(&name, index)?));
             }
         }
         for index in range.clone() {
             self.switch.meter_write(&name, index, config, self.now_ps)?;
             if entry.counter_data.is_some() {
-                self.switch
-                    .meter_set_marked(&name, index, Default::default())?;
+                self.switch.meter_set_marked(&name, index, Default::default())?;
             }
         }
         self.on_undo(|| {
@@ -147,13 +124,10 @@ impl Writer<'_> {
         let name = register.array.name.clone();
         let range = cell_range("register", &register.array, entry.index)?;
         let Some(given) = &entry.data else {
-            return Err(Refusal::invalid(format!(
-                "register '{name}': data is not set"
-            )));
+            return Err(Refusal::invalid(format!("register '{name}': data is not set")));
         };
-        let bytes = data::to_scalar(&register.kind, register.width_bits, given, || {
-            format!("register '{name}'")
-        })?;
+        let bytes =
+            data::to_scalar(&register.kind, register.width_bits, given, || format!("register '{name}'"))?;
         let mut before = Vec::new();
         if self.keeps_undo() {
             for index in range.clone() {
@@ -189,11 +163,7 @@ impl Writer<'_> {
     }
 
     /// Handles a DirectCounterEntry.
-    pub fn write_direct_counter(
-        &mut self,
-        kind: UpdateType,
-        entry: &DirectCounterEntry,
-    ) -> Outcome<()> {
+    pub fn write_direct_counter(&mut self, kind: UpdateType, entry: &DirectCounterEntry) -> Outcome<()> {
         modify_only(kind, "direct counter cell")?;
         let schema = self.state.schema.clone();
         let (table, place) = direct_place(&schema, &entry.table_entry)?;
@@ -203,48 +173,32 @@ impl Writer<'_> {
         };
         let cell = to_cell(data)?;
         let before = match self.keeps_undo() {
-            true => self
-                .switch
-                .direct_counter_read(&table.name, place.as_ref())?,
+            true => self.switch.direct_counter_read(&table.name, place.as_ref())?,
             false => CounterCell::default(),
         };
         self.set_direct_counter(table, place.as_ref(), cell)?;
         let name = table.name.clone();
         self.on_undo(|| {
-            Box::new(move |writer| {
-                Ok(writer
-                    .switch
-                    .direct_counter_write(&name, place.as_ref(), before)?)
-            })
+            Box::new(move |writer| Ok(writer.switch.direct_counter_write(&name, place.as_ref(), before)?))
         });
         Ok(())
     }
 
     /// Handles a DirectMeterEntry.
-    pub fn write_direct_meter(
-        &mut self,
-        kind: UpdateType,
-        entry: &DirectMeterEntry,
-    ) -> Outcome<()> {
+    pub fn write_direct_meter(&mut self, kind: UpdateType, entry: &DirectMeterEntry) -> Outcome<()> {
         modify_only(kind, "direct meter cell")?;
         let schema = self.state.schema.clone();
         let (table, place) = direct_place(&schema, &entry.table_entry)?;
         let meter_kind = check_direct_meter(table)?;
         let owner = format!("table '{}'", table.name);
         check_marked(&owner, &entry.counter_data)?;
-        let config = entry
-            .config
-            .as_ref()
-            .map(|config| to_meter(&owner, meter_kind, config))
-            .transpose()?;
+        let config = entry.config.as_ref().map(|config| to_meter(&owner, meter_kind, config)).transpose()?;
         let name = table.name.clone();
         let before = self.switch.direct_meter_read(&name, place.as_ref())?;
         let marked = self.switch.direct_meter_marked(&name, place.as_ref())?;
-        self.switch
-            .direct_meter_write(&name, place.as_ref(), config, self.now_ps)?;
+        self.switch.direct_meter_write(&name, place.as_ref(), config, self.now_ps)?;
         if entry.counter_data.is_some() {
-            self.switch
-                .direct_meter_set_marked(&name, place.as_ref(), Default::default())?;
+            self.switch.direct_meter_set_marked(&name, place.as_ref(), Default::default())?;
         }
         self.on_undo(|| {
             Box::new(move |writer| {
@@ -277,10 +231,7 @@ impl Writer<'_> {
         for member in &entry.members {
             let key = keys::to_key(&owner, &value_set.fields, &member.r#match)?;
             if !seen.insert(key.clone()) {
-                return Err(Refusal::exists(format!(
-                    "{}: a member is given twice",
-                    owner()
-                )));
+                return Err(Refusal::exists(format!("{}: a member is given twice", owner())));
             }
             members.push(key);
         }
@@ -289,9 +240,7 @@ impl Writer<'_> {
             false => Vec::new(),
         };
         self.switch.value_set_write(&name, &members)?;
-        self.on_undo(|| {
-            Box::new(move |writer| Ok(writer.switch.value_set_write(&name, &before)?))
-        });
+        self.on_undo(|| Box::new(move |writer| Ok(writer.switch.value_set_write(&name, &before)?)));
         Ok(())
     }
 }
@@ -306,10 +255,7 @@ pub enum DirectPlace {
 impl DirectPlace {
     pub fn as_ref(&self) -> EntryRef<'_> {
         match self {
-            DirectPlace::Entry(key, priority) => EntryRef::Key {
-                key,
-                priority: *priority,
-            },
+            DirectPlace::Entry(key, priority) => EntryRef::Key { key, priority: *priority },
             DirectPlace::Default => EntryRef::Default,
         }
     }
@@ -336,16 +282,11 @@ pub fn direct_place<'a>(
 pub fn check_direct_counter(table: &TableSchema) -> Outcome<()> {
     match table.direct_counter {
         Some(_) => Ok(()),
-        None => Err(Refusal::invalid(format!(
-            "table '{}' has no direct counter",
-            table.name
-        ))),
+        None => Err(Refusal::invalid(format!("table '{}' has no direct counter", table.name))),
     }
 }
 
 /// Refuses a table without a direct meter.
 pub fn check_direct_meter(table: &TableSchema) -> Outcome<MeterType> {
-    table
-        .direct_meter
-        .ok_or_else(|| Refusal::invalid(format!("table '{}' has no direct meter", table.name)))
+    table.direct_meter.ok_or_else(|| Refusal::invalid(format!("table '{}' has no direct meter", table.name)))
 }

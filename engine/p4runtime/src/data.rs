@@ -25,9 +25,7 @@ pub fn from_fields(
     let built = build(spec, schema, fields, 0)?;
     match fields.len() {
         0 => Ok(built),
-        extra => Err(format!(
-            "the program has {extra} field(s) more than the type"
-        )),
+        extra => Err(format!("the program has {extra} field(s) more than the type")),
     }
 }
 
@@ -43,20 +41,14 @@ fn build(
     if depth > MAX_DEPTH {
         return Err("the type is nested too deeply".to_string());
     }
-    let mut next = || {
-        fields
-            .next()
-            .ok_or_else(|| "the type has more fields than the program".to_string())
-    };
+    let mut next = || fields.next().ok_or_else(|| "the type has more fields than the program".to_string());
     let kind = match spec.type_spec.as_ref() {
         Some(TypeSpec::Bitstring(P4BitstringLikeTypeSpec {
             type_spec: Some(BitstringTypeSpec::Int(int)),
         })) => P4DataKind::Bitstring(signed_canonical(int.bitwidth.max(1) as u32, &next()?)),
         Some(TypeSpec::Bitstring(_)) => P4DataKind::Bitstring(value::canonical_bytes(&next()?)),
         Some(TypeSpec::Bool(_)) => P4DataKind::Bool(!value::is_zero(&next()?)),
-        Some(TypeSpec::SerializableEnum(_)) => {
-            P4DataKind::EnumValue(value::canonical_bytes(&next()?))
-        }
+        Some(TypeSpec::SerializableEnum(_)) => P4DataKind::EnumValue(value::canonical_bytes(&next()?)),
         Some(TypeSpec::Enum(named)) => {
             let symbols = schema
                 .enums
@@ -78,12 +70,9 @@ fn build(
                 depth,
             )?)
         }
-        Some(TypeSpec::Tuple(tuple)) => P4DataKind::Tuple(struct_like(
-            tuple.members.iter().map(Some),
-            schema,
-            fields,
-            depth,
-        )?),
+        Some(TypeSpec::Tuple(tuple)) => {
+            P4DataKind::Tuple(struct_like(tuple.members.iter().map(Some), schema, fields, depth)?)
+        }
         Some(TypeSpec::Header(named)) => {
             let spec = schema
                 .types
@@ -94,10 +83,7 @@ fn build(
             for _ in &spec.members {
                 bitstrings.push(value::canonical_bytes(&next()?));
             }
-            P4DataKind::Header(P4Header {
-                is_valid: true,
-                bitstrings,
-            })
+            P4DataKind::Header(P4Header { is_valid: true, bitstrings })
         }
         Some(TypeSpec::NewType(named)) => {
             let spec = schema
@@ -159,10 +145,8 @@ fn signed_canonical(width_bits: u32, bytes: &[u8]) -> Bytes {
     if negative && width_bits % 8 != 0 {
         full[0] |= 0xffu8 << (width_bits % 8);
     }
-    let superfluous = full
-        .windows(2)
-        .take_while(|pair| pair[0] == fill && (pair[1] ^ fill) & 0x80 == 0)
-        .count();
+    let superfluous =
+        full.windows(2).take_while(|pair| pair[0] == fill && (pair[1] ^ fill) & 0x80 == 0).count();
     Bytes::from(full).slice(superfluous..)
 }
 
@@ -181,18 +165,12 @@ pub fn to_scalar(
         (ScalarKind::Text(names), Some(P4DataKind::Bitstring(bytes))) => {
             names.number(bytes, width_bits, what)
         }
-        (ScalarKind::Int, Some(P4DataKind::Bitstring(bytes))) => {
-            signed_value(width_bits, bytes, what)
-        }
+        (ScalarKind::Int, Some(P4DataKind::Bitstring(bytes))) => signed_value(width_bits, bytes, what),
         (ScalarKind::Bool, Some(P4DataKind::Bool(on))) => Ok(vec![u8::from(*on)]),
         (ScalarKind::Enum(symbols), Some(P4DataKind::Enum(name)))
         | (ScalarKind::Error(symbols), Some(P4DataKind::Error(name))) => {
             symbols.number(name).ok_or_else(|| {
-                Refusal::invalid(format!(
-                    "{}: no member '{name}'; valid: {}",
-                    what(),
-                    symbols.names()
-                ))
+                Refusal::invalid(format!("{}: no member '{name}'; valid: {}", what(), symbols.names()))
             })
         }
         _ => Err(Refusal::invalid(format!(
@@ -211,10 +189,7 @@ pub fn to_scalar(
 
 fn signed_value(width_bits: u32, bytes: &[u8], what: impl Fn() -> String) -> Outcome<Vec<u8>> {
     if bytes.is_empty() {
-        return Err(Refusal::out_of_range(format!(
-            "{}: the value is empty",
-            what()
-        )));
+        return Err(Refusal::out_of_range(format!("{}: the value is empty", what())));
     }
     let negative = bytes[0] & 0x80 != 0;
     // Shorter than the field: extend the sign.

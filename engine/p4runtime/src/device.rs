@@ -89,10 +89,7 @@ impl Device {
     fn check_device(&self, device_id: u64) -> Result<(), Status> {
         match device_id == self.device_id {
             true => Ok(()),
-            false => Err(Status::not_found(format!(
-                "no device {device_id}; valid: {}",
-                self.device_id
-            ))),
+            false => Err(Status::not_found(format!("no device {device_id}; valid: {}", self.device_id))),
         }
     }
 
@@ -114,8 +111,7 @@ impl Device {
     pub fn write(&mut self, request: &WriteRequest) -> Result<(), Status> {
         self.check_device(request.device_id)?;
         let role = role_key(&request.role, request.role_id);
-        self.arbiter
-            .check(&role, request.election_id.map(|id| id.value()))?;
+        self.arbiter.check(&role, request.election_id.map(|id| id.value()))?;
         let atomicity = batch::atomicity(request.atomicity)?;
         let mut outcomes: Vec<Outcome<()>> = Vec::with_capacity(request.updates.len());
         if let Some(saved) = &mut self.saved {
@@ -128,11 +124,9 @@ impl Device {
                 _ => batch::all_or_none(state, place, &request.updates, &mut outcomes),
             }
             let applied = request.updates.iter().zip(&outcomes);
-            saved.log.extend(
-                applied
-                    .filter(|(_, outcome)| outcome.is_ok())
-                    .map(|(update, _)| update.clone()),
-            );
+            saved
+                .log
+                .extend(applied.filter(|(_, outcome)| outcome.is_ok()).map(|(update, _)| update.clone()));
         } else {
             let state = match &mut self.committed {
                 Some(config) => &mut config.state,
@@ -171,21 +165,13 @@ impl Device {
             }
         };
         match (&self.saved, &self.committed) {
-            (Some(saved), _) => run(&Reader {
-                state: &saved.config.state,
-                switch: &saved.switch,
-                now_ps: 0,
-            }),
+            (Some(saved), _) => run(&Reader { state: &saved.config.state, switch: &saved.switch, now_ps: 0 }),
             (None, None) => return Err(no_config()),
             (None, Some(config)) => {
                 let mut target = lock(&self.target);
                 let now_ps = target.now_ps();
                 let switch = target.switch().ok_or_else(no_config)?;
-                run(&Reader {
-                    state: &config.state,
-                    switch,
-                    now_ps,
-                });
+                run(&Reader { state: &config.state, switch, now_ps });
             }
         }
         Ok((answers.finish(), batch_status("reads", &outcomes)))
@@ -195,42 +181,27 @@ impl Device {
     pub fn check_set(&self, request: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.check_device(request.device_id)?;
         let role = role_key(&request.role, request.role_id);
-        self.arbiter
-            .check(&role, request.election_id.map(|id| id.value()))
+        self.arbiter.check(&role, request.election_id.map(|id| id.value()))
     }
 
     /// SetForwardingPipelineConfig (section 14) for a config that [`verify`] has accepted.
-    pub fn set(
-        &mut self,
-        action: PipelineAction,
-        verified: Option<Verified>,
-    ) -> Result<(), Status> {
+    pub fn set(&mut self, action: PipelineAction, verified: Option<Verified>) -> Result<(), Status> {
         match (action, verified) {
             (PipelineAction::Verify, Some(_)) => Ok(()),
             (PipelineAction::VerifyAndSave, Some(verified)) => {
                 let config = verified.config();
-                self.saved = Some(Saved {
-                    switch: reconcile::scratch(&config.executable),
-                    config,
-                    log: Vec::new(),
-                });
+                self.saved =
+                    Some(Saved { switch: reconcile::scratch(&config.executable), config, log: Vec::new() });
                 Ok(())
             }
-            (PipelineAction::VerifyAndCommit, Some(verified)) => {
-                self.commit(verified.config(), &[], false)
-            }
+            (PipelineAction::VerifyAndCommit, Some(verified)) => self.commit(verified.config(), &[], false),
             (PipelineAction::ReconcileAndCommit, Some(verified)) => self.reconcile(verified),
             (PipelineAction::Commit, None) => {
                 let Some(saved) = self.saved.take() else {
-                    return Err(Status::not_found(
-                        "there is no saved config; use VERIFY_AND_SAVE first",
-                    ));
+                    return Err(Status::not_found("there is no saved config; use VERIFY_AND_SAVE first"));
                 };
                 let state = State::new(saved.config.state.schema.clone());
-                let config = Config {
-                    state,
-                    ..saved.config
-                };
+                let config = Config { state, ..saved.config };
                 self.commit(config, &saved.log, false)
             }
             _ => Err(Status::internal("a config without its action")),
@@ -255,33 +226,22 @@ impl Device {
         self.commit(config, &updates, true)
     }
 
-    fn commit(
-        &mut self,
-        mut config: Config,
-        updates: &[Update],
-        replace: bool,
-    ) -> Result<(), Status> {
+    fn commit(&mut self, mut config: Config, updates: &[Update], replace: bool) -> Result<(), Status> {
         config.state.ports_down = self.ports_down.clone();
         let mut target = lock(&self.target);
         target
             .install(config.executable.clone())
-            .map_err(|reason| {
-                Status::internal(format!("the target refused the program: {reason}"))
-            })?;
+            .map_err(|reason| Status::internal(format!("the target refused the program: {reason}")))?;
         let now_ps = target.now_ps();
         let result = match target.switch() {
-            Some(switch) if replace => {
-                reconcile::replay(&mut config.state, switch, updates, now_ps)
-            }
+            Some(switch) if replace => reconcile::replay(&mut config.state, switch, updates, now_ps),
             Some(_) => {
                 let mut outcomes = Vec::new();
                 let place = Place::Target(&mut *target);
                 batch::continue_on_error(&mut config.state, place, updates, &mut outcomes);
                 outcomes.into_iter().collect()
             }
-            None => Err(Refusal::precondition(
-                "the target has no program after install",
-            )),
+            None => Err(Refusal::precondition("the target has no program after install")),
         };
         self.committed = Some(config);
         self.saved = None;
@@ -297,10 +257,7 @@ impl Device {
     ) -> Result<GetForwardingPipelineConfigResponse, Status> {
         self.check_device(request.device_id)?;
         let kind = ResponseType::try_from(request.response_type).map_err(|_| {
-            Status::invalid_argument(format!(
-                "response type {} is not valid",
-                request.response_type
-            ))
+            Status::invalid_argument(format!("response type {} is not valid", request.response_type))
         })?;
         let stored = match (&self.saved, &self.committed) {
             (Some(saved), _) => Some(&saved.config.raw),
@@ -312,9 +269,7 @@ impl Device {
                 _ => None,
             },
             p4_device_config: match kind {
-                ResponseType::All | ResponseType::DeviceConfigAndCookie => {
-                    raw.p4_device_config.clone()
-                }
+                ResponseType::All | ResponseType::DeviceConfigAndCookie => raw.p4_device_config.clone(),
                 _ => Bytes::new(),
             },
             cookie: raw.cookie,
@@ -330,23 +285,17 @@ impl Device {
         self.try_packet_out(stream, packet).map_err(|refusal| {
             stream_error(
                 refusal,
-                StreamErrorDetails::PacketOut(PacketOutError {
-                    packet_out: Some(packet.clone()),
-                }),
+                StreamErrorDetails::PacketOut(PacketOutError { packet_out: Some(packet.clone()) }),
             )
         })
     }
 
     fn try_packet_out(&mut self, stream: StreamId, packet: &PacketOut) -> Outcome<()> {
         if !self.arbiter.is_primary(stream) {
-            return Err(Refusal::denied(
-                "packet_out: this controller is not primary",
-            ));
+            return Err(Refusal::denied("packet_out: this controller is not primary"));
         }
         let Some(config) = &self.committed else {
-            return Err(Refusal::precondition(
-                "packet_out: no pipeline config is set",
-            ));
+            return Err(Refusal::precondition("packet_out: no pipeline config is set"));
         };
         let frame = match &config.state.schema.packet_out {
             Some(header) => header.frame(packet)?,
@@ -367,23 +316,16 @@ impl Device {
     /// The StreamError to answer with.
     pub fn digest_ack(&mut self, stream: StreamId, ack: &DigestListAck) -> Result<(), StreamError> {
         let outcome = match (&self.committed, self.arbiter.is_primary(stream)) {
-            (_, false) => Err(Refusal::denied(
-                "digest_ack: this controller is not primary",
-            )),
-            (None, _) => Err(Refusal::precondition(
-                "digest_ack: no pipeline config is set",
-            )),
+            (_, false) => Err(Refusal::denied("digest_ack: this controller is not primary")),
+            (None, _) => Err(Refusal::precondition("digest_ack: no pipeline config is set")),
             (Some(config), true) => {
-                self.digests
-                    .acknowledge(&config.state.schema, ack.digest_id, ack.list_id)
+                self.digests.acknowledge(&config.state.schema, ack.digest_id, ack.list_id)
             }
         };
         outcome.map_err(|refusal| {
             stream_error(
                 refusal,
-                StreamErrorDetails::DigestListAck(DigestListAckError {
-                    digest_list_ack: Some(*ack),
-                }),
+                StreamErrorDetails::DigestListAck(DigestListAckError { digest_list_ack: Some(*ack) }),
             )
         })
     }
@@ -408,10 +350,7 @@ impl Device {
                     let frame = Bytes::from(frame);
                     let packet = match &config.state.schema.packet_in {
                         Some(header) => header.packet_in(frame),
-                        None => Some(PacketIn {
-                            payload: frame,
-                            metadata: Vec::new(),
-                        }),
+                        None => Some(PacketIn { payload: frame, metadata: Vec::new() }),
                     };
                     match packet.filter(|_| heard) {
                         Some(packet) => {
@@ -421,11 +360,7 @@ impl Device {
                         None => result.dropped += 1,
                     }
                 }
-                Event::Digest {
-                    digest,
-                    fields,
-                    now_ps,
-                } => {
+                Event::Digest { digest, fields, now_ps } => {
                     let list = self.digests.add(&config.state, digest, fields, now_ps);
                     result.messages.extend(list.map(ResponseUpdate::Digest));
                 }
@@ -438,18 +373,14 @@ impl Device {
                 }
                 Event::Clock { now_ps } => {
                     let lists = self.digests.clock(&config.state, now_ps);
-                    result
-                        .messages
-                        .extend(lists.into_iter().map(ResponseUpdate::Digest));
+                    result.messages.extend(lists.into_iter().map(ResponseUpdate::Digest));
                     if self.idle.due(&config.state, now_ps) {
                         let mut target = lock(&self.target);
                         if let Some(switch) = target.switch() {
                             let found = self.idle.scan(&config.state, switch, now_ps);
-                            result.messages.extend(
-                                found
-                                    .into_iter()
-                                    .map(ResponseUpdate::IdleTimeoutNotification),
-                            );
+                            result
+                                .messages
+                                .extend(found.into_iter().map(ResponseUpdate::IdleTimeoutNotification));
                         }
                     }
                 }
@@ -483,11 +414,7 @@ pub struct Verified {
 
 impl Verified {
     fn config(self) -> Config {
-        Config {
-            raw: self.raw,
-            executable: self.executable,
-            state: self.state,
-        }
+        Config { raw: self.raw, executable: self.executable, state: self.state }
     }
 }
 
@@ -509,22 +436,12 @@ pub fn verify(
     };
     let raw = match (action, config) {
         (PipelineAction::Commit, None) => return Ok((action, None)),
-        (PipelineAction::Commit, Some(_)) => {
-            return Err(Status::invalid_argument("COMMIT takes no config"))
-        }
+        (PipelineAction::Commit, Some(_)) => return Err(Status::invalid_argument("COMMIT takes no config")),
         (_, None) => return Err(Status::invalid_argument("the config is not set")),
         (_, Some(raw)) => raw,
     };
-    let Realized {
-        raw,
-        executable,
-        schema,
-    } = realize(raw)?;
-    let verified = Verified {
-        raw,
-        executable,
-        state: State::new(schema),
-    };
+    let Realized { raw, executable, schema } = realize(raw)?;
+    let verified = Verified { raw, executable, state: State::new(schema) };
     Ok((action, Some(verified)))
 }
 

@@ -40,18 +40,8 @@ pub struct Digests {
 impl Digests {
     /// Takes one message of the program; returns the list that it completes. Messages of a digest
     /// that is not enabled, and duplicates, are ignored.
-    pub fn add(
-        &mut self,
-        state: &State,
-        program_id: u32,
-        fields: Fields,
-        now_ps: u64,
-    ) -> Option<DigestList> {
-        let index = state
-            .schema
-            .digests
-            .iter()
-            .position(|digest| digest.program_id == program_id)?;
+    pub fn add(&mut self, state: &State, program_id: u32, fields: Fields, now_ps: u64) -> Option<DigestList> {
+        let index = state.schema.digests.iter().position(|digest| digest.program_id == program_id)?;
         let config = *state.digests.get(&index)?;
         let buffer = self.buffers.entry(index).or_default();
         if buffer.known.len() >= MAX_KNOWN {
@@ -79,8 +69,7 @@ impl Digests {
     /// Lists whose time is up at `now_ps`; forgets unacknowledged lists that are too old.
     pub fn clock(&mut self, state: &State, now_ps: u64) -> Vec<DigestList> {
         let mut due = Vec::new();
-        self.buffers
-            .retain(|index, _| state.digests.contains_key(index));
+        self.buffers.retain(|index, _| state.digests.contains_key(index));
         for (index, buffer) in &mut self.buffers {
             let Some(config) = state.digests.get(index) else {
                 continue;
@@ -128,12 +117,7 @@ impl Digests {
         if config.ack_timeout_ns == 0 {
             forget(buffer, list_id);
         }
-        Some(DigestList {
-            digest_id: digest.id,
-            list_id,
-            data,
-            timestamp: (now_ps / 1000) as i64,
-        })
+        Some(DigestList { digest_id: digest.id, list_id, data, timestamp: (now_ps / 1000) as i64 })
     }
 
     /// The controller has seen a list.
@@ -183,13 +167,9 @@ impl Writer<'_> {
                 if kind == UpdateType::Modify && old.is_none() {
                     return Err(Refusal::not_found(format!("{owner} is not enabled")));
                 }
-                let config = entry
-                    .config
-                    .ok_or_else(|| Refusal::invalid(format!("{owner}: config is not set")))?;
-                if config.max_timeout_ns < 0
-                    || config.max_list_size < 0
-                    || config.ack_timeout_ns < 0
-                {
+                let config =
+                    entry.config.ok_or_else(|| Refusal::invalid(format!("{owner}: config is not set")))?;
+                if config.max_timeout_ns < 0 || config.max_list_size < 0 || config.ack_timeout_ns < 0 {
                     return Err(Refusal::invalid(format!("{owner}: a negative limit")));
                 }
                 self.state.digests.insert(index, config);

@@ -25,18 +25,11 @@ impl IdleTracker {
     /// True when it is time to scan at `now_ps`.
     pub fn due(&self, state: &State, now_ps: u64) -> bool {
         state.idle_used.iter().any(|used| *used)
-            && self
-                .last_scan_ps
-                .is_none_or(|last| now_ps.saturating_sub(last) >= SCAN_INTERVAL_PS)
+            && self.last_scan_ps.is_none_or(|last| now_ps.saturating_sub(last) >= SCAN_INTERVAL_PS)
     }
 
     /// One notification per table that has idle entries.
-    pub fn scan(
-        &mut self,
-        state: &State,
-        switch: &Switch,
-        now_ps: u64,
-    ) -> Vec<IdleTimeoutNotification> {
+    pub fn scan(&mut self, state: &State, switch: &Switch, now_ps: u64) -> Vec<IdleTimeoutNotification> {
         self.last_scan_ps = Some(now_ps);
         let mut notifications = Vec::new();
         for (index, table) in state.schema.tables.iter().enumerate() {
@@ -57,10 +50,7 @@ impl IdleTracker {
                     reported.insert(place, last);
                     continue;
                 }
-                let extra = state.entries[index]
-                    .get(&place)
-                    .cloned()
-                    .unwrap_or_default();
+                let extra = state.entries[index].get(&place).cloned().unwrap_or_default();
                 entries.push(TableEntry {
                     table_id: table.id,
                     r#match: keys::from_key(&table.fields, &entry.key),

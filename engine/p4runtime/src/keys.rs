@@ -42,18 +42,12 @@ pub fn to_key(
     Ok(key)
 }
 
-fn superfluous(
-    owner: &dyn Fn() -> String,
-    fields: &[FieldSchema],
-    matches: &[FieldMatch],
-) -> Refusal {
+fn superfluous(owner: &dyn Fn() -> String, fields: &[FieldSchema], matches: &[FieldMatch]) -> Refusal {
     for (index, given) in matches.iter().enumerate() {
         let id = given.field_id;
         if !fields.iter().any(|field| field.id == id) {
-            let valid: Vec<String> = fields
-                .iter()
-                .map(|field| format!("{} ({})", field.id, field.name))
-                .collect();
+            let valid: Vec<String> =
+                fields.iter().map(|field| format!("{} ({})", field.id, field.name)).collect();
             return Refusal::invalid(format!(
                 "{}: no key field with id {id}; valid: {}",
                 owner(),
@@ -69,18 +63,9 @@ fn superfluous(
 
 fn any(owner: &dyn Fn() -> String, field: &FieldSchema) -> Outcome<KeyMatch> {
     Ok(match field.kind {
-        MatchKind::Lpm => KeyMatch::Lpm {
-            value: vec![0],
-            prefix_bits: 0,
-        },
-        MatchKind::Ternary => KeyMatch::Ternary {
-            value: vec![0],
-            mask: vec![0],
-        },
-        MatchKind::Range => KeyMatch::Range {
-            low: vec![0],
-            high: value::all_ones(field.width_bits),
-        },
+        MatchKind::Lpm => KeyMatch::Lpm { value: vec![0], prefix_bits: 0 },
+        MatchKind::Ternary => KeyMatch::Ternary { value: vec![0], mask: vec![0] },
+        MatchKind::Range => KeyMatch::Range { low: vec![0], high: value::all_ones(field.width_bits) },
         MatchKind::Optional => KeyMatch::Optional(None),
         MatchKind::Exact | MatchKind::Valid => {
             return Err(Refusal::invalid(format!(
@@ -92,11 +77,7 @@ fn any(owner: &dyn Fn() -> String, field: &FieldSchema) -> Outcome<KeyMatch> {
     })
 }
 
-fn to_match(
-    owner: &dyn Fn() -> String,
-    field: &FieldSchema,
-    given: &FieldMatch,
-) -> Outcome<KeyMatch> {
+fn to_match(owner: &dyn Fn() -> String, field: &FieldSchema, given: &FieldMatch) -> Outcome<KeyMatch> {
     let what = || format!("{}: key field '{}'", owner(), field.name);
     let bad = |problem: &str| Err(Refusal::invalid(format!("{}: {problem}", what())));
     let width = field.width_bits;
@@ -105,13 +86,10 @@ fn to_match(
             (MatchKind::Exact, Some(FieldMatchType::Exact(exact))) => {
                 Ok(KeyMatch::Exact(names.number(&exact.value, width, what)?))
             }
-            (MatchKind::Optional, Some(FieldMatchType::Optional(optional))) => Ok(
-                KeyMatch::Optional(Some(names.number(&optional.value, width, what)?)),
-            ),
-            _ => Err(Refusal::unimplemented(format!(
-                "{}: strings match as exact or optional only",
-                what()
-            ))),
+            (MatchKind::Optional, Some(FieldMatchType::Optional(optional))) => {
+                Ok(KeyMatch::Optional(Some(names.number(&optional.value, width, what)?)))
+            }
+            _ => Err(Refusal::unimplemented(format!("{}: strings match as exact or optional only", what()))),
         };
     }
     let number = |bytes| value::checked(bytes, width, what);
@@ -129,10 +107,7 @@ fn to_match(
                 return bad(&format!("prefix length 0 {omit}"));
             }
             if lpm.prefix_len < 0 || lpm.prefix_len as u32 > width {
-                return bad(&format!(
-                    "prefix length {} is not in 1 to {width}",
-                    lpm.prefix_len
-                ));
+                return bad(&format!("prefix length {} is not in 1 to {width}", lpm.prefix_len));
             }
             let prefix_bits = lpm.prefix_len as u32;
             if !value::within_prefix(bytes, width, prefix_bits) {
@@ -141,10 +116,7 @@ fn to_match(
                     value::hex(bytes)
                 ));
             }
-            Ok(KeyMatch::Lpm {
-                value: bytes.to_vec(),
-                prefix_bits,
-            })
+            Ok(KeyMatch::Lpm { value: bytes.to_vec(), prefix_bits })
         }
         (MatchKind::Ternary, Some(FieldMatchType::Ternary(ternary))) => {
             let (bytes, mask) = (number(&ternary.value)?, number(&ternary.mask)?);
@@ -158,10 +130,7 @@ fn to_match(
                     value::hex(mask)
                 ));
             }
-            Ok(KeyMatch::Ternary {
-                value: bytes.to_vec(),
-                mask: mask.to_vec(),
-            })
+            Ok(KeyMatch::Ternary { value: bytes.to_vec(), mask: mask.to_vec() })
         }
         (MatchKind::Range, Some(FieldMatchType::Range(range))) => {
             let (low, high) = (number(&range.low)?, number(&range.high)?);
@@ -175,10 +144,7 @@ fn to_match(
             if value::is_zero(low) && value::compare(high, &value::all_ones(width)).is_eq() {
                 return bad(&format!("the range {omit}"));
             }
-            Ok(KeyMatch::Range {
-                low: low.to_vec(),
-                high: high.to_vec(),
-            })
+            Ok(KeyMatch::Range { low: low.to_vec(), high: high.to_vec() })
         }
         (MatchKind::Optional, Some(FieldMatchType::Optional(optional))) => {
             Ok(KeyMatch::Optional(Some(number(&optional.value)?.to_vec())))
@@ -207,13 +173,8 @@ fn to_match(
 fn to_ternary(part: KeyMatch, width_bits: u32) -> KeyMatch {
     let all = || value::all_ones(width_bits);
     match part {
-        KeyMatch::Exact(value) | KeyMatch::Optional(Some(value)) => {
-            KeyMatch::Ternary { value, mask: all() }
-        }
-        KeyMatch::Optional(None) => KeyMatch::Ternary {
-            value: vec![0],
-            mask: vec![0],
-        },
+        KeyMatch::Exact(value) | KeyMatch::Optional(Some(value)) => KeyMatch::Ternary { value, mask: all() },
+        KeyMatch::Optional(None) => KeyMatch::Ternary { value: vec![0], mask: vec![0] },
         KeyMatch::Lpm { value, prefix_bits } => KeyMatch::Ternary {
             value,
             mask: value::canonical(&value::prefix_mask(width_bits, prefix_bits)).to_vec(),
@@ -230,9 +191,7 @@ fn from_ternary(kind: MatchKind, value: &[u8], mask: &[u8], width_bits: u32) -> 
         MatchKind::Optional => FieldMatchType::Optional(Optional { value }),
         MatchKind::Lpm => FieldMatchType::Lpm(Lpm {
             value,
-            prefix_len: (0..width_bits)
-                .filter(|bit| value::to_bit(&mask, *bit))
-                .count() as i32,
+            prefix_len: (0..width_bits).filter(|bit| value::to_bit(&mask, *bit)).count() as i32,
         }),
         _ => FieldMatchType::Ternary(Ternary { value, mask }),
     }
@@ -241,12 +200,10 @@ fn from_ternary(kind: MatchKind, value: &[u8], mask: &[u8], width_bits: u32) -> 
 /// A match whose value is given as the string that stands for it.
 fn to_text(names: &Names, kind: FieldMatchType) -> FieldMatchType {
     match kind {
-        FieldMatchType::Exact(Exact { value }) => FieldMatchType::Exact(Exact {
-            value: names.text(&value),
-        }),
-        FieldMatchType::Optional(Optional { value }) => FieldMatchType::Optional(Optional {
-            value: names.text(&value),
-        }),
+        FieldMatchType::Exact(Exact { value }) => FieldMatchType::Exact(Exact { value: names.text(&value) }),
+        FieldMatchType::Optional(Optional { value }) => {
+            FieldMatchType::Optional(Optional { value: names.text(&value) })
+        }
         other => other,
     }
 }
@@ -257,18 +214,11 @@ pub fn canonical_key(key: &[KeyMatch]) -> Vec<KeyMatch> {
     key.iter()
         .map(|part| match part {
             KeyMatch::Exact(bytes) => KeyMatch::Exact(short(bytes)),
-            KeyMatch::Lpm { value, prefix_bits } => KeyMatch::Lpm {
-                value: short(value),
-                prefix_bits: *prefix_bits,
-            },
-            KeyMatch::Ternary { value, mask } => KeyMatch::Ternary {
-                value: short(value),
-                mask: short(mask),
-            },
-            KeyMatch::Range { low, high } => KeyMatch::Range {
-                low: short(low),
-                high: short(high),
-            },
+            KeyMatch::Lpm { value, prefix_bits } => {
+                KeyMatch::Lpm { value: short(value), prefix_bits: *prefix_bits }
+            }
+            KeyMatch::Ternary { value, mask } => KeyMatch::Ternary { value: short(value), mask: short(mask) },
+            KeyMatch::Range { low, high } => KeyMatch::Range { low: short(low), high: short(high) },
             KeyMatch::Optional(bytes) => KeyMatch::Optional(bytes.as_deref().map(short)),
             KeyMatch::Valid(valid) => KeyMatch::Valid(*valid),
         })
@@ -281,34 +231,22 @@ pub fn from_key(fields: &[FieldSchema], key: &[KeyMatch]) -> Vec<FieldMatch> {
     let mut matches = Vec::with_capacity(fields.len());
     for (field, part) in fields.iter().zip(key) {
         let kind = match part {
-            KeyMatch::Exact(exact) => FieldMatchType::Exact(Exact {
-                value: bytes(exact),
-            }),
-            KeyMatch::Valid(valid) => FieldMatchType::Exact(Exact {
-                value: bytes(&[u8::from(*valid)]),
-            }),
+            KeyMatch::Exact(exact) => FieldMatchType::Exact(Exact { value: bytes(exact) }),
+            KeyMatch::Valid(valid) => FieldMatchType::Exact(Exact { value: bytes(&[u8::from(*valid)]) }),
             KeyMatch::Lpm { prefix_bits: 0, .. } | KeyMatch::Optional(None) => continue,
-            KeyMatch::Lpm { value, prefix_bits } => FieldMatchType::Lpm(Lpm {
-                value: bytes(value),
-                prefix_len: *prefix_bits as i32,
-            }),
-            KeyMatch::Ternary { mask, .. } if value::is_zero(mask) => continue,
-            KeyMatch::Ternary { value, mask } => {
-                from_ternary(field.kind, value, mask, field.width_bits)
+            KeyMatch::Lpm { value, prefix_bits } => {
+                FieldMatchType::Lpm(Lpm { value: bytes(value), prefix_len: *prefix_bits as i32 })
             }
+            KeyMatch::Ternary { mask, .. } if value::is_zero(mask) => continue,
+            KeyMatch::Ternary { value, mask } => from_ternary(field.kind, value, mask, field.width_bits),
             KeyMatch::Range { low, high } => {
                 let all = value::all_ones(field.width_bits);
                 if value::is_zero(low) && value::compare(high, &all).is_eq() {
                     continue;
                 }
-                FieldMatchType::Range(Range {
-                    low: bytes(low),
-                    high: bytes(high),
-                })
+                FieldMatchType::Range(Range { low: bytes(low), high: bytes(high) })
             }
-            KeyMatch::Optional(Some(value)) => FieldMatchType::Optional(Optional {
-                value: bytes(value),
-            }),
+            KeyMatch::Optional(Some(value)) => FieldMatchType::Optional(Optional { value: bytes(value) }),
         };
         matches.push(FieldMatch {
             field_id: field.id,

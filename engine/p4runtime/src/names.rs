@@ -71,9 +71,7 @@ impl Names {
                 known.remember(text, number);
             }
         }
-        Ok(Names {
-            known: Mutex::new(known),
-        })
+        Ok(Names { known: Mutex::new(known) })
     }
 
     /// The program's value of `width_bits` for a string; `what` names it in errors.
@@ -81,12 +79,7 @@ impl Names {
     /// # Errors
     /// INVALID_ARGUMENT for a string that is too long or no UTF-8, ALREADY_EXISTS for a number that
     /// another string stands for, RESOURCE_EXHAUSTED when no number is free.
-    pub fn number(
-        &self,
-        text: &Bytes,
-        width_bits: u32,
-        what: impl Fn() -> String,
-    ) -> Outcome<Vec<u8>> {
+    pub fn number(&self, text: &Bytes, width_bits: u32, what: impl Fn() -> String) -> Outcome<Vec<u8>> {
         let mut known = lock(&self.known);
         if let Some(number) = known.numbers.get(text) {
             return Ok(value::from_u64(*number).to_vec());
@@ -111,8 +104,7 @@ impl Names {
                 what()
             )));
         }
-        let full =
-            || Refusal::exhausted(format!("{}: there is no number for another string", what()));
+        let full = || Refusal::exhausted(format!("{}: there is no number for another string", what()));
         if known.numbers.len() >= MAX_NAMES {
             return Err(full());
         }
@@ -120,8 +112,7 @@ impl Names {
             Some(number) => number,
             None => {
                 let first = known.next.max(upper);
-                let mut free =
-                    (first..=greatest).filter(|number| !known.texts.contains_key(number));
+                let mut free = (first..=greatest).filter(|number| !known.texts.contains_key(number));
                 free.next().ok_or_else(full)?
             }
         };
@@ -177,9 +168,7 @@ mod tests {
     use tonic::Code;
 
     fn number(names: &Names, text: &'static str, width_bits: u32) -> Outcome<u64> {
-        let bytes = names.number(&Bytes::from_static(text.as_bytes()), width_bits, || {
-            "x".into()
-        })?;
+        let bytes = names.number(&Bytes::from_static(text.as_bytes()), width_bits, || "x".into())?;
         Ok(value::to_u64(&bytes).unwrap())
     }
 
@@ -193,10 +182,7 @@ mod tests {
         assert_eq!(number(&names, "017", 9), Ok(258));
         assert_eq!(number(&names, "512", 9), Ok(259));
         assert_eq!(number(&names, "eth0", 9), Ok(257));
-        assert_eq!(
-            number(&names, "257", 9).unwrap_err().code,
-            Code::AlreadyExists
-        );
+        assert_eq!(number(&names, "257", 9).unwrap_err().code, Code::AlreadyExists);
         assert_eq!(&names.text(&[1, 1])[..], b"eth0");
         assert_eq!(&names.text(&[17])[..], b"17");
     }
@@ -206,27 +192,18 @@ mod tests {
         let names = Names::default();
         assert_eq!(number(&names, "a", 2), Ok(2));
         assert_eq!(number(&names, "b", 2), Ok(3));
-        assert_eq!(
-            number(&names, "c", 2).unwrap_err().code,
-            Code::ResourceExhausted
-        );
+        assert_eq!(number(&names, "c", 2).unwrap_err().code, Code::ResourceExhausted);
     }
 
     #[test]
     fn annotations_fix_pairs() {
-        let given = [
-            "@p4runtime_translation_mappings({ { \"\" , 0 } , { \"a \\\"b\\\"\" , 0x7 } })"
-                .to_string(),
-        ];
+        let given =
+            ["@p4runtime_translation_mappings({ { \"\" , 0 } , { \"a \\\"b\\\"\" , 0x7 } })".to_string()];
         let names = Names::new("t", &given).unwrap();
         assert_eq!(number(&names, "", 4), Ok(0));
         assert_eq!(number(&names, "a \"b\"", 4), Ok(7));
         assert_eq!(&names.text(&[0])[..], b"");
-        assert!(Names::new(
-            "t",
-            &["@p4runtime_translation_mappings({ { \"x\" 1 } })".to_string()]
-        )
-        .is_err());
+        assert!(Names::new("t", &["@p4runtime_translation_mappings({ { \"x\" 1 } })".to_string()]).is_err());
         let twice = "@p4runtime_translation_mappings({ { \"x\", 1 }, { \"y\", 1 } })".to_string();
         assert!(Names::new("t", &[twice]).is_err());
     }

@@ -75,9 +75,7 @@ impl Outbox {
 
     /// Queues a message unless the controller does not read; it misses the message then.
     pub fn offer(&self, update: ResponseUpdate) {
-        let _ = self.sender.try_send(Ok(StreamMessageResponse {
-            update: Some(update),
-        }));
+        let _ = self.sender.try_send(Ok(StreamMessageResponse { update: Some(update) }));
     }
 
     /// Ends the stream with a status.
@@ -125,13 +123,8 @@ impl Outbox {
     }
 
     async fn send(&self, update: ResponseUpdate) -> bool {
-        let message = StreamMessageResponse {
-            update: Some(update),
-        };
-        self.sender
-            .send_timeout(Ok(message), SLOW_CONTROLLER)
-            .await
-            .is_ok()
+        let message = StreamMessageResponse { update: Some(update) };
+        self.sender.send_timeout(Ok(message), SLOW_CONTROLLER).await.is_ok()
     }
 }
 
@@ -151,9 +144,6 @@ impl Batch {
     fn take(&mut self) -> Any {
         self.packets = 0;
         let value: Bytes = self.buffer.split().freeze();
-        Any {
-            type_url: PACKET_IN_BATCH.to_string(),
-            value,
-        }
+        Any { type_url: PACKET_IN_BATCH.to_string(), value }
     }
 }

@@ -49,22 +49,14 @@ impl PacketHeader {
                     self.names()
                 )));
             }
-            if packet.metadata[..index]
-                .iter()
-                .any(|other| other.metadata_id == id)
-            {
-                return Err(Refusal::invalid(format!(
-                    "packet_out: metadata id {id} is given twice"
-                )));
+            if packet.metadata[..index].iter().any(|other| other.metadata_id == id) {
+                return Err(Refusal::invalid(format!("packet_out: metadata id {id} is given twice")));
             }
         }
         let mut offset_bits = 0;
         for field in &self.fields {
-            let given = packet
-                .metadata
-                .iter()
-                .find(|given| given.metadata_id == field.id)
-                .ok_or_else(|| {
+            let given =
+                packet.metadata.iter().find(|given| given.metadata_id == field.id).ok_or_else(|| {
                     Refusal::invalid(format!("packet_out: metadata '{}' is missing", field.name))
                 })?;
             let what = || format!("packet_out: metadata '{}'", field.name);
@@ -100,24 +92,15 @@ impl PacketHeader {
                     value = names.text(&value);
                 }
                 offset_bits += field.width_bits;
-                PacketMetadata {
-                    metadata_id: field.id,
-                    value,
-                }
+                PacketMetadata { metadata_id: field.id, value }
             })
             .collect();
-        Some(PacketIn {
-            payload: frame.slice(header_bytes..),
-            metadata,
-        })
+        Some(PacketIn { payload: frame.slice(header_bytes..), metadata })
     }
 
     fn names(&self) -> String {
-        let names: Vec<String> = self
-            .fields
-            .iter()
-            .map(|field| format!("{} ({})", field.id, field.name))
-            .collect();
+        let names: Vec<String> =
+            self.fields.iter().map(|field| format!("{} ({})", field.id, field.name)).collect();
         names.join(", ")
     }
 }
@@ -194,33 +177,20 @@ mod tests {
     #[test]
     fn unaligned_fields_pack_in_order() {
         let header = header(&[9, 7, 3, 16, 5]);
-        let frame = header
-            .frame(&packet(&[
-                &[1, 0xaa],
-                &[0x55],
-                &[5],
-                &[0xbe, 0xef],
-                &[0x1f],
-            ]))
-            .unwrap();
+        let frame = header.frame(&packet(&[&[1, 0xaa], &[0x55], &[5], &[0xbe, 0xef], &[0x1f]])).unwrap();
         let bits: u64 = (0x1aa << 31) | (0x55 << 24) | (5 << 21) | (0xbeef << 5) | 0x1f;
         assert_eq!(frame[..5], bits.to_be_bytes()[3..]);
         assert_eq!(&frame[5..], b"xyz");
         let back = header.packet_in(Bytes::from(frame)).unwrap();
         assert_eq!(back.payload, Bytes::from_static(b"xyz"));
         let values: Vec<&[u8]> = back.metadata.iter().map(|m| &m.value[..]).collect();
-        assert_eq!(
-            values,
-            [&[1u8, 0xaa][..], &[0x55], &[5], &[0xbe, 0xef], &[0x1f]]
-        );
+        assert_eq!(values, [&[1u8, 0xaa][..], &[0x55], &[5], &[0xbe, 0xef], &[0x1f]]);
     }
 
     #[test]
     fn short_frames_are_refused() {
         assert!(header(&[16]).packet_in(Bytes::from_static(&[1])).is_none());
-        assert!(header(&[16])
-            .packet_in(Bytes::from_static(&[0, 1]))
-            .is_some());
+        assert!(header(&[16]).packet_in(Bytes::from_static(&[0, 1])).is_some());
     }
 
     #[test]

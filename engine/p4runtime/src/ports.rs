@@ -19,13 +19,10 @@ pub fn check(entity: &EntityKind, target: &dyn Target) -> Outcome<()> {
             watches.try_for_each(|watch| known("a member's watch port", watch_port(watch), target))
         }
         EntityKind::TableEntry(entry) => match &entry.action {
-            Some(TableAction {
-                r#type: Some(TableActionType::ActionProfileActionSet(set)),
-            }) => {
+            Some(TableAction { r#type: Some(TableActionType::ActionProfileActionSet(set)) }) => {
                 let actions = &set.action_profile_actions;
                 let mut watches = actions.iter().map(|action| &action.watch_kind);
-                watches
-                    .try_for_each(|watch| known("a member's watch port", watch_port(watch), target))
+                watches.try_for_each(|watch| known("a member's watch port", watch_port(watch), target))
             }
             _ => Ok(()),
         },
@@ -42,9 +39,7 @@ fn replicas(replicas: &[Replica], target: &dyn Target) -> Outcome<()> {
             None => None,
         };
         match port {
-            Some(port) if port <= u64::from(u16::MAX) => {
-                known("a replica's port", Some(port), target)
-            }
+            Some(port) if port <= u64::from(u16::MAX) => known("a replica's port", Some(port), target),
             _ => Ok(()),
         }
     })
@@ -54,8 +49,6 @@ fn known(kind: &str, port: Option<u64>, target: &dyn Target) -> Outcome<()> {
     match port.map(|port| (port, u16::try_from(port))) {
         None => Ok(()),
         Some((_, Ok(port))) if target.has_port(port) => Ok(()),
-        Some((port, _)) => Err(Refusal::invalid(format!(
-            "{kind} {port} does not exist on this device"
-        ))),
+        Some((port, _)) => Err(Refusal::invalid(format!("{kind} {port} does not exist on this device"))),
     }
 }

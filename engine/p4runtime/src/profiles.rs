@@ -21,10 +21,7 @@ fn owner(profile: &ProfileSchema) -> String {
 
 fn check_id(profile: &ProfileSchema, kind: &str, id: u32) -> Outcome<()> {
     if id == 0 {
-        return Err(Refusal::invalid(format!(
-            "{}: {kind} id 0 is not valid",
-            owner(profile)
-        )));
+        return Err(Refusal::invalid(format!("{}: {kind} id 0 is not valid", owner(profile))));
     }
     if id >= FIRST_HIDDEN_ID {
         return Err(Refusal::invalid(format!(
@@ -47,10 +44,7 @@ fn member_call(
         .map_err(|refusal| Refusal::invalid(format!("{}: {}", owner(profile), refusal.message)))?;
     let used = profile.tables.iter().any(|table| {
         let table: &TableSchema = &schema.tables[*table];
-        table
-            .actions
-            .iter()
-            .any(|item| item.action == index && item.in_entries)
+        table.actions.iter().any(|item| item.action == index && item.in_entries)
     });
     if !used {
         return Err(Refusal::invalid(format!(
@@ -87,15 +81,9 @@ impl Writer<'_> {
             return Ok(());
         }
         let Some(action) = &entry.action else {
-            return Err(Refusal::invalid(format!(
-                "{}: member {id} has no action",
-                owner(profile)
-            )));
+            return Err(Refusal::invalid(format!("{}: member {id} has no action", owner(profile))));
         };
-        let member = ProfileMember {
-            member: id,
-            action: member_call(&schema, profile, action)?,
-        };
+        let member = ProfileMember { member: id, action: member_call(&schema, profile, action)? };
         if kind == UpdateType::Insert {
             self.refuse_mixed_style(index, profile, false)?;
             self.switch.member_insert(name, &member)?;
@@ -139,12 +127,7 @@ impl Writer<'_> {
     }
 
     /// One profile is programmed by one-shots or by members and groups, not both.
-    fn refuse_mixed_style(
-        &self,
-        index: usize,
-        profile: &ProfileSchema,
-        one_shot: bool,
-    ) -> Outcome<()> {
+    fn refuse_mixed_style(&self, index: usize, profile: &ProfileSchema, one_shot: bool) -> Outcome<()> {
         let mixed = match one_shot {
             true => self.state.member_counts[index] > 0,
             false => self.state.uses_one_shots(index),
@@ -192,9 +175,9 @@ impl Writer<'_> {
         let max_size = match kind {
             UpdateType::Insert => checked_max_size(profile, entry.max_size)?,
             _ => {
-                let extra = old_extra.as_ref().ok_or_else(|| {
-                    Refusal::not_found(format!("{}: no group {id}", owner(profile)))
-                })?;
+                let extra = old_extra
+                    .as_ref()
+                    .ok_or_else(|| Refusal::not_found(format!("{}: no group {id}", owner(profile))))?;
                 if entry.max_size != extra.max_size {
                     return Err(Refusal::invalid(format!(
                         "{}: group {id} was made with max_size {}, it cannot become {}",
@@ -206,11 +189,8 @@ impl Writer<'_> {
                 entry.max_size
             }
         };
-        let members: Vec<(u32, i32)> = entry
-            .members
-            .iter()
-            .map(|member| (member.member_id, member.weight))
-            .collect();
+        let members: Vec<(u32, i32)> =
+            entry.members.iter().map(|member| (member.member_id, member.weight)).collect();
         check_weights(profile, &members, max_size, true)?;
         let watches = entry.members.iter().map(|member| &member.watch_kind);
         let group = ProfileGroup {
@@ -225,13 +205,9 @@ impl Writer<'_> {
         } else {
             self.switch.group_modify(&name, &group)?;
         }
-        self.state.groups.insert(
-            place,
-            GroupExtra {
-                max_size: entry.max_size,
-                members: entry.members.clone(),
-            },
-        );
+        self.state
+            .groups
+            .insert(place, GroupExtra { max_size: entry.max_size, members: entry.members.clone() });
         self.on_undo(|| {
             Box::new(move |writer| {
                 match (old, old_extra) {
@@ -251,11 +227,7 @@ impl Writer<'_> {
     }
 
     /// Makes the hidden group of a one-shot entry and returns its id.
-    pub fn make_one_shot(
-        &mut self,
-        table: &TableSchema,
-        set: &ActionProfileActionSet,
-    ) -> Outcome<u32> {
+    pub fn make_one_shot(&mut self, table: &TableSchema, set: &ActionProfileActionSet) -> Outcome<u32> {
         let schema = self.state.schema.clone();
         let index = table.profile.ok_or_else(|| {
             Refusal::invalid(format!(
@@ -278,28 +250,15 @@ impl Writer<'_> {
         let mut calls = Vec::with_capacity(count);
         for item in &set.action_profile_actions {
             let action = item.action.as_ref().ok_or_else(|| {
-                Refusal::invalid(format!(
-                    "table '{}': an action of the set is not set",
-                    table.name
-                ))
+                Refusal::invalid(format!("table '{}': an action of the set is not set", table.name))
             })?;
-            calls.push(actions::to_call(
-                &schema,
-                table,
-                action,
-                actions::Place::Entry,
-            )?);
+            calls.push(actions::to_call(&schema, table, action, actions::Place::Entry)?);
         }
         let mut members = Vec::with_capacity(count);
         for (call, (id, weight)) in calls.into_iter().zip(&weights) {
-            let member = ProfileMember {
-                member: *id,
-                action: call,
-            };
+            let member = ProfileMember { member: *id, action: call };
             let copies = places(*weight) as usize;
-            let inserted = self
-                .switch
-                .member_insert_copies(&profile.name, &member, copies);
+            let inserted = self.switch.member_insert_copies(&profile.name, &member, copies);
             if let Err(error) = inserted {
                 self.drop_members(&profile.name, &members);
                 return Err(error.into());
@@ -322,13 +281,7 @@ impl Writer<'_> {
             Some(next) => next,
             None => FIRST_HIDDEN_ID,
         };
-        self.state.one_shots.insert(
-            (index, first),
-            OneShot {
-                actions: set.clone(),
-                members,
-            },
-        );
+        self.state.one_shots.insert((index, first), OneShot { actions: set.clone(), members });
         Ok(first)
     }
 
@@ -381,8 +334,7 @@ impl State {
             let watches = || extra.members.iter().map(|member| &member.watch_kind);
             if watches().any(|watch| watch_port(watch) == watched) {
                 let members = extra.members.iter();
-                let members: Vec<(u32, i32)> =
-                    members.map(|one| (one.member_id, one.weight)).collect();
+                let members: Vec<(u32, i32)> = members.map(|one| (one.member_id, one.weight)).collect();
                 let absent = self.absent(&members, watches());
                 groups.push((*profile, *id, extra.max_size, members, absent));
             }
@@ -392,8 +344,7 @@ impl State {
             let watches = || actions.iter().map(|action| &action.watch_kind);
             if watches().any(|watch| watch_port(watch) == watched) {
                 let weights = actions.iter().map(|action| action.weight);
-                let members: Vec<(u32, i32)> =
-                    one_shot.members.iter().copied().zip(weights).collect();
+                let members: Vec<(u32, i32)> = one_shot.members.iter().copied().zip(weights).collect();
                 let absent = self.absent(&members, watches());
                 groups.push((*profile, *id, 0, members, absent));
             }
@@ -432,14 +383,9 @@ fn check_overrides(
         Some(SelectorSizeSemantics::SumOfMembers(_)) => SizeSemantics::SumOfMembers,
         _ => SizeSemantics::SumOfWeights,
     };
-    let mode = [
-        ActionSelectionMode::DeterminedByActionSelector,
-        ActionSelectionMode::Hash,
-    ];
+    let mode = [ActionSelectionMode::DeterminedByActionSelector, ActionSelectionMode::Hash];
     let size = [SizeSemantics::DeterminedByActionSelector, own];
-    if mode
-        .iter()
-        .all(|mode| *mode as i32 != set.action_selection_mode)
+    if mode.iter().all(|mode| *mode as i32 != set.action_selection_mode)
         || size.iter().all(|size| *size as i32 != set.size_semantics)
     {
         return Err(Refusal::unimplemented(format!(
@@ -484,12 +430,7 @@ fn checked_max_size(profile: &ProfileSchema, max_size: i32) -> Outcome<i32> {
 }
 
 /// Weights, duplicates and sizes of a group or an action set.
-fn check_weights(
-    profile: &ProfileSchema,
-    members: &[(u32, i32)],
-    max_size: i32,
-    group: bool,
-) -> Outcome<()> {
+fn check_weights(profile: &ProfileSchema, members: &[(u32, i32)], max_size: i32, group: bool) -> Outcome<()> {
     let owner = owner(profile);
     let mut seen = BTreeSet::new();
     for (member, weight) in members {
@@ -500,9 +441,7 @@ fn check_weights(
                 )));
             }
         } else if *weight <= 0 {
-            return Err(Refusal::invalid(format!(
-                "{owner}: weight {weight} is not valid; the least is 1"
-            )));
+            return Err(Refusal::invalid(format!("{owner}: weight {weight} is not valid; the least is 1")));
         }
         if group && !seen.insert(*member) {
             return Err(Refusal::invalid(format!(
@@ -514,10 +453,7 @@ fn check_weights(
         (0, limit) => limit,
         (max_size, _) => max_size,
     };
-    let weights: i64 = members
-        .iter()
-        .map(|(_, weight)| i64::from(places(*weight)))
-        .sum();
+    let weights: i64 = members.iter().map(|(_, weight)| i64::from(places(*weight))).sum();
     if weights > MAX_WEIGHTS {
         return Err(Refusal::exhausted(format!(
             "{owner}: a group with weights of {weights} in sum is above the limit of {MAX_WEIGHTS}"
@@ -527,9 +463,7 @@ fn check_weights(
         Some(SelectorSizeSemantics::SumOfMembers(sum)) => {
             let greatest = sum.max_member_weight;
             if greatest > 0 && members.iter().any(|(_, weight)| *weight > greatest) {
-                return Err(Refusal::invalid(format!(
-                    "{owner}: a weight is above the limit of {greatest}"
-                )));
+                return Err(Refusal::invalid(format!("{owner}: a weight is above the limit of {greatest}")));
             }
             members.len() as i64
         }
@@ -589,9 +523,7 @@ pub fn read_groups(
         id => Some(schema.profile(id)?.0),
     };
     for ((index, id), extra) in &state.groups {
-        if only.is_some_and(|only| only != *index)
-            || (wanted.group_id != 0 && wanted.group_id != *id)
-        {
+        if only.is_some_and(|only| only != *index) || (wanted.group_id != 0 && wanted.group_id != *id) {
             continue;
         }
         visit(ActionProfileGroup {

@@ -42,9 +42,7 @@ impl Sink for Vec<EntityKind> {
 
 impl Sink for Answers {
     fn push(&mut self, entity: EntityKind) {
-        let entity = Entity {
-            entity: Some(entity),
-        };
+        let entity = Entity { entity: Some(entity) };
         // Field 1 of ReadResponse.
         encode_key(1, WireType::LengthDelimited, &mut self.buffer);
         encode_varint(entity.encoded_len() as u64, &mut self.buffer);
@@ -106,9 +104,7 @@ impl Reader<'_> {
             Some(EntityKind::ExternEntry(wanted)) => match wanted.extern_type_id {
                 // All extern instances: there are none.
                 0 => Ok(()),
-                id => Err(Refusal::unimplemented(format!(
-                    "extern type {id:#x} is not supported"
-                ))),
+                id => Err(Refusal::unimplemented(format!("extern type {id:#x} is not supported"))),
             },
         }
     }
@@ -144,12 +140,7 @@ impl Reader<'_> {
     }
 
     fn check_wanted(&self, table: &TableSchema, wanted: &TableEntry) -> Outcome<()> {
-        let bad = |problem: &str| {
-            Err(Refusal::invalid(format!(
-                "table '{}': {problem}",
-                table.name
-            )))
-        };
+        let bad = |problem: &str| Err(Refusal::invalid(format!("table '{}': {problem}", table.name)));
         if wanted.time_since_last_hit.is_some() && !table.idle_timeout {
             return bad("time_since_last_hit is given, but the table has no idle timeout");
         }
@@ -218,8 +209,7 @@ impl Reader<'_> {
         let controller_metadata = extra.map_or(0, |extra| extra.controller_metadata);
         let metadata = extra.map_or_else(Bytes::new, |extra| extra.metadata.clone());
         if filters
-            && ((wanted.controller_metadata != 0
-                && wanted.controller_metadata != controller_metadata)
+            && ((wanted.controller_metadata != 0 && wanted.controller_metadata != controller_metadata)
                 || (!wanted.metadata.is_empty() && wanted.metadata != metadata))
         {
             return None;
@@ -303,13 +293,9 @@ impl Reader<'_> {
             }
             EntryAction::Member(id) => TableActionType::ActionProfileMemberId(*id),
             EntryAction::Group(id) => {
-                let one_shot = table
-                    .profile
-                    .and_then(|profile| self.state.one_shots.get(&(profile, *id)));
+                let one_shot = table.profile.and_then(|profile| self.state.one_shots.get(&(profile, *id)));
                 match one_shot {
-                    Some(one_shot) => {
-                        TableActionType::ActionProfileActionSet(one_shot.actions.clone())
-                    }
+                    Some(one_shot) => TableActionType::ActionProfileActionSet(one_shot.actions.clone()),
                     None => TableActionType::ActionProfileGroupId(*id),
                 }
             }
@@ -336,9 +322,7 @@ impl Reader<'_> {
             for (index, cell) in range.zip(cells) {
                 answers.push(EntityKind::CounterEntry(CounterEntry {
                     counter_id: array.id,
-                    index: Some(Index {
-                        index: index as i64,
-                    }),
+                    index: Some(Index { index: index as i64 }),
                     data: Some(counter_data(*cell)),
                 }));
             }
@@ -364,14 +348,10 @@ impl Reader<'_> {
                 let config = self.switch.meter_read(&meter.array.name, index)?;
                 answers.push(EntityKind::MeterEntry(MeterEntry {
                     meter_id: meter.array.id,
-                    index: Some(Index {
-                        index: index as i64,
-                    }),
+                    index: Some(Index { index: index as i64 }),
                     config: config.map(from_meter),
                     counter_data: match wanted.counter_data {
-                        Some(_) => Some(from_marked(
-                            self.switch.meter_marked(&meter.array.name, index)?,
-                        )),
+                        Some(_) => Some(from_marked(self.switch.meter_marked(&meter.array.name, index)?)),
                         None => None,
                     },
                 }));
@@ -398,9 +378,7 @@ impl Reader<'_> {
                 let bytes = self.switch.register_read(&register.array.name, index)?;
                 answers.push(EntityKind::RegisterEntry(RegisterEntry {
                     register_id: register.array.id,
-                    index: Some(Index {
-                        index: index as i64,
-                    }),
+                    index: Some(Index { index: index as i64 }),
                     data: Some(data::scalar(&register.kind, register.width_bits, &bytes)),
                 }));
             }
@@ -436,11 +414,8 @@ impl Reader<'_> {
                 check_default(table, wanted)?;
                 let found = DefaultResources::read(self.switch, table)?;
                 let (meter, marked) = found.meter.unzip();
-                let resources = Resources {
-                    counter: found.counter.unwrap_or_default(),
-                    meter: meter.flatten(),
-                    marked,
-                };
+                let resources =
+                    Resources { counter: found.counter.unwrap_or_default(), meter: meter.flatten(), marked };
                 let mut entry = named(Vec::new(), 0);
                 entry.is_default_action = true;
                 visit(entry, resources);
@@ -449,10 +424,7 @@ impl Reader<'_> {
             let mut found = Vec::new();
             self.entries(index, table, wanted, &mut |read| found.push(read))?;
             if found.is_empty() && wanted.table_id != 0 && !wanted.r#match.is_empty() {
-                return Err(Refusal::not_found(format!(
-                    "table '{}': no such entry",
-                    table.name
-                )));
+                return Err(Refusal::not_found(format!("table '{}': no such entry", table.name)));
             }
             for read in found {
                 let key = keys::from_key(&table.fields, &read.entry.key);
@@ -506,9 +478,7 @@ impl Reader<'_> {
                 value_set_id: value_set.id,
                 members: members
                     .iter()
-                    .map(|member| ValueSetMember {
-                        r#match: keys::from_key(&value_set.fields, member),
-                    })
+                    .map(|member| ValueSetMember { r#match: keys::from_key(&value_set.fields, member) })
                     .collect(),
             }));
         }
@@ -560,17 +530,13 @@ fn wanted_id(wanted: &Entity) -> Option<u32> {
 
 /// Filter by action id (the only filter on actions that the specification has).
 fn action_wanted(wanted: &TableEntry, found: &TableAction) -> bool {
-    let Some(TableActionType::Action(action)) = wanted
-        .action
-        .as_ref()
-        .and_then(|action| action.r#type.as_ref())
+    let Some(TableActionType::Action(action)) =
+        wanted.action.as_ref().and_then(|action| action.r#type.as_ref())
     else {
         return true;
     };
     match &found.r#type {
-        Some(TableActionType::Action(found)) => {
-            action.action_id == 0 || action.action_id == found.action_id
-        }
+        Some(TableActionType::Action(found)) => action.action_id == 0 || action.action_id == found.action_id,
         _ => false,
     }
 }

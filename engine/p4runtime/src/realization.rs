@@ -36,18 +36,17 @@ pub(crate) struct Realized {
 /// # Errors
 /// INVALID_ARGUMENT for a config that cannot be realized.
 pub(crate) fn realize(raw: ForwardingPipelineConfig) -> Result<Realized, Status> {
-    let same = |kept: &&Realized| {
-        kept.raw.p4info == raw.p4info && kept.raw.p4_device_config == raw.p4_device_config
-    };
+    let same =
+        |kept: &&Realized| kept.raw.p4info == raw.p4info && kept.raw.p4_device_config == raw.p4_device_config;
     let known = recent(|kept| kept.iter().find(same).cloned());
     if let Some(mut known) = known {
         known.raw.cookie = raw.cookie;
         return Ok(known);
     }
     let realized = read(raw)?;
-    let bytes =
-        realized.raw.p4_device_config.len() + realized.raw.p4info.as_ref().map_or(0, Bytes::len);
-    if bytes <= MAX_KEPT_BYTES {
+    let bytes = realized.raw.p4_device_config.len() + realized.raw.p4info.as_ref().map_or(0, Bytes::len);
+    // The numbers of strings belong to one pipeline config of one device.
+    if bytes <= MAX_KEPT_BYTES && realized.schema.names.is_empty() {
         recent(|kept| {
             kept.truncate(KEPT - 1);
             kept.push_front(realized.clone());
@@ -58,24 +57,16 @@ pub(crate) fn realize(raw: ForwardingPipelineConfig) -> Result<Realized, Status>
 
 fn recent<T>(use_them: impl FnOnce(&mut VecDeque<Realized>) -> T) -> T {
     // A panic elsewhere leaves whole entries behind.
-    use_them(
-        &mut RECENT
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()),
-    )
+    use_them(&mut RECENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
 fn read(raw: ForwardingPipelineConfig) -> Result<Realized, Status> {
-    let p4info = raw
-        .p4info
-        .clone()
-        .ok_or_else(|| Status::invalid_argument("the config has no p4info"))?;
+    let p4info = raw.p4info.clone().ok_or_else(|| Status::invalid_argument("the config has no p4info"))?;
     let info = P4Info::decode(p4info)
         .map_err(|error| Status::invalid_argument(format!("p4info cannot be decoded: {error}")))?;
     let json = unwrapped(&raw.p4_device_config);
-    let text = std::str::from_utf8(&json).map_err(|_| {
-        Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON")
-    })?;
+    let text = std::str::from_utf8(&json)
+        .map_err(|_| Status::invalid_argument("p4_device_config is not UTF-8 text; it must be BMv2 JSON"))?;
     let unused = |action: &str, params: &[ParamInfo]| schema_build::unused(&info, action, params);
     let program = Program::with_unused_params(text, &unused)
         .map_err(|error| Status::invalid_argument(format!("p4_device_config: {error}")))?;
@@ -86,11 +77,7 @@ fn read(raw: ForwardingPipelineConfig) -> Result<Realized, Status> {
         p4_device_config: Bytes::copy_from_slice(&raw.p4_device_config),
         cookie: raw.cookie,
     };
-    Ok(Realized {
-        raw,
-        executable: Arc::new(Executable::new(program)),
-        schema: Arc::new(schema),
-    })
+    Ok(Realized { raw, executable: Arc::new(Executable::new(program)), schema: Arc::new(schema) })
 }
 
 /// `p4.tmp.P4DeviceConfig`, which controllers written for older versions of simple_switch_grpc put

@@ -10,26 +10,15 @@ use crate::refusal::{Outcome, Refusal};
 use crate::state::{State, Writer};
 
 fn update(kind: UpdateType, entity: EntityKind) -> Update {
-    Update {
-        r#type: kind as i32,
-        entity: Some(Entity {
-            entity: Some(entity),
-        }),
-    }
+    Update { r#type: kind as i32, entity: Some(Entity { entity: Some(entity) }) }
 }
 
 /// The state of a switch that differs from that of a fresh one, as updates in an order that works.
 pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>> {
-    let reader = Reader {
-        state,
-        switch,
-        now_ps,
-    };
+    let reader = Reader { state, switch, now_ps };
     let all = |wanted: EntityKind| -> Outcome<Vec<EntityKind>> {
         let mut found = Vec::new();
-        let wanted = Entity {
-            entity: Some(wanted),
-        };
+        let wanted = Entity { entity: Some(wanted) };
         reader.read(&wanted, &mut found)?;
         Ok(found)
     };
@@ -37,16 +26,8 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
     let mut insert = |found: Vec<EntityKind>, kind: UpdateType| {
         updates.extend(found.into_iter().map(|entity| update(kind, entity)));
     };
-    insert(
-        all(EntityKind::ActionProfileMember(
-            ActionProfileMember::default(),
-        ))?,
-        UpdateType::Insert,
-    );
-    insert(
-        all(EntityKind::ActionProfileGroup(ActionProfileGroup::default()))?,
-        UpdateType::Insert,
-    );
+    insert(all(EntityKind::ActionProfileMember(ActionProfileMember::default()))?, UpdateType::Insert);
+    insert(all(EntityKind::ActionProfileGroup(ActionProfileGroup::default()))?, UpdateType::Insert);
     let fresh = Switch::new(switch.executable().clone(), SwitchConfig::default());
     for table in &state.schema.tables {
         let wanted = TableEntry {
@@ -57,16 +38,10 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
             ..TableEntry::default()
         };
         if !table.const_entries {
-            insert(
-                all(EntityKind::TableEntry(wanted.clone()))?,
-                UpdateType::Insert,
-            );
+            insert(all(EntityKind::TableEntry(wanted.clone()))?, UpdateType::Insert);
         }
         let changed = switch.table_default(&table.name)? != fresh.table_default(&table.name)?;
-        let wanted = TableEntry {
-            is_default_action: true,
-            ..wanted
-        };
+        let wanted = TableEntry { is_default_action: true, ..wanted };
         let mut found = all(EntityKind::TableEntry(wanted))?;
         for entity in &mut found {
             if let EntityKind::TableEntry(entry) = entity {
@@ -95,15 +70,9 @@ pub fn dump(state: &State, switch: &Switch, now_ps: u64) -> Outcome<Vec<Update>>
     let sessions = PreType::CloneSessionEntry(CloneSessionEntry::default());
     for kind in [groups, sessions] {
         let wanted = PacketReplicationEngineEntry { r#type: Some(kind) };
-        insert(
-            all(EntityKind::PacketReplicationEngineEntry(wanted))?,
-            UpdateType::Insert,
-        );
+        insert(all(EntityKind::PacketReplicationEngineEntry(wanted))?, UpdateType::Insert);
     }
-    insert(
-        all(EntityKind::DigestEntry(DigestEntry::default()))?,
-        UpdateType::Insert,
-    );
+    insert(all(EntityKind::DigestEntry(DigestEntry::default()))?, UpdateType::Insert);
     Ok(updates)
 }
 
@@ -116,21 +85,17 @@ fn is_set(entity: &EntityKind) -> bool {
     };
     match entity {
         EntityKind::TableEntry(entry) => {
-            entry.meter_config.is_some()
-                || counted(&entry.counter_data)
-                || marked(&entry.meter_counter_data)
+            entry.meter_config.is_some() || counted(&entry.counter_data) || marked(&entry.meter_counter_data)
         }
         EntityKind::CounterEntry(entry) => counted(&entry.data),
         EntityKind::MeterEntry(entry) => entry.config.is_some() || marked(&entry.counter_data),
-        EntityKind::RegisterEntry(entry) => {
-            match entry.data.as_ref().and_then(|data| data.data.as_ref()) {
-                Some(P4DataKind::Bitstring(bytes)) | Some(P4DataKind::EnumValue(bytes)) => {
-                    !crate::value::is_zero(bytes)
-                }
-                Some(P4DataKind::Bool(on)) => *on,
-                _ => false,
+        EntityKind::RegisterEntry(entry) => match entry.data.as_ref().and_then(|data| data.data.as_ref()) {
+            Some(P4DataKind::Bitstring(bytes)) | Some(P4DataKind::EnumValue(bytes)) => {
+                !crate::value::is_zero(bytes)
             }
-        }
+            Some(P4DataKind::Bool(on)) => *on,
+            _ => false,
+        },
         EntityKind::ValueSetEntry(entry) => !entry.members.is_empty(),
         _ => true,
     }
@@ -141,18 +106,8 @@ fn is_set(entity: &EntityKind) -> bool {
 /// # Errors
 /// INVALID_ARGUMENT that names the first entity that the new config cannot hold. Counters, meters
 /// and registers that the new P4Info no longer has are left out.
-pub fn replay(
-    state: &mut State,
-    switch: &mut Switch,
-    updates: &[Update],
-    now_ps: u64,
-) -> Outcome<()> {
-    for table in state
-        .schema
-        .tables
-        .iter()
-        .filter(|table| !table.const_entries)
-    {
+pub fn replay(state: &mut State, switch: &mut Switch, updates: &[Update], now_ps: u64) -> Outcome<()> {
+    for table in state.schema.tables.iter().filter(|table| !table.const_entries) {
         // Entries that the program brings along give way to the preserved ones.
         let mut initial = Vec::new();
         switch.table_for_each(&table.name, &mut |read| initial.push(read.entry))?;
@@ -163,17 +118,9 @@ pub fn replay(
             switch.table_delete(&table.name, &entry.key, entry.priority)?;
         }
     }
-    let mut writer = Writer {
-        state,
-        switch,
-        now_ps,
-        undo: None,
-    };
+    let mut writer = Writer { state, switch, now_ps, undo: None };
     for update in updates {
-        let entity = update
-            .entity
-            .as_ref()
-            .and_then(|entity| entity.entity.as_ref());
+        let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
         let schema = &writer.state.schema;
         let gone = match entity {
             Some(EntityKind::CounterEntry(entry)) => schema.counter(entry.counter_id).is_err(),
@@ -185,10 +132,7 @@ pub fn replay(
             continue;
         }
         preserve(&mut writer, update).map_err(|refusal| {
-            Refusal::invalid(format!(
-                "the forwarding state cannot be preserved: {}",
-                refusal.message
-            ))
+            Refusal::invalid(format!("the forwarding state cannot be preserved: {}", refusal.message))
         })?;
     }
     Ok(())
@@ -199,10 +143,7 @@ pub fn replay(
 fn preserve(writer: &mut Writer, update: &Update) -> Outcome<()> {
     let mut update = update.clone();
     let mut marked = None;
-    if let Some(Entity {
-        entity: Some(entity),
-    }) = &mut update.entity
-    {
+    if let Some(Entity { entity: Some(entity) }) = &mut update.entity {
         marked = match entity {
             EntityKind::TableEntry(entry) => entry.meter_counter_data.take(),
             EntityKind::MeterEntry(entry) => entry.counter_data.take(),
@@ -212,10 +153,7 @@ fn preserve(writer: &mut Writer, update: &Update) -> Outcome<()> {
     writer.apply(&update)?;
     let marked = marked.map(|data| [data.green, data.yellow, data.red]);
     let marked = marked.map(|colours| colours.map(|data| cell(&data.unwrap_or_default())));
-    let Some(Entity {
-        entity: Some(entity),
-    }) = &update.entity
-    else {
+    let Some(Entity { entity: Some(entity) }) = &update.entity else {
         return Ok(());
     };
     let schema = writer.state.schema.clone();
@@ -231,25 +169,15 @@ fn preserve(writer: &mut Writer, update: &Update) -> Outcome<()> {
                 switch.direct_meter_set_marked(&table.name, place.as_ref(), marked)?;
             }
         }
-        EntityKind::CounterEntry(CounterEntry {
-            counter_id,
-            index: Some(index),
-            data: Some(data),
-        }) => {
+        EntityKind::CounterEntry(CounterEntry { counter_id, index: Some(index), data: Some(data) }) => {
             let name = &schema.counter(*counter_id)?.1.array.name;
             let index = index.index as usize;
             writer.switch.counter_write(name, index, cell(data))?;
         }
-        EntityKind::MeterEntry(MeterEntry {
-            meter_id,
-            index: Some(index),
-            ..
-        }) => {
+        EntityKind::MeterEntry(MeterEntry { meter_id, index: Some(index), .. }) => {
             let name = &schema.meter(*meter_id)?.1.array.name;
             let marked = marked.unwrap_or_default();
-            writer
-                .switch
-                .meter_set_marked(name, index.index as usize, marked)?;
+            writer.switch.meter_set_marked(name, index.index as usize, marked)?;
         }
         _ => {}
     }
@@ -257,10 +185,7 @@ fn preserve(writer: &mut Writer, update: &Update) -> Outcome<()> {
 }
 
 fn cell(data: &CounterData) -> CounterCell {
-    CounterCell {
-        packets: data.packet_count as u64,
-        bytes: data.byte_count as u64,
-    }
+    CounterCell { packets: data.packet_count as u64, bytes: data.byte_count as u64 }
 }
 
 /// A switch of its own for a program that the target does not run.

@@ -59,10 +59,7 @@ impl From<ControlError> for Refusal {
             ControlErrorKind::PermissionDenied => Code::PermissionDenied,
             ControlErrorKind::FailedPrecondition => Code::FailedPrecondition,
         };
-        Refusal {
-            code,
-            message: error.to_string(),
-        }
+        Refusal { code, message: error.to_string() }
     }
 }
 
@@ -74,10 +71,7 @@ pub fn status_text(text: &str) -> String {
     if text.len() <= TEXT_BYTES {
         return text.to_string();
     }
-    let end = (0..=TEXT_BYTES)
-        .rev()
-        .find(|end| text.is_char_boundary(*end))
-        .unwrap_or(0);
+    let end = (0..=TEXT_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     format!("{}... ({} bytes in all)", &text[..end], text.len())
 }
 
@@ -120,11 +114,7 @@ pub fn batch_status(what: &str, outcomes: &[Outcome<()>]) -> Option<Status> {
 }
 
 fn batch_failure(message: String, details: Vec<proto::Any>) -> Status {
-    let status = proto::Status {
-        code: Code::Unknown as i32,
-        message: message.clone(),
-        details,
-    };
+    let status = proto::Status { code: Code::Unknown as i32, message: message.clone(), details };
     Status::with_details(Code::Unknown, message, status.encode_to_vec().into())
 }
 
@@ -173,22 +163,14 @@ mod tests {
 
     #[test]
     fn details_are_cut_to_the_limit_in_the_order_of_the_batch() {
-        let outcomes: Vec<Outcome<()>> = (0..200)
-            .map(|number| Err(Refusal::exists(format!("entry {number} is there"))))
-            .collect();
+        let outcomes: Vec<Outcome<()>> =
+            (0..200).map(|number| Err(Refusal::exists(format!("entry {number} is there")))).collect();
         let whole = batch_status("updates", &outcomes).unwrap();
-        assert_eq!(
-            fitting(whole.clone(), whole.details().len()).details(),
-            whole.details()
-        );
+        assert_eq!(fitting(whole.clone(), whole.details().len()).details(), whole.details());
         let cut = fitting(whole, 4000);
         let listed = proto::Status::decode(cut.details()).unwrap().details;
         assert!(cut.details().len() <= 4200 && listed.len() > 30);
-        let left_out = format!(
-            "first {} are listed, {} more",
-            listed.len(),
-            200 - listed.len()
-        );
+        let left_out = format!("first {} are listed, {} more", listed.len(), 200 - listed.len());
         assert!(cut.message().contains(&left_out), "{}", cut.message());
         let last = service::Error::decode(listed.last().unwrap().value.clone()).unwrap();
         assert_eq!(last.message, format!("entry {} is there", listed.len() - 1));

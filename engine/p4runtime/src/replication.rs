@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use p4mesh_pipeline::{CloneSession, Replica as PipelineReplica, Switch};
 
 use crate::proto::entity::{
-    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, PortKind, PreType,
-    Replica,
+    CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, PortKind, PreType, Replica,
 };
 use crate::proto::service::UpdateType;
 use crate::refusal::{Outcome, Refusal};
@@ -36,9 +35,7 @@ fn to_replicas(owner: &str, replicas: &[Replica]) -> Outcome<(Vec<PipelineReplic
     let mut list = Vec::with_capacity(replicas.len());
     for replica in replicas {
         if !replica.backup_replicas.is_empty() {
-            return Err(Refusal::unimplemented(format!(
-                "{owner}: backup replicas are not supported"
-            )));
+            return Err(Refusal::unimplemented(format!("{owner}: backup replicas are not supported")));
         }
         let port = match &replica.port_kind {
             None => return Err(Refusal::invalid(format!("{owner}: a replica has no port"))),
@@ -47,22 +44,15 @@ fn to_replicas(owner: &str, replicas: &[Replica]) -> Outcome<(Vec<PipelineReplic
                 Some(u64::from(*port))
             }
             Some(PortKind::Port(bytes)) if bytes.is_empty() => {
-                return Err(Refusal::invalid(format!(
-                    "{owner}: a replica has an empty port"
-                )))
+                return Err(Refusal::invalid(format!("{owner}: a replica has an empty port")))
             }
             Some(PortKind::Port(bytes)) => value::to_u64(bytes),
         };
         let Some(port) = port.and_then(|port| u16::try_from(port).ok()) else {
-            return Err(Refusal::invalid(format!(
-                "{owner}: a replica's port is above 65535"
-            )));
+            return Err(Refusal::invalid(format!("{owner}: a replica's port is above 65535")));
         };
         let Ok(instance) = u16::try_from(replica.instance) else {
-            return Err(Refusal::invalid(format!(
-                "{owner}: instance {} is above 65535",
-                replica.instance
-            )));
+            return Err(Refusal::invalid(format!("{owner}: instance {} is above 65535", replica.instance)));
         };
         let item = PipelineReplica { port, instance };
         if !seen.insert(item) {
@@ -99,9 +89,9 @@ impl Writer<'_> {
         match &entry.r#type {
             Some(PreType::MulticastGroupEntry(group)) => self.write_multicast(kind, group),
             Some(PreType::CloneSessionEntry(session)) => self.write_session(kind, session),
-            None => Err(Refusal::invalid(
-                "packet_replication_engine_entry: neither group nor session is set",
-            )),
+            None => {
+                Err(Refusal::invalid("packet_replication_engine_entry: neither group nor session is set"))
+            }
         }
     }
 
@@ -135,9 +125,7 @@ impl Writer<'_> {
         self.on_undo(|| {
             Box::new(move |writer| {
                 match (before, kind) {
-                    (Some(replicas), UpdateType::Delete) => {
-                        writer.switch.multicast_insert(id, &replicas)?
-                    }
+                    (Some(replicas), UpdateType::Delete) => writer.switch.multicast_insert(id, &replicas)?,
                     (Some(replicas), _) => writer.switch.multicast_modify(id, &replicas)?,
                     (None, _) => writer.switch.multicast_delete(id)?,
                 }
@@ -168,9 +156,7 @@ impl Writer<'_> {
             _ => {
                 let (replicas, numeric) = to_replicas(&owner, &entry.replicas)?;
                 if entry.packet_length_bytes < 0 {
-                    return Err(Refusal::invalid(format!(
-                        "{owner}: packet_length_bytes is negative"
-                    )));
+                    return Err(Refusal::invalid(format!("{owner}: packet_length_bytes is negative")));
                 }
                 if entry.class_of_service > LAST_CLASS {
                     return Err(Refusal::invalid(format!(
@@ -193,9 +179,7 @@ impl Writer<'_> {
         self.on_undo(|| {
             Box::new(move |writer| {
                 match (before, kind) {
-                    (Some(config), UpdateType::Delete) => {
-                        writer.switch.clone_session_insert(id, &config)?
-                    }
+                    (Some(config), UpdateType::Delete) => writer.switch.clone_session_insert(id, &config)?,
                     (Some(config), _) => writer.switch.clone_session_modify(id, &config)?,
                     (None, _) => writer.switch.clone_session_delete(id)?,
                 }
@@ -218,9 +202,7 @@ pub fn read(
     visit: &mut dyn FnMut(PacketReplicationEngineEntry),
 ) -> Outcome<()> {
     match &wanted.r#type {
-        None => Err(Refusal::invalid(
-            "packet_replication_engine_entry: neither group nor session is set",
-        )),
+        None => Err(Refusal::invalid("packet_replication_engine_entry: neither group nor session is set")),
         Some(PreType::MulticastGroupEntry(group)) => {
             let ids = match group.multicast_group_id {
                 0 => switch.multicast_groups(),

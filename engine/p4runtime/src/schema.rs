@@ -8,9 +8,7 @@ use p4mesh_pipeline::MatchKind;
 
 use crate::names::Names;
 use crate::packet::PacketHeader;
-use crate::proto::info::{
-    CounterUnit, MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics,
-};
+use crate::proto::info::{CounterUnit, MeterType, P4DataTypeSpec, P4TypeInfo, SelectorSizeSemantics};
 use crate::refusal::{Outcome, Refusal};
 use crate::symbols::Symbols;
 
@@ -258,18 +256,13 @@ impl Schema {
 
     /// The action with this name in the program.
     pub fn action_named(&self, name: &str) -> Option<&ActionSchema> {
-        self.action_names
-            .get(name)
-            .map(|index| &self.actions[*index])
+        self.action_names.get(name).map(|index| &self.actions[*index])
     }
 
     /// Names of the actions of a table, for messages.
     pub fn action_list(&self, table: &TableSchema) -> String {
-        let names: Vec<&str> = table
-            .actions
-            .iter()
-            .map(|item| self.actions[item.action].name.as_str())
-            .collect();
+        let names: Vec<&str> =
+            table.actions.iter().map(|item| self.actions[item.action].name.as_str()).collect();
         names.join(", ")
     }
 }

@@ -39,8 +39,7 @@ pub fn build(info: &P4Info, program: &Program) -> Outcome<Schema> {
 /// Parameters that P4Info has for an action beyond those of the program: the compiler leaves out of
 /// the program what the action does not use.
 pub fn unused(info: &P4Info, action: &str, params: &[ParamInfo]) -> Vec<ParamInfo> {
-    let named =
-        |item: &&info::ActionInfo| (item.preamble.as_ref()).is_some_and(|item| item.name == action);
+    let named = |item: &&info::ActionInfo| (item.preamble.as_ref()).is_some_and(|item| item.name == action);
     let Some(described) = info.actions.iter().find(named) else {
         return Vec::new();
     };
@@ -69,9 +68,7 @@ struct Builder<'a> {
 }
 
 fn misfit<T>(message: impl std::fmt::Display) -> Outcome<T> {
-    Err(Refusal::invalid(format!(
-        "P4Info does not fit the program: {message}"
-    )))
+    Err(Refusal::invalid(format!("P4Info does not fit the program: {message}")))
 }
 
 /// Names in the program of objects that P4Info can describe, by kind.
@@ -91,9 +88,7 @@ fn program_names(program: &Program, kind: &str) -> Vec<String> {
                 .map(|item| &item.name),
         ),
         "meter" => names(
-            &mut (program.meters().iter())
-                .filter(|item| item.direct_table.is_none())
-                .map(|item| &item.name),
+            &mut (program.meters().iter()).filter(|item| item.direct_table.is_none()).map(|item| &item.name),
         ),
         "register" => names(&mut program.registers().iter().map(|item| &item.name)),
         "value set" => names(&mut program.value_sets().iter().map(|item| &item.name)),
@@ -109,45 +104,21 @@ impl Builder<'_> {
         let described = |name: &str| {
             let preambles: Vec<&Option<Preamble>> = match kind {
                 "table" => self.info.tables.iter().map(|item| &item.preamble).collect(),
-                "action profile" => (self.info.action_profiles.iter())
-                    .map(|item| &item.preamble)
-                    .collect(),
-                "counter" => self
-                    .info
-                    .counters
-                    .iter()
-                    .map(|item| &item.preamble)
-                    .collect(),
+                "action profile" => (self.info.action_profiles.iter()).map(|item| &item.preamble).collect(),
+                "counter" => self.info.counters.iter().map(|item| &item.preamble).collect(),
                 "meter" => self.info.meters.iter().map(|item| &item.preamble).collect(),
-                "register" => self
-                    .info
-                    .registers
-                    .iter()
-                    .map(|item| &item.preamble)
-                    .collect(),
-                "value set" => self
-                    .info
-                    .value_sets
-                    .iter()
-                    .map(|item| &item.preamble)
-                    .collect(),
-                _ => self
-                    .info
-                    .digests
-                    .iter()
-                    .map(|item| &item.preamble)
-                    .collect(),
+                "register" => self.info.registers.iter().map(|item| &item.preamble).collect(),
+                "value set" => self.info.value_sets.iter().map(|item| &item.preamble).collect(),
+                _ => self.info.digests.iter().map(|item| &item.preamble).collect(),
             };
             let mut names = preambles.into_iter().flatten();
             names.any(|preamble| preamble.name == name)
         };
-        let other = program_names(self.program, kind)
-            .into_iter()
-            .find(|other| !described(other));
+        let other = program_names(self.program, kind).into_iter().find(|other| !described(other));
         match other {
-            Some(other) => misfit(format_args!(
-                "the program has no {kind} '{name}', and P4Info has no {kind} '{other}'"
-            )),
+            Some(other) => {
+                misfit(format_args!("the program has no {kind} '{name}', and P4Info has no {kind} '{other}'"))
+            }
             None => {
                 self.schema.ids.insert(id, ObjectRef::Removed(kind));
                 Ok(())
@@ -205,9 +176,7 @@ impl Builder<'_> {
             return misfit(format_args!("a {kind} has no id or no name"));
         }
         if let Some(other) = self.ids.insert(id, name.clone()) {
-            return misfit(format_args!(
-                "'{other}' and '{name}' have the same id {id:#010x}"
-            ));
+            return misfit(format_args!("'{other}' and '{name}' have the same id {id:#010x}"));
         }
         self.schema.ids.insert(id, object);
         Ok((id, name))
@@ -256,10 +225,7 @@ impl Builder<'_> {
         }
         let info = &self.info.actions[index];
         let named = |name: &str| program.params.iter().position(|param| param.name == name);
-        let by_name = action
-            .params
-            .iter()
-            .all(|param| named(&param.name).is_some());
+        let by_name = action.params.iter().all(|param| named(&param.name).is_some());
         let mut places = Vec::new();
         for (order, (param, described)) in action.params.iter().zip(&info.params).enumerate() {
             let position = match by_name {
@@ -276,9 +242,7 @@ impl Builder<'_> {
             }
             places.push((in_program.width_bits, position));
         }
-        for (param, (width_bits, position)) in
-            self.schema.actions[index].params.iter_mut().zip(places)
-        {
+        for (param, (width_bits, position)) in self.schema.actions[index].params.iter_mut().zip(places) {
             param.width_bits = width_bits;
             param.position = position;
         }
@@ -292,10 +256,7 @@ impl Builder<'_> {
         };
         matches!(
             self.schema.types.new_types.get(name),
-            Some(P4NewTypeSpec {
-                representation: Some(Representation::TranslatedType(_)),
-                ..
-            })
+            Some(P4NewTypeSpec { representation: Some(Representation::TranslatedType(_)), .. })
         )
     }
 
@@ -323,13 +284,8 @@ impl Builder<'_> {
     fn profiles(&mut self) -> Outcome<()> {
         for item in &self.info.action_profiles {
             let index = self.schema.profiles.len();
-            let (id, name) =
-                self.named(&item.preamble, "action profile", ObjectRef::Profile(index))?;
-            let Some(program) = self
-                .program
-                .action_profiles()
-                .iter()
-                .find(|profile| profile.name == name)
+            let (id, name) = self.named(&item.preamble, "action profile", ObjectRef::Profile(index))?;
+            let Some(program) = self.program.action_profiles().iter().find(|profile| profile.name == name)
             else {
                 self.removed("action profile", id, &name)?;
                 continue;
@@ -373,8 +329,7 @@ impl Builder<'_> {
             let fields = self.key(&name, &item.match_fields, &program.key)?;
             let mut actions = Vec::with_capacity(item.action_refs.len());
             for reference in &item.action_refs {
-                let Some(ObjectRef::Action(action)) = self.schema.ids.get(&reference.id).copied()
-                else {
+                let Some(ObjectRef::Action(action)) = self.schema.ids.get(&reference.id).copied() else {
                     return misfit(format_args!(
                         "table '{name}' refers to action id {:#010x}, which P4Info does not have",
                         reference.id
@@ -406,38 +361,25 @@ impl Builder<'_> {
                     program.action_profile.as_deref().unwrap_or("none")
                 ));
             }
-            let direct_counter = self
-                .info
-                .direct_counters
-                .iter()
-                .find(|counter| counter.direct_table_id == id);
+            let direct_counter =
+                self.info.direct_counters.iter().find(|counter| counter.direct_table_id == id);
             if direct_counter.is_some() && !program.direct_counter {
-                return misfit(format_args!(
-                    "table '{name}' has no direct counter in the program"
-                ));
+                return misfit(format_args!("table '{name}' has no direct counter in the program"));
             }
-            let direct_meter = self
-                .info
-                .direct_meters
-                .iter()
-                .find(|meter| meter.direct_table_id == id);
+            let direct_meter = self.info.direct_meters.iter().find(|meter| meter.direct_table_id == id);
             if direct_meter.is_some() && program.direct_meter.is_none() {
-                return misfit(format_args!(
-                    "table '{name}' has no direct meter in the program"
-                ));
+                return misfit(format_args!("table '{name}' has no direct meter in the program"));
             }
             self.schema.tables.push(TableSchema {
                 id,
                 needs_priority: program.needs_priority(),
-                const_entries: item.is_const_table
-                    || (program.initial_entries && !item.has_initial_entries),
+                const_entries: item.is_const_table || (program.initial_entries && !item.has_initial_entries),
                 initial_size: program.initial_entries.then_some(item.size.max(0) as usize),
                 const_default: item.const_default_action_id != 0 || program.const_default_action,
                 profile,
                 direct_counter: direct_counter.map(|counter| counter_unit(&counter.spec)),
                 direct_meter: direct_meter.map(|meter| meter_type(&meter.spec)),
-                idle_timeout: item.idle_timeout_behavior
-                    == IdleTimeoutBehavior::NotifyControl as i32,
+                idle_timeout: item.idle_timeout_behavior == IdleTimeoutBehavior::NotifyControl as i32,
                 name,
                 fields,
                 actions,
@@ -447,12 +389,7 @@ impl Builder<'_> {
     }
 
     /// Match fields in the order of the program's key: by name, else by position.
-    fn key(
-        &self,
-        table: &str,
-        fields: &[MatchField],
-        key: &[KeyInfo],
-    ) -> Outcome<Vec<FieldSchema>> {
+    fn key(&self, table: &str, fields: &[MatchField], key: &[KeyInfo]) -> Outcome<Vec<FieldSchema>> {
         if fields.len() != key.len() {
             return misfit(format_args!(
                 "table '{table}': the key has {} field(s), {} in the program",
@@ -460,16 +397,11 @@ impl Builder<'_> {
                 key.len()
             ));
         }
-        let by_name = key
-            .iter()
-            .all(|part| fields.iter().any(|field| field.name == part.name));
+        let by_name = key.iter().all(|part| fields.iter().any(|field| field.name == part.name));
         let mut schema = Vec::with_capacity(key.len());
         for (index, part) in key.iter().enumerate() {
             let field = match by_name {
-                true => fields
-                    .iter()
-                    .find(|field| field.name == part.name)
-                    .unwrap_or(&fields[index]),
+                true => fields.iter().find(|field| field.name == part.name).unwrap_or(&fields[index]),
                 false => &fields[index],
             };
             let kind = match &field.r#match {
@@ -484,17 +416,13 @@ impl Builder<'_> {
                     | (Some(MatchType::Ternary), MatchKind::Ternary)
                     | (Some(MatchType::Range), MatchKind::Range)
                     | (Some(MatchType::Optional), MatchKind::Optional)
-                    | (
-                        Some(MatchType::Exact | MatchType::Lpm | MatchType::Optional),
-                        MatchKind::Ternary
-                    )
+                    | (Some(MatchType::Exact | MatchType::Lpm | MatchType::Optional), MatchKind::Ternary)
             );
             if !same_kind {
                 return misfit(format_args!(
                     "table '{table}': key field '{}' is matched as {}, {} in the program",
                     field.name,
-                    kind.map_or("other".to_string(), |kind| format!("{kind:?}")
-                        .to_lowercase()),
+                    kind.map_or("other".to_string(), |kind| format!("{kind:?}").to_lowercase()),
                     part.kind.name()
                 ));
             }
@@ -529,11 +457,9 @@ impl Builder<'_> {
 }
 
 fn counter_unit(spec: &Option<CounterSpec>) -> CounterUnit {
-    spec.and_then(|spec| CounterUnit::try_from(spec.unit).ok())
-        .unwrap_or(CounterUnit::Both)
+    spec.and_then(|spec| CounterUnit::try_from(spec.unit).ok()).unwrap_or(CounterUnit::Both)
 }
 
 fn meter_type(spec: &Option<MeterSpec>) -> MeterType {
-    spec.and_then(|spec| MeterType::try_from(spec.r#type).ok())
-        .unwrap_or(MeterType::TwoRateThreeColor)
+    spec.and_then(|spec| MeterType::try_from(spec.r#type).ok()).unwrap_or(MeterType::TwoRateThreeColor)
 }

@@ -98,10 +98,7 @@ impl Tls {
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        address: Address,
-        source: std::io::Error,
-    },
+    Listen { address: Address, source: std::io::Error },
     #[error("the TLS credentials cannot be used: {0}")]
     Tls(String),
     #[error("cannot start the server's threads: {0}")]
@@ -136,9 +133,8 @@ impl Server {
             .initial_stream_window_size(WINDOW_BYTES)
             .initial_connection_window_size(WINDOW_BYTES);
         if let Some(tls) = tls {
-            transport = transport
-                .tls_config(tls.config())
-                .map_err(|error| ServerError::Tls(innermost(&error)))?;
+            transport =
+                transport.tls_config(tls.config()).map_err(|error| ServerError::Tls(innermost(&error)))?;
         }
         let (listener, local) = match Listener::bind(&address) {
             Ok(bound) => bound,
@@ -189,12 +185,7 @@ impl Server {
                 runtime.shutdown_background();
             })
             .map_err(ServerError::Threads)?;
-        Ok(Server {
-            address: local,
-            counters,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Server { address: local, counters, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where the server listens, with the port that it got.

@@ -158,9 +158,9 @@ impl Shared {
                 self.send_notices(notices);
                 None
             }
-            Some(RequestUpdate::DigestAck(ack)) => self
-                .with_device(|device| device.digest_ack(stream, &ack))
-                .err(),
+            Some(RequestUpdate::DigestAck(ack)) => {
+                self.with_device(|device| device.digest_ack(stream, &ack)).err()
+            }
             Some(RequestUpdate::Other(other)) => {
                 let text = format!("message type '{}' is not supported", other.type_url);
                 Some(other_error(Refusal::unimplemented(text), other))
@@ -175,9 +175,7 @@ impl Shared {
 
     fn packet_outs(&self, stream: StreamId, packets: &[PacketOut], responses: &Outbox) {
         let errors: Vec<StreamError> = self.with_free_device(|device| {
-            let sent = packets
-                .iter()
-                .map(|packet| device.packet_out(stream, packet));
+            let sent = packets.iter().map(|packet| device.packet_out(stream, packet));
             sent.filter_map(Result::err).collect()
         });
         self.counters.update(|counts| {
@@ -200,10 +198,7 @@ impl Shared {
                 });
                 let controllers: Vec<Outbox> = {
                     let streams = lock(&self.streams);
-                    primaries
-                        .iter()
-                        .filter_map(|stream| streams.get(stream).cloned())
-                        .collect()
+                    primaries.iter().filter_map(|stream| streams.get(stream).cloned()).collect()
                 };
                 let mut sent = 0;
                 for controller in &controllers {
@@ -271,9 +266,7 @@ fn write(shared: Arc<Shared>, request: Request<WriteRequest>) -> Answer<WriteRes
     Box::pin(async move {
         let limit = details_limit(request.metadata());
         let answer = shared.write(request.into_inner());
-        answer
-            .map(Response::new)
-            .map_err(|status| fitting(status, limit))
+        answer.map(Response::new).map_err(|status| fitting(status, limit))
     })
 }
 
@@ -286,9 +279,7 @@ fn read(shared: Arc<Shared>, request: Request<ReadRequest>) -> Answer<ReadStream
 
 /// How many bytes of details a controller takes in a status.
 fn details_limit(metadata: &MetadataMap) -> usize {
-    let asked = metadata
-        .get(DETAILS_KEY)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let asked = metadata.get(DETAILS_KEY).and_then(|value| value.to_str().ok()?.parse().ok());
     asked.unwrap_or(DETAILS_BYTES)
 }
 
@@ -303,18 +294,12 @@ fn get(
     shared: Arc<Shared>,
     request: Request<GetForwardingPipelineConfigRequest>,
 ) -> Answer<GetForwardingPipelineConfigResponse> {
-    Box::pin(async move {
-        shared
-            .with_device(|device| device.get(request.get_ref()))
-            .map(Response::new)
-    })
+    Box::pin(async move { shared.with_device(|device| device.get(request.get_ref())).map(Response::new) })
 }
 
 fn capabilities(_: Arc<Shared>, _: Request<CapabilitiesRequest>) -> Answer<CapabilitiesResponse> {
     Box::pin(async move {
-        Ok(Response::new(CapabilitiesResponse {
-            p4runtime_api_version: API_VERSION.to_string(),
-        }))
+        Ok(Response::new(CapabilitiesResponse { p4runtime_api_version: API_VERSION.to_string() }))
     })
 }
 
@@ -360,11 +345,7 @@ impl tower_service::Service<http::Request<Body>> for P4RuntimeService {
                 }
                 "SetForwardingPipelineConfig" => grpc().unary(Handler(shared, set), request).await,
                 "GetForwardingPipelineConfig" => grpc().unary(Handler(shared, get), request).await,
-                "StreamChannel" => {
-                    grpc()
-                        .streaming(Handler(shared, stream_channel), request)
-                        .await
-                }
+                "StreamChannel" => grpc().streaming(Handler(shared, stream_channel), request).await,
                 "Capabilities" => grpc().unary(Handler(shared, capabilities), request).await,
                 _ => Status::unimplemented("no such method in p4.v1.P4Runtime").into_http(),
             })

@@ -94,10 +94,7 @@ impl State {
 
     /// True when entries of the profile's tables are programmed in one shot.
     pub fn uses_one_shots(&self, profile: usize) -> bool {
-        self.one_shots
-            .range((profile, 0)..(profile + 1, 0))
-            .next()
-            .is_some()
+        self.one_shots.range((profile, 0)..(profile + 1, 0)).next().is_some()
     }
 }
 

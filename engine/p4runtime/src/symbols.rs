@@ -12,9 +12,7 @@ pub struct Symbols {
 
 impl From<&EnumInfo> for Symbols {
     fn from(info: &EnumInfo) -> Symbols {
-        Symbols {
-            members: info.members.clone(),
-        }
+        Symbols { members: info.members.clone() }
     }
 }
 

@@ -64,10 +64,7 @@ impl Writer<'_> {
         let schema = self.state.schema.clone();
         let (index, table) = schema.table(entry.table_id)?;
         if entry.is_const {
-            return Err(Refusal::invalid(format!(
-                "{}: is_const cannot be written",
-                owner(table)
-            )));
+            return Err(Refusal::invalid(format!("{}: is_const cannot be written", owner(table))));
         }
         if kind == UpdateType::Delete {
             return match entry.is_default_action {
@@ -104,17 +101,11 @@ impl Writer<'_> {
         if let Some(size) = table.initial_size {
             let known = self.switch.table_read(&table.name, &key, entry.priority);
             if known.is_err() && self.switch.table_len(&table.name)? >= size {
-                return Err(Refusal::exhausted(format!(
-                    "{}: full, its size is {size}",
-                    owner(table)
-                )));
+                return Err(Refusal::exhausted(format!("{}: full, its size is {size}", owner(table))));
             }
         }
         let Some(action) = &entry.action else {
-            return Err(Refusal::invalid(format!(
-                "{}: the entry has no action",
-                owner(table)
-            )));
+            return Err(Refusal::invalid(format!("{}: the entry has no action", owner(table))));
         };
         let (counter, meter) = direct_resources(table, entry)?;
         let new_action = self.entry_action(schema, table, action)?;
@@ -129,9 +120,7 @@ impl Writer<'_> {
             return Err(error.into());
         }
         if let Err(refusal) = self.set_resources(table, &row.key, row.priority, counter, meter) {
-            let _ = self
-                .switch
-                .table_delete(&table.name, &row.key, row.priority);
+            let _ = self.switch.table_delete(&table.name, &row.key, row.priority);
             self.forget_action(table, &row.action);
             return Err(refusal);
         }
@@ -141,9 +130,7 @@ impl Writer<'_> {
             Box::new(move |writer| {
                 let schema = writer.state.schema.clone();
                 let table = &schema.tables[index];
-                writer
-                    .switch
-                    .table_delete(&table.name, &row.key, row.priority)?;
+                writer.switch.table_delete(&table.name, &row.key, row.priority)?;
                 writer.forget_action(table, &row.action);
                 writer.state.entries[index].remove(&(row.key, row.priority));
                 Ok(())
@@ -169,9 +156,7 @@ impl Writer<'_> {
         let old_one_shot = self.one_shot_of(table, &old_action);
         let before = self.keeps_undo().then(|| Before {
             entry: old,
-            extra: self.state.entries[index]
-                .get(&(key.clone(), entry.priority))
-                .cloned(),
+            extra: self.state.entries[index].get(&(key.clone(), entry.priority)).cloned(),
             one_shot: old_one_shot.map(|group| {
                 let profile = table.profile.unwrap_or_default();
                 self.state.one_shots[&(profile, group)].clone()
@@ -200,23 +185,15 @@ impl Writer<'_> {
         }
         // A const entry keeps its action, so an unset meter_config is taken as "unchanged" there.
         if table.direct_meter.is_some() && (entry.meter_config.is_some() || !table.const_entries) {
-            let place = EntryRef::Key {
-                key: &row.key,
-                priority: row.priority,
-            };
-            self.switch
-                .direct_meter_write(&table.name, place, meter, self.now_ps)?;
+            let place = EntryRef::Key { key: &row.key, priority: row.priority };
+            self.switch.direct_meter_write(&table.name, place, meter, self.now_ps)?;
         }
-        let place = EntryRef::Key {
-            key: &row.key,
-            priority: row.priority,
-        };
+        let place = EntryRef::Key { key: &row.key, priority: row.priority };
         if let Some(cell) = counter {
             self.set_direct_counter(table, place, cell)?;
         }
         if entry.meter_counter_data.is_some() {
-            self.switch
-                .direct_meter_set_marked(&table.name, place, Default::default())?;
+            self.switch.direct_meter_set_marked(&table.name, place, Default::default())?;
         }
         self.note_idle(index, entry);
         self.set_extra(index, &row.key, row.priority, entry);
@@ -226,12 +203,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn delete_entry(
-        &mut self,
-        index: usize,
-        table: &TableSchema,
-        entry: &TableEntry,
-    ) -> Outcome<()> {
+    fn delete_entry(&mut self, index: usize, table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
         if table.const_entries {
             return Err(const_table(table));
         }
@@ -250,11 +222,7 @@ impl Writer<'_> {
         let Some(before) = before else { return Ok(()) };
         let one_shot = self.forget_action(table, &before.entry.action);
         self.on_undo(|| {
-            let before = Before {
-                entry: before,
-                extra,
-                one_shot,
-            };
+            let before = Before { entry: before, extra, one_shot };
             Box::new(move |writer| writer.restore(index, before))
         });
         Ok(())
@@ -264,11 +232,7 @@ impl Writer<'_> {
     fn restore(&mut self, index: usize, before: Before) -> Result<(), Refusal> {
         let schema = self.state.schema.clone();
         let table = &schema.tables[index];
-        let Before {
-            entry: old,
-            extra,
-            one_shot,
-        } = before;
+        let Before { entry: old, extra, one_shot } = before;
         let mut row = old.entry;
         if let Some(one_shot) = one_shot {
             let group = self.make_one_shot(table, &one_shot.actions)?;
@@ -285,22 +249,14 @@ impl Writer<'_> {
             }
             Err(_) => self.switch.table_insert(&table.name, &row, self.now_ps)?,
         }
-        let place = EntryRef::Key {
-            key: &row.key,
-            priority: row.priority,
-        };
+        let place = EntryRef::Key { key: &row.key, priority: row.priority };
         if table.direct_counter.is_some() {
             let cell = old.counter.unwrap_or_default();
             self.switch.direct_counter_write(&table.name, place, cell)?;
         }
         if table.direct_meter.is_some() {
-            self.switch
-                .direct_meter_write(&table.name, place, old.meter, self.now_ps)?;
-            self.switch.direct_meter_set_marked(
-                &table.name,
-                place,
-                old.marked.unwrap_or_default(),
-            )?;
+            self.switch.direct_meter_write(&table.name, place, old.meter, self.now_ps)?;
+            self.switch.direct_meter_set_marked(&table.name, place, old.marked.unwrap_or_default())?;
         }
         let place: EntryKey = (keys::canonical_key(&row.key), row.priority);
         match extra {
@@ -319,10 +275,7 @@ impl Writer<'_> {
     ) -> Outcome<()> {
         check_default(table, entry)?;
         if entry.idle_timeout_ns != 0 {
-            return Err(Refusal::invalid(format!(
-                "{}: the default entry has no idle timeout",
-                owner(table)
-            )));
+            return Err(Refusal::invalid(format!("{}: the default entry has no idle timeout", owner(table))));
         }
         if table.const_default && entry.action.is_some() {
             return Err(Refusal::denied(format!(
@@ -333,21 +286,14 @@ impl Writer<'_> {
         let (counter, meter) = direct_resources(table, entry)?;
         let new_action = match &entry.action {
             None => None,
-            Some(TableAction {
-                r#type: Some(TableActionType::Action(action)),
-            }) => {
+            Some(TableAction { r#type: Some(TableActionType::Action(action)) }) => {
                 if table.profile.is_some() {
                     return Err(Refusal::denied(format!(
                         "{}: the default action of a table with an action profile is const",
                         owner(table)
                     )));
                 }
-                Some(EntryAction::Direct(actions::to_call(
-                    schema,
-                    table,
-                    action,
-                    Place::Default,
-                )?))
+                Some(EntryAction::Direct(actions::to_call(schema, table, action, Place::Default)?))
             }
             Some(_) => {
                 return Err(Refusal::invalid(format!(
@@ -357,10 +303,7 @@ impl Writer<'_> {
             }
         };
         let before = match self.keeps_undo() {
-            true => Some((
-                self.switch.table_default(&table.name)?,
-                self.state.defaults[index].clone(),
-            )),
+            true => Some((self.switch.table_default(&table.name)?, self.state.defaults[index].clone())),
             false => None,
         };
         let reset = new_action.is_none();
@@ -378,12 +321,10 @@ impl Writer<'_> {
             self.set_direct_counter(table, EntryRef::Default, cell)?;
         }
         if table.direct_meter.is_some() {
-            self.switch
-                .direct_meter_write(&table.name, EntryRef::Default, meter, self.now_ps)?;
+            self.switch.direct_meter_write(&table.name, EntryRef::Default, meter, self.now_ps)?;
             if entry.meter_counter_data.is_some() {
                 let zero = Default::default();
-                self.switch
-                    .direct_meter_set_marked(&table.name, EntryRef::Default, zero)?;
+                self.switch.direct_meter_set_marked(&table.name, EntryRef::Default, zero)?;
             }
         }
         if let Some((action, extra)) = before {
@@ -392,9 +333,7 @@ impl Writer<'_> {
                 Box::new(move |writer| {
                     let now_ps = writer.now_ps;
                     if let Some(cell) = resources.counter {
-                        writer
-                            .switch
-                            .direct_counter_write(&name, EntryRef::Default, cell)?;
+                        writer.switch.direct_counter_write(&name, EntryRef::Default, cell)?;
                     }
                     if let Some((meter, marked)) = resources.meter {
                         let (switch, place) = (&mut writer.switch, EntryRef::Default);
@@ -421,9 +360,7 @@ impl Writer<'_> {
         action: &TableAction,
     ) -> Outcome<EntryAction> {
         let indirect = table.profile.is_some();
-        let selector = table
-            .profile
-            .map(|profile| schema.profiles[profile].with_selector);
+        let selector = table.profile.map(|profile| schema.profiles[profile].with_selector);
         let bad = |got: &str| {
             Err(Refusal::invalid(format!(
                 "{}: an entry leads to {}, got {got}",
@@ -438,17 +375,12 @@ impl Writer<'_> {
         match action.r#type.as_ref() {
             None => bad("nothing"),
             Some(TableActionType::Action(_)) if indirect => bad("an action"),
-            Some(TableActionType::Action(action)) => Ok(EntryAction::Direct(actions::to_call(
-                schema,
-                table,
-                action,
-                Place::Entry,
-            )?)),
+            Some(TableActionType::Action(action)) => {
+                Ok(EntryAction::Direct(actions::to_call(schema, table, action, Place::Entry)?))
+            }
             Some(TableActionType::ActionProfileMemberId(_)) if !indirect => bad("a member"),
             Some(TableActionType::ActionProfileMemberId(id)) => Ok(EntryAction::Member(*id)),
-            Some(TableActionType::ActionProfileGroupId(_)) if selector != Some(true) => {
-                bad("a group")
-            }
+            Some(TableActionType::ActionProfileGroupId(_)) if selector != Some(true) => bad("a group"),
             Some(TableActionType::ActionProfileGroupId(id)) => Ok(EntryAction::Group(*id)),
             Some(TableActionType::ActionProfileActionSet(_)) if selector != Some(true) => {
                 bad("an action set")
@@ -462,11 +394,9 @@ impl Writer<'_> {
     /// The hidden group that an action refers to.
     fn one_shot_of(&self, table: &TableSchema, action: &EntryAction) -> Option<u32> {
         match (table.profile, action) {
-            (Some(profile), EntryAction::Group(group)) => self
-                .state
-                .one_shots
-                .contains_key(&(profile, *group))
-                .then_some(*group),
+            (Some(profile), EntryAction::Group(group)) => {
+                self.state.one_shots.contains_key(&(profile, *group)).then_some(*group)
+            }
             _ => None,
         }
     }
@@ -490,8 +420,7 @@ impl Writer<'_> {
             self.set_direct_counter(table, place, cell)?;
         }
         if meter.is_some() {
-            self.switch
-                .direct_meter_write(&table.name, place, meter, self.now_ps)?;
+            self.switch.direct_meter_write(&table.name, place, meter, self.now_ps)?;
         }
         Ok(())
     }
@@ -535,10 +464,7 @@ fn extra_of(entry: &TableEntry) -> EntryExtra {
 }
 
 fn const_table(table: &TableSchema) -> Refusal {
-    Refusal::denied(format!(
-        "{}: its entries are const in the program",
-        owner(table)
-    ))
+    Refusal::denied(format!("{}: its entries are const in the program", owner(table)))
 }
 
 /// Refuses a default entry with a key.
@@ -568,10 +494,9 @@ impl DefaultResources {
                 None => None,
             },
             meter: match table.direct_meter {
-                Some(_) => Some((
-                    switch.direct_meter_read(name, place)?,
-                    switch.direct_meter_marked(name, place)?,
-                )),
+                Some(_) => {
+                    Some((switch.direct_meter_read(name, place)?, switch.direct_meter_marked(name, place)?))
+                }
                 None => None,
             },
         })
@@ -579,8 +504,5 @@ impl DefaultResources {
 }
 
 fn default_kind(table: &TableSchema) -> Refusal {
-    Refusal::invalid(format!(
-        "{}: the default entry is always there; only MODIFY is valid",
-        owner(table)
-    ))
+    Refusal::invalid(format!("{}: the default entry is always there; only MODIFY is valid", owner(table)))
 }

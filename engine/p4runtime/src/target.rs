@@ -42,11 +42,7 @@ pub enum Event {
     /// A frame that left through the CPU port, controller header included.
     PacketIn { frame: Vec<u8> },
     /// One digest message: the JSON id of the digest (`Output::Digest`) and its fields.
-    Digest {
-        digest: u32,
-        fields: Vec<Vec<u8>>,
-        now_ps: u64,
-    },
+    Digest { digest: u32, fields: Vec<Vec<u8>>, now_ps: u64 },
     /// The link of a port went up or down: members of groups that watch the port come and go.
     /// Ports are up until a target says otherwise.
     PortStatus { port: u16, up: bool },
@@ -97,11 +93,8 @@ impl PacketIoCounters {
             if left.is_zero() {
                 return false;
             }
-            counts = self
-                .changed
-                .wait_timeout(counts, left)
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .0;
+            counts =
+                self.changed.wait_timeout(counts, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
         true
     }
@@ -190,7 +183,5 @@ impl Notifier {
 
 /// Locks a mutex whose data stays consistent even when another holder panicked.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -32,10 +32,7 @@ pub fn fits(value: &[u8], width_bits: u32) -> bool {
 /// Empty and too wide values are OUT_OF_RANGE.
 pub fn checked(value: &[u8], width_bits: u32, what: impl FnOnce() -> String) -> Outcome<&[u8]> {
     if value.is_empty() {
-        return Err(Refusal::out_of_range(format!(
-            "{}: the value is empty; zero is the byte 0",
-            what()
-        )));
+        return Err(Refusal::out_of_range(format!("{}: the value is empty; zero is the byte 0", what())));
     }
     if !fits(value, width_bits) {
         return Err(Refusal::out_of_range(format!(
@@ -118,11 +115,7 @@ pub fn to_bit(value: &[u8], bit: u32) -> bool {
 /// The value as a number; `None` above 64 bits.
 pub fn to_u64(value: &[u8]) -> Option<u64> {
     let value = canonical(value);
-    (value.len() <= 8).then(|| {
-        value
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-    })
+    (value.len() <= 8).then(|| value.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
 }
 
 /// The canonical form of a number.

@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use p4mesh_p4runtime::proto::entity::*;
-use p4mesh_p4runtime::proto::service::{
-    ForwardingPipelineConfig, PipelineAction, ReadRequest, WriteRequest,
-};
+use p4mesh_p4runtime::proto::service::{ForwardingPipelineConfig, PipelineAction, ReadRequest, WriteRequest};
 use p4mesh_p4runtime::proto::stream::PacketOut;
 use p4mesh_p4runtime::proto::Uint128;
 use p4mesh_p4runtime::{verify, Device};
@@ -38,10 +36,7 @@ impl Random {
 }
 
 fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 fn corpus(prefix: &str) -> Vec<Vec<u8>> {
@@ -49,16 +44,10 @@ fn corpus(prefix: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
         .expect("corpus")
         .map(|entry| entry.expect("entry").path())
-        .filter(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-        })
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)))
         .collect();
     paths.sort();
-    paths
-        .iter()
-        .map(|path| std::fs::read(path).expect("file"))
-        .collect()
+    paths.iter().map(|path| std::fs::read(path).expect("file")).collect()
 }
 
 /// A copy of one of the seeds with up to 8 small changes.
@@ -86,10 +75,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 /// Everything that can be read, as bytes in a fixed order.
 fn state(device: &mut Device) -> Vec<Vec<u8>> {
     let table = TableEntry::default();
-    let defaults = TableEntry {
-        is_default_action: true,
-        ..TableEntry::default()
-    };
+    let defaults = TableEntry { is_default_action: true, ..TableEntry::default() };
     let pre = |kind| PacketReplicationEngineEntry { r#type: Some(kind) };
     let wanted = [
         EntityKind::TableEntry(table),
@@ -118,20 +104,14 @@ fn state(device: &mut Device) -> Vec<Vec<u8>> {
     ];
     let request = ReadRequest {
         device_id: DEVICE_ID,
-        entities: wanted
-            .into_iter()
-            .map(|entity| Entity {
-                entity: Some(entity),
-            })
-            .collect(),
+        entities: wanted.into_iter().map(|entity| Entity { entity: Some(entity) }).collect(),
         ..ReadRequest::default()
     };
     let (messages, status) = device.read(&request).expect("read");
     assert!(status.is_none(), "{status:?}");
     let mut entities: Vec<Vec<u8>> = Vec::new();
     for message in messages {
-        let response =
-            p4mesh_p4runtime::proto::service::ReadResponse::decode(message).expect("response");
+        let response = p4mesh_p4runtime::proto::service::ReadResponse::decode(message).expect("response");
         entities.extend(response.entities.iter().map(Message::encode_to_vec));
     }
     // The order of entries may change when one is taken out and put back.

@@ -28,20 +28,12 @@ fn id(name: &str) -> u32 {
 fn forward_to(port: u8) -> Action {
     Action {
         action_id: id("EverythingIngress.forward_to"),
-        params: vec![Param {
-            param_id: 1,
-            value: Bytes::copy_from_slice(&[port]),
-        }],
+        params: vec![Param { param_id: 1, value: Bytes::copy_from_slice(&[port]) }],
     }
 }
 
 fn insert(device: &mut Device, entity: EntityKind) -> Result<(), String> {
-    let update = Update {
-        r#type: UpdateType::Insert as i32,
-        entity: Some(Entity {
-            entity: Some(entity),
-        }),
-    };
+    let update = Update { r#type: UpdateType::Insert as i32, entity: Some(Entity { entity: Some(entity) }) };
     let result = device.write(&write(vec![update]));
     result.map_err(|status| status.message().to_string())
 }
@@ -76,11 +68,7 @@ fn a_member_leaves_with_its_port_and_comes_back() {
         };
         insert(&mut device, EntityKind::ActionProfileMember(entry)).expect("member");
     }
-    let member = |member_id, port| GroupMember {
-        member_id,
-        weight: 2,
-        watch_kind: watching(port),
-    };
+    let member = |member_id, port| GroupMember { member_id, weight: 2, watch_kind: watching(port) };
     let group = ActionProfileGroup {
         action_profile_id: id(PROFILE),
         group_id: 1,
@@ -88,11 +76,7 @@ fn a_member_leaves_with_its_port_and_comes_back() {
         max_size: 8,
     };
     insert(&mut device, EntityKind::ActionProfileGroup(group)).expect("group");
-    assert_eq!(
-        members(&target),
-        [(1, 2)],
-        "port 3 was down before the group was made"
-    );
+    assert_eq!(members(&target), [(1, 2)], "port 3 was down before the group was made");
     link(&mut device, 3, true);
     assert_eq!(members(&target), [(1, 2), (2, 2)]);
     link(&mut device, 2, false);
@@ -104,20 +88,15 @@ fn a_member_leaves_with_its_port_and_comes_back() {
 #[test]
 fn actions_of_a_one_shot_entry_watch_ports_too() {
     let (mut device, target) = device();
-    let action = |port| ActionProfileAction {
-        action: Some(forward_to(port)),
-        weight: 1,
-        watch_kind: watching(port),
-    };
+    let action =
+        |port| ActionProfileAction { action: Some(forward_to(port)), weight: 1, watch_kind: watching(port) };
     let set = ActionProfileActionSet {
         action_profile_actions: vec![action(1), action(2)],
         ..ActionProfileActionSet::default()
     };
     let entry = TableEntry {
         table_id: id("EverythingIngress.ecmp"),
-        action: Some(TableAction {
-            r#type: Some(TableActionType::ActionProfileActionSet(set)),
-        }),
+        action: Some(TableAction { r#type: Some(TableActionType::ActionProfileActionSet(set)) }),
         ..TableEntry::default()
     };
     insert(&mut device, EntityKind::TableEntry(entry)).expect("entry");
@@ -134,19 +113,13 @@ fn a_watch_port_must_exist() {
     let group = ActionProfileGroup {
         action_profile_id: id(PROFILE),
         group_id: 1,
-        members: vec![GroupMember {
-            member_id: 1,
-            weight: 1,
-            watch_kind: watching(9),
-        }],
+        members: vec![GroupMember { member_id: 1, weight: 1, watch_kind: watching(9) }],
         max_size: 8,
     };
     let refused = insert(&mut device, EntityKind::ActionProfileGroup(group));
     assert_eq!(
         refused,
-        Err(
-            "1 of 1 updates failed; first: number 0: a member's watch port 9 does not exist on this device"
-                .to_string()
-        )
+        Err("1 of 1 updates failed; first: number 0: a member's watch port 9 does not exist on this device"
+            .to_string())
     );
 }

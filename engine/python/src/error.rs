@@ -49,13 +49,9 @@ pub fn refused(error: impl ToString) -> PyErr {
 
 /// Runs `work` without the GIL. A panic, which is a bug of the engine, becomes a RuntimeError.
 pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
-    py.detach(|| catch_unwind(AssertUnwindSafe(work)))
-        .unwrap_or_else(|panic| {
-            Err(PyRuntimeError::new_err(format!(
-                "bug in the engine: {}",
-                text_of(&*panic)
-            )))
-        })
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).unwrap_or_else(|panic| {
+        Err(PyRuntimeError::new_err(format!("bug in the engine: {}", text_of(&*panic))))
+    })
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> &str {

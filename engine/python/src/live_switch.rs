@@ -56,8 +56,7 @@ impl LiveSwitch {
                 return Err(refused("timestamp_tick_ps is 0; valid: 1 or more"));
             }
             let delay = use_files_s.map(Duration::try_from_secs_f64).transpose();
-            let delay = delay
-                .map_err(|error| refused(format!("use_files_s: {error}; valid: 0 or more")))?;
+            let delay = delay.map_err(|error| refused(format!("use_files_s: {error}; valid: 0 or more")))?;
             let ports: Box<dyn Ports> = match delay {
                 Some(_) => Box::new(FilePorts::open(&interfaces).map_err(refused)?),
                 None => Box::new(LivePorts::open(&interfaces).map_err(refused)?),
@@ -72,9 +71,7 @@ impl LiveSwitch {
             let mut target = LiveTarget::new(Runner::new(config, RunnerLimits::default()), ports);
             if let Some(json) = program {
                 let program = Program::from_json(&json).map_err(refused)?;
-                target
-                    .install(Arc::new(Executable::new(program)))
-                    .map_err(refused)?;
+                target.install(Arc::new(Executable::new(program))).map_err(refused)?;
             }
             Ok(LiveSwitch {
                 target: Arc::new(Mutex::new(target)),
@@ -89,13 +86,7 @@ impl LiveSwitch {
     /// Starts a P4Runtime server on HOST:PORT (port 0: any free one) and returns its port. `tls` is
     /// the certificate, its key and the authorities of clients or None, each in PEM.
     #[pyo3(signature = (address = "127.0.0.1:0", device_id = 1, tls = None))]
-    fn serve(
-        &self,
-        py: Python<'_>,
-        address: &str,
-        device_id: u64,
-        tls: Option<Pem>,
-    ) -> PyResult<u16> {
+    fn serve(&self, py: Python<'_>, address: &str, device_id: u64, tls: Option<Pem>) -> PyResult<u16> {
         guarded(py, || {
             let tls = tls.map(|(certificate, key, client_authorities)| Tls {
                 certificate,
@@ -103,9 +94,7 @@ impl LiveSwitch {
                 client_authorities,
             });
             let target = self.target.clone();
-            let (port, notifier) = self
-                .server
-                .start(address, device_id, target, tls.as_ref())?;
+            let (port, notifier) = self.server.start(address, device_id, target, tls.as_ref())?;
             lock(&self.target).notifier = Some(notifier);
             Ok(port)
         })
@@ -119,17 +108,14 @@ impl LiveSwitch {
                 return Err(refused("the switch runs already"));
             }
             self.stop.store(false, Ordering::Relaxed);
-            let (target, stop, files_after) =
-                (self.target.clone(), self.stop.clone(), self.files_after);
+            let (target, stop, files_after) = (self.target.clone(), self.stop.clone(), self.files_after);
             let work = move || {
                 if let Some(delay) = files_after {
                     load_after(&target, delay, &stop)?;
                 }
                 drive(&target, &stop)
             };
-            let spawned = std::thread::Builder::new()
-                .name("p4mesh-switch".to_string())
-                .spawn(work);
+            let spawned = std::thread::Builder::new().name("p4mesh-switch".to_string()).spawn(work);
             *worker = Some(spawned.map_err(refused)?);
             Ok(())
         })
@@ -175,10 +161,7 @@ impl LiveSwitch {
             let mut counters = BTreeMap::from([
                 ("received".to_string(), target.received),
                 ("sent".to_string(), target.sent),
-                (
-                    "circulating".to_string(),
-                    target.runner.circulating() as u64,
-                ),
+                ("circulating".to_string(), target.runner.circulating() as u64),
                 ("drop_unknown_port".to_string(), target.unknown_port),
                 ("drop_send".to_string(), target.ports.send_drops()),
                 ("drop_no_program".to_string(), drops.no_program),
@@ -196,11 +179,7 @@ impl LiveSwitch {
 }
 
 /// Waits for `delay`, then lets the frames of the input files come in.
-fn load_after(
-    target: &Mutex<LiveTarget>,
-    delay: Duration,
-    stop: &AtomicBool,
-) -> Result<(), IoError> {
+fn load_after(target: &Mutex<LiveTarget>, delay: Duration, stop: &AtomicBool) -> Result<(), IoError> {
     let end = Instant::now() + delay;
     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(STOP_POLL.min(end.saturating_duration_since(Instant::now())));

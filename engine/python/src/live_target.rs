@@ -77,24 +77,16 @@ impl LiveTarget {
         &mut self,
         work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, &[u8])) -> T,
     ) -> Result<T, IoError> {
-        let LiveTarget {
-            runner,
-            ports,
-            unknown_port,
-            sent,
-            started,
-            ..
-        } = self;
+        let LiveTarget { runner, ports, unknown_port, sent, started, .. } = self;
         let mut failure = None;
         let mut clock = || picoseconds(*started);
-        let mut send =
-            |port: u16, frame: &[u8]| match ports.send(port, picoseconds(*started), frame) {
-                Ok(true) => *sent += 1,
-                Ok(false) => *unknown_port += 1,
-                Err(error) => {
-                    failure.get_or_insert(error);
-                }
-            };
+        let mut send = |port: u16, frame: &[u8]| match ports.send(port, picoseconds(*started), frame) {
+            Ok(true) => *sent += 1,
+            Ok(false) => *unknown_port += 1,
+            Err(error) => {
+                failure.get_or_insert(error);
+            }
+        };
         let result = work(runner, &mut clock, &mut send);
         ports.flush()?;
         failure.map_or(Ok(result), Err)
@@ -108,11 +100,7 @@ impl LiveTarget {
                 events.push(Event::PacketIn { frame });
             }
             while let Some((digest, fields)) = self.runner.take_digest() {
-                events.push(Event::Digest {
-                    digest,
-                    fields,
-                    now_ps,
-                });
+                events.push(Event::Digest { digest, fields, now_ps });
             }
         }
         if self.last_clock.elapsed() >= CLOCK_PERIOD {

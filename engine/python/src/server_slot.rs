@@ -30,8 +30,8 @@ impl ServerSlot {
             )));
         }
         let notifier = Notifier::new();
-        let started = Server::start(resolve(address)?, device_id, target, notifier.clone(), tls)
-            .map_err(refused)?;
+        let started =
+            Server::start(resolve(address)?, device_id, target, notifier.clone(), tls).map_err(refused)?;
         let port = started.address().port();
         *server = Some(started);
         Ok((port, notifier))
@@ -54,19 +54,12 @@ impl ServerSlot {
 fn resolve(address: &str) -> PyResult<Address> {
     if let Some(path) = address.strip_prefix("unix:") {
         // unix:///PATH is an absolute path in the form of a URL.
-        return Ok(Address::Unix(
-            path.strip_prefix("//").unwrap_or(path).into(),
-        ));
+        return Ok(Address::Unix(path.strip_prefix("//").unwrap_or(path).into()));
     }
     let invalid = |problem: String| {
         let valid = "valid: HOST:PORT or unix:PATH";
         refused(format!("address '{address}': {problem}; {valid}"))
     };
-    let mut found = address
-        .to_socket_addrs()
-        .map_err(|error| invalid(error.to_string()))?;
-    found
-        .next()
-        .map(Address::Tcp)
-        .ok_or_else(|| invalid("the host has no address".to_string()))
+    let mut found = address.to_socket_addrs().map_err(|error| invalid(error.to_string()))?;
+    found.next().map(Address::Tcp).ok_or_else(|| invalid("the host has no address".to_string()))
 }

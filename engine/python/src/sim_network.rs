@@ -47,10 +47,7 @@ impl SimNetwork {
         let network = guarded(py, move || Ok(Network::from_json(&config)))?;
         let network = network.map_err(|error| misconfigured(py, &error))?;
         Ok(SimNetwork {
-            target: Arc::new(Mutex::new(SimTarget {
-                network,
-                notifier: None,
-            })),
+            target: Arc::new(Mutex::new(SimTarget { network, notifier: None })),
             server: ServerSlot::default(),
         })
     }
@@ -66,10 +63,9 @@ impl SimNetwork {
             // A server takes ports to be up; what changed before it ran, it has not been told.
             while target.network.take_port_status().is_some() {}
             let links = target.network.tester_links().into_iter();
-            notifier.notify(links.filter(|link| !link.up).map(|link| Event::PortStatus {
-                port: link.port,
-                up: false,
-            }));
+            notifier.notify(
+                links.filter(|link| !link.up).map(|link| Event::PortStatus { port: link.port, up: false }),
+            );
             target.notifier = Some(notifier);
             Ok(port)
         })
@@ -86,26 +82,14 @@ impl SimNetwork {
 
     /// Runs until virtual time `ps`. Returns (virtual time, packet-ins since the beginning).
     #[pyo3(signature = (ps, packet_outs = 0, timeout_s = 60.0))]
-    fn run_until(
-        &self,
-        py: Python<'_>,
-        ps: u64,
-        packet_outs: u64,
-        timeout_s: f64,
-    ) -> PyResult<(u64, u64)> {
+    fn run_until(&self, py: Python<'_>, ps: u64, packet_outs: u64, timeout_s: f64) -> PyResult<(u64, u64)> {
         self.await_packet_outs(py, packet_outs, timeout_s)?;
         self.run(py, ps, Network::run_some)
     }
 
     /// Runs for `ps` picoseconds. Returns (virtual time, packet-ins since the beginning).
     #[pyo3(signature = (ps, packet_outs = 0, timeout_s = 60.0))]
-    fn advance(
-        &self,
-        py: Python<'_>,
-        ps: u64,
-        packet_outs: u64,
-        timeout_s: f64,
-    ) -> PyResult<(u64, u64)> {
+    fn advance(&self, py: Python<'_>, ps: u64, packet_outs: u64, timeout_s: f64) -> PyResult<(u64, u64)> {
         self.await_packet_outs(py, packet_outs, timeout_s)?;
         let until_ps = self.now_ps(py)?.saturating_add(ps);
         self.run(py, until_ps, Network::run_some)
@@ -142,11 +126,7 @@ impl SimNetwork {
             let (settling, now_ps, packet_ins) = self.with(py, |target| {
                 let settling = target.network.settle_some(limit_ps, EVENTS_PER_SLICE);
                 target.report();
-                Ok((
-                    settling,
-                    target.network.now_ps(),
-                    target.network.packet_ins_total(),
-                ))
+                Ok((settling, target.network.now_ps(), target.network.packet_ins_total()))
             })?;
             match settling {
                 Settling::Quiet => return Ok((now_ps, packet_ins, true)),
@@ -197,31 +177,15 @@ impl SimNetwork {
 
     /// Sets the gap that a port keeps after each frame that it sends from now on.
     fn set_gap_bits(&self, py: Python<'_>, node: &str, port: u16, gap_bits: u32) -> PyResult<()> {
-        self.with(py, |target| {
-            target
-                .network
-                .set_gap_bits(node, port, gap_bits)
-                .map_err(refused)
-        })
+        self.with(py, |target| target.network.set_gap_bits(node, port, gap_bits).map_err(refused))
     }
 
     /// Lets those frames leave a tester port with an FCS that does not fit whose six bytes at
     /// `offset_bytes`, read as a number, lie in low..=high, for any of [(offset_bytes, low, high)].
-    fn set_bad_fcs(
-        &self,
-        py: Python<'_>,
-        port: u16,
-        rules: Vec<(usize, u64, u64)>,
-    ) -> PyResult<()> {
-        let rule = |(offset_bytes, low, high)| BadFcsRule {
-            offset_bytes,
-            low,
-            high,
-        };
+    fn set_bad_fcs(&self, py: Python<'_>, port: u16, rules: Vec<(usize, u64, u64)>) -> PyResult<()> {
+        let rule = |(offset_bytes, low, high)| BadFcsRule { offset_bytes, low, high };
         let rules = rules.into_iter().map(rule).collect();
-        self.with(py, |target| {
-            target.network.set_bad_fcs(port, rules).map_err(refused)
-        })
+        self.with(py, |target| target.network.set_bad_fcs(port, rules).map_err(refused))
     }
 
     /// Frames with an FCS that does not fit, since the beginning: [(tester port, sent, received)].
@@ -249,39 +213,26 @@ impl SimNetwork {
 
     /// Everything that truly happened, as a dict: for tests of the tester.
     fn truth(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let text = self.with(py, |target| {
-            serde_json::to_string(&target.network.truth()).map_err(refused)
-        })?;
+        let text = self.with(py, |target| serde_json::to_string(&target.network.truth()).map_err(refused))?;
         Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())
     }
 
     /// Sends a frame from a port of a device `host`.
     fn host_send(&self, py: Python<'_>, name: &str, port: u16, frame: &[u8]) -> PyResult<()> {
-        self.with(py, |target| {
-            target.network.host_send(name, port, frame).map_err(refused)
-        })
+        self.with(py, |target| target.network.host_send(name, port, frame).map_err(refused))
     }
 
     /// Takes the frames that came to a device `host`: [(port, time of the first bit, bytes)].
-    fn host_take<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-    ) -> PyResult<Vec<(u16, u64, Bound<'py, PyBytes>)>> {
+    fn host_take<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<(u16, u64, Bound<'py, PyBytes>)>> {
         let frames = self.with(py, |target| target.network.host_take(name).map_err(refused))?;
-        Ok(frames
-            .into_iter()
-            .map(|(port, at_ps, frame)| (port, at_ps, PyBytes::new(py, &frame)))
-            .collect())
+        Ok(frames.into_iter().map(|(port, at_ps, frame)| (port, at_ps, PyBytes::new(py, &frame))).collect())
     }
 
     /// Installs a BMv2 JSON program without P4Runtime, for tests.
     fn load_program(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         self.with(py, |target| {
             let program = Program::from_json(json).map_err(refused)?;
-            target
-                .network
-                .set_program(Arc::new(Executable::new(program)));
+            target.network.set_program(Arc::new(Executable::new(program)));
             Ok(())
         })
     }
@@ -297,9 +248,8 @@ impl SimNetwork {
 
     /// Takes the packet-ins that wait; while a server runs, they go to its controllers instead.
     fn take_packet_ins<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let frames: Vec<Vec<u8>> = self.with(py, |target| {
-            Ok(std::iter::from_fn(|| target.network.take_packet_in()).collect())
-        })?;
+        let frames: Vec<Vec<u8>> =
+            self.with(py, |target| Ok(std::iter::from_fn(|| target.network.take_packet_in()).collect()))?;
         Ok(frames.iter().map(|frame| PyBytes::new(py, frame)).collect())
     }
 }
@@ -317,14 +267,9 @@ impl SimNetwork {
     fn run(&self, py: Python<'_>, until_ps: u64, run_some: RunSome) -> PyResult<(u64, u64)> {
         loop {
             let (done, now_ps, packet_ins) = self.with(py, |target| {
-                let done =
-                    run_some(&mut target.network, until_ps, EVENTS_PER_SLICE).map_err(refused)?;
+                let done = run_some(&mut target.network, until_ps, EVENTS_PER_SLICE).map_err(refused)?;
                 target.report();
-                Ok((
-                    done,
-                    target.network.now_ps(),
-                    target.network.packet_ins_total(),
-                ))
+                Ok((done, target.network.now_ps(), target.network.packet_ins_total()))
             })?;
             if done {
                 return Ok((now_ps, packet_ins));

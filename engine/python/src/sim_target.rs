@@ -30,11 +30,7 @@ impl SimTarget {
             events.push(Event::PacketIn { frame });
         }
         while let Some(digest) = network.take_digest() {
-            events.push(Event::Digest {
-                digest: digest.digest,
-                fields: digest.fields,
-                now_ps,
-            });
+            events.push(Event::Digest { digest: digest.digest, fields: digest.fields, now_ps });
         }
         events.push(Event::Clock { now_ps });
         notifier.notify(events);

@@ -47,20 +47,10 @@ fn switch_path(ports: usize, rate_bps: u64, frames: u64) {
         frame[..6].copy_from_slice(&mac((port + 1) % ports));
         frame[6..12].copy_from_slice(&mac(port));
         let start_ps = port as u64 * slot_ps / ports as u64;
-        Stream {
-            port,
-            frame,
-            start_ps,
-            interval_ps: slot_ps,
-            count: frames / ports as u64,
-        }
+        Stream { port, frame, start_ps, interval_ps: slot_ps, count: frames / ports as u64 }
     };
     let line = Line::new(rate_bps, 0, STANDARD_GAP_BITS);
-    let port = |id: usize| DevicePort {
-        id: id as u16,
-        line: line.clone(),
-        queue_frames: 64,
-    };
+    let port = |id: usize| DevicePort { id: id as u16, line: line.clone(), queue_frames: 64 };
     let ports: Vec<DevicePort> = (0..ports).map(port).collect();
     let config = EthernetSwitchConfig {
         forwarding: Forwarding::CutThrough,
@@ -72,12 +62,7 @@ fn switch_path(ports: usize, rate_bps: u64, frames: u64) {
     let station = builder.device("station", Box::new(station), &ports);
     let switch = builder.device(
         "switch",
-        Box::new(EthernetSwitch::new(
-            config,
-            Latency::from_ps(1_720_000),
-            "switch",
-            1,
-        )),
+        Box::new(EthernetSwitch::new(config, Latency::from_ps(1_720_000), "switch", 1)),
         &ports,
     );
     for index in 0..ports.len() {
@@ -85,16 +70,9 @@ fn switch_path(ports: usize, rate_bps: u64, frames: u64) {
     }
     let mut network = builder.build();
     let start = Instant::now();
-    network
-        .run_until(1_000_000_000_000)
-        .expect("time goes forward");
+    network.run_until(1_000_000_000_000).expect("time goes forward");
     let seconds = start.elapsed().as_secs_f64();
-    let received: u64 = network
-        .device::<Station>(0)
-        .expect("the station")
-        .received
-        .iter()
-        .sum();
+    let received: u64 = network.device::<Station>(0).expect("the station").received.iter().sum();
     let events = network.events_done();
     println!(
         "{} ports: {received} frames sent, switched, received: {:.2} million frames/s, {:.1} ns per frame, {:.1} ns per event",

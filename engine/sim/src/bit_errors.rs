@@ -19,11 +19,7 @@ pub struct BitErrors {
 impl BitErrors {
     /// `per_1e15` must not be 0.
     pub fn new(per_1e15: u64, rng: Rng) -> BitErrors {
-        let mut errors = BitErrors {
-            per_1e15,
-            bits_left: 0,
-            rng,
-        };
+        let mut errors = BitErrors { per_1e15, bits_left: 0, rng };
         errors.bits_left = errors.distance();
         errors
     }

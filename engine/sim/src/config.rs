@@ -17,8 +17,8 @@ use crate::line::STANDARD_GAP_BITS;
 
 pub use place::{ConfigError, Place, Step};
 pub use units::{
-    Latency, Nanoseconds, OffsetNanoseconds, PortNumber, PositiveSeconds, Ppb, Ppm, QueueFrames,
-    RateBps, RateFps, Seconds, Whole,
+    Latency, Nanoseconds, OffsetNanoseconds, PortNumber, PositiveSeconds, Ppb, Ppm, QueueFrames, RateBps,
+    RateFps, Seconds, Whole,
 };
 
 /// Number of a port. That of a tester may be any that its program can say.
@@ -294,9 +294,7 @@ impl NetworkConfig {
                 return Err(place.invalid(problem, "a number of its own"));
             }
             if number == u16::MAX {
-                return Err(place
-                    .key("number")
-                    .invalid(format!("is {number}"), "0 to 65534"));
+                return Err(place.key("number").invalid(format!("is {number}"), "0 to 65534"));
             }
             add_port(rates, &place, &tester.name, number, port.rate_bps)?;
         }
@@ -317,10 +315,7 @@ impl NetworkConfig {
                     return Err(self.no_such_end(&place, end, rates));
                 }
                 if let Some(other) = used.insert(end, index) {
-                    let problem = format!(
-                        "{} port {} is already in links[{other}]",
-                        end.node, end.port
-                    );
+                    let problem = format!("{} port {} is already in links[{other}]", end.node, end.port);
                     return Err(place.invalid(problem, "one link per port"));
                 }
             }
@@ -333,17 +328,9 @@ impl NetworkConfig {
         Ok(())
     }
 
-    fn no_such_end(
-        &self,
-        place: &Place,
-        end: &EndConfig,
-        rates: &BTreeMap<EndConfig, u64>,
-    ) -> ConfigError {
-        let ports: Vec<String> = rates
-            .keys()
-            .filter(|it| it.node == end.node)
-            .map(|it| it.port.to_string())
-            .collect();
+    fn no_such_end(&self, place: &Place, end: &EndConfig, rates: &BTreeMap<EndConfig, u64>) -> ConfigError {
+        let ports: Vec<String> =
+            rates.keys().filter(|it| it.node == end.node).map(|it| it.port.to_string()).collect();
         let names: Vec<&str> = std::iter::once(self.tester.name.as_str())
             .chain(self.nodes.iter().map(|device| device.name.as_str()))
             .collect();
@@ -388,9 +375,7 @@ mod tests {
 
     fn error_of(from: &str, to: &str) -> String {
         assert!(GOOD.contains(from), "{from}");
-        NetworkConfig::from_json(&GOOD.replacen(from, to, 1))
-            .unwrap_err()
-            .to_string()
+        NetworkConfig::from_json(&GOOD.replacen(from, to, 1)).unwrap_err().to_string()
     }
 
     #[test]
@@ -419,8 +404,7 @@ mod tests {
     fn unknown_fields_are_named_with_their_path() {
         let message = error_of("\"latency_ns\"", "\"latency_ps\"");
         assert!(
-            message
-                .starts_with("tester.loop.latency_ps: unknown field `latency_ps`, expected one of"),
+            message.starts_with("tester.loop.latency_ps: unknown field `latency_ps`, expected one of"),
             "{message}"
         );
     }

@@ -59,9 +59,7 @@ fn tidy(rule: Value) -> Value {
         match key.as_str() {
             "properties" => {
                 if let Value::Object(properties) = value {
-                    properties
-                        .values_mut()
-                        .for_each(|value| *value = tidy(value.take()));
+                    properties.values_mut().for_each(|value| *value = tidy(value.take()));
                 }
             }
             "anyOf" => {
@@ -182,10 +180,7 @@ mod tests {
                 assert!(value["title"].is_string(), "{model}: {key}: {value}");
                 let typed = ["type", "enum", "anyOf"];
                 // p4c's JSON may be anything.
-                assert!(
-                    key == "program" || typed.iter().any(|it| !value[it].is_null()),
-                    "{key}"
-                );
+                assert!(key == "program" || typed.iter().any(|it| !value[it].is_null()), "{key}");
                 assert!(!value["type"].is_array(), "{key}");
             });
         }
@@ -208,10 +203,7 @@ mod tests {
         assert_eq!(switch["forwarding"], expected);
         assert_eq!(switch["jitter"]["maxProperties"], 1);
         let spike = &switch["jitter"]["properties"]["spike"];
-        assert_eq!(
-            spike["title"],
-            "now and then a frame of the device's own in the way"
-        );
+        assert_eq!(spike["title"], "now and then a frame of the device's own in the way");
         assert_eq!(spike["required"], json!(["delay_ns", "chance_ppb"]));
         assert_eq!(title("IPv4 and IPv6."), "IPv4 and IPv6");
     }

@@ -141,9 +141,7 @@ impl DropCounters {
 
     /// The causes that occurred.
     pub fn nonzero(&self) -> BTreeMap<&'static str, u64> {
-        let counts = DropCause::ALL
-            .iter()
-            .map(|&cause| (cause.name(), self.get(cause)));
+        let counts = DropCause::ALL.iter().map(|&cause| (cause.name(), self.get(cause)));
         counts.filter(|&(_, count)| count > 0).collect()
     }
 }

@@ -69,10 +69,7 @@ impl EventQueue {
     pub fn ticket(&mut self) -> Ticket {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        assert!(
-            ticket < 1 << (64 - SOURCE_BITS),
-            "more events than one network can order"
-        );
+        assert!(ticket < 1 << (64 - SOURCE_BITS), "more events than one network can order");
         Ticket(ticket)
     }
 
@@ -174,9 +171,9 @@ impl EventQueue {
                     let right = first + 2 + usize::from(d < c);
                     left + (right - left) * usize::from(heap[right] < heap[left])
                 }
-                Some(rest) if !rest.is_empty() => (first..heap.len())
-                    .min_by_key(|&child| heap[child])
-                    .unwrap_or(first),
+                Some(rest) if !rest.is_empty() => {
+                    (first..heap.len()).min_by_key(|&child| heap[child]).unwrap_or(first)
+                }
                 _ => break,
             };
             if heap[child] >= key {
@@ -224,10 +221,7 @@ mod tests {
         }
         for index in [7, 0, 199, 100] {
             let time = expected[index as usize].0;
-            assert_eq!(
-                queue.take(Source::PortFree(index)).map(|it| it.0),
-                Some(time)
-            );
+            assert_eq!(queue.take(Source::PortFree(index)).map(|it| it.0), Some(time));
             assert_eq!(queue.take(Source::PortFree(index)), None);
         }
         expected.retain(|&(_, index)| ![7, 0, 199, 100].contains(&index));

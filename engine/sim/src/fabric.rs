@@ -49,9 +49,7 @@ impl BadFcsRule {
         let Some(field) = frame.get(self.offset_bytes..self.offset_bytes + 6) else {
             return false;
         };
-        let number = field
-            .iter()
-            .fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        let number = field.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         (self.low..=self.high).contains(&number)
     }
 }
@@ -266,12 +264,7 @@ impl Fabric {
     /// Sends what arrives, bit by bit as it arrives: with the gaps and the clock of its sender, past
     /// the queue and the line of the port.
     pub fn relay(&mut self, port: usize, arrival: Arrival) {
-        let Arrival {
-            frame,
-            first_bit_ps,
-            last_bit_ps,
-            bad_fcs,
-        } = arrival;
+        let Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs } = arrival;
         let line = &self.ports[port].line;
         let (whole, awaited) = line.awaited_bytes(wire_bytes(&frame));
         let body_ps = u128::from(last_bit_ps - first_bit_ps) * u128::from(awaited);
@@ -296,23 +289,13 @@ impl Fabric {
         slot: Slot,
         mut bad_fcs: bool,
     ) {
-        let Fabric {
-            ports,
-            events,
-            in_flight,
-            out,
-            ..
-        } = self;
+        let Fabric { ports, events, in_flight, out, .. } = self;
         let port_index = port as u32;
         let port = &mut ports[port];
         port.counters.tx_frames += 1;
         port.counters.tx_bytes += u64::from(wire_bytes(&frame));
         if port.peer.is_none() || !port.link_up {
-            let cause = if port.peer.is_none() {
-                DropCause::Unconnected
-            } else {
-                DropCause::LinkDown
-            };
+            let cause = if port.peer.is_none() { DropCause::Unconnected } else { DropCause::LinkDown };
             port.counters.drops.count(cause);
             return out.pool.give(frame);
         }
@@ -344,13 +327,7 @@ impl Fabric {
     /// `ready_ps` at the earliest, or drops it when the queue of the port is full by then. The
     /// departure is computed at once, so waiting costs no event. Returns the start of the preamble.
     #[inline]
-    pub fn enqueue(
-        &mut self,
-        port: usize,
-        frame: Frame,
-        ready_ps: u64,
-        bad_fcs: bool,
-    ) -> Option<u64> {
+    pub fn enqueue(&mut self, port: usize, frame: Frame, ready_ps: u64, bad_fcs: bool) -> Option<u64> {
         let now_ps = self.now_ps;
         if self.room_at_ps(port, ready_ps) > now_ps {
             self.drop_frame(port, DropCause::QueueFull, frame);
@@ -374,11 +351,7 @@ impl Fabric {
     pub fn room_at_ps(&mut self, port: usize, ready_ps: u64) -> u64 {
         let now_ps = self.now_ps;
         let entry = &mut self.ports[port];
-        while entry
-            .waiting
-            .front()
-            .is_some_and(|&start_ps| start_ps <= now_ps)
-        {
+        while entry.waiting.front().is_some_and(|&start_ps| start_ps <= now_ps) {
             entry.waiting.pop_front();
         }
         let at_ps = ready_ps.max(entry.ready_ps).max(now_ps);
@@ -419,11 +392,7 @@ impl Fabric {
     fn take_back(&mut self, port: usize) -> VecDeque<Flight> {
         let now_ps = self.now_ps;
         let port = &mut self.ports[port];
-        let started = port
-            .flights
-            .iter()
-            .take_while(|flight| flight.start_ps <= now_ps)
-            .count();
+        let started = port.flights.iter().take_while(|flight| flight.start_ps <= now_ps).count();
         let moved = port.flights.split_off(started);
         if let Some(first) = moved.front() {
             port.line.rewind(first.free_before);
@@ -458,30 +427,17 @@ impl Fabric {
 
     /// Frames that wait in the queue of [`Fabric::enqueue`].
     pub fn waiting(&self, port: usize) -> usize {
-        self.ports[port]
-            .waiting
-            .iter()
-            .filter(|&&start_ps| start_ps > self.now_ps)
-            .count()
+        self.ports[port].waiting.iter().filter(|&&start_ps| start_ps > self.now_ps).count()
     }
 
     /// Drops what a port has queued but not started to send.
     pub fn flush(&mut self, port: usize) {
         let now_ps = self.now_ps;
-        let Fabric {
-            ports,
-            in_flight,
-            out,
-            ..
-        } = self;
+        let Fabric { ports, in_flight, out, .. } = self;
         let port = &mut ports[port];
         port.waiting.clear();
         port.ready_ps = 0;
-        while port
-            .flights
-            .back()
-            .is_some_and(|flight| flight.start_ps > now_ps)
-        {
+        while port.flights.back().is_some_and(|flight| flight.start_ps > now_ps) {
             let flight = port.flights.pop_back().expect("a flight is there");
             port.line.rewind(flight.free_before);
             port.counters.tx_frames -= 1;
@@ -496,13 +452,7 @@ impl Fabric {
     /// frame is gone (flushed, or the link is down).
     #[inline]
     pub(crate) fn arrive(&mut self, sender: usize, ticket: Ticket) -> Option<(usize, Arrival)> {
-        let Fabric {
-            ports,
-            events,
-            in_flight,
-            out,
-            ..
-        } = self;
+        let Fabric { ports, events, in_flight, out, .. } = self;
         let port = &mut ports[sender];
         if port.flights.front()?.ticket != ticket {
             return None;
@@ -522,13 +472,7 @@ impl Fabric {
         counters.rx_frames += 1;
         counters.rx_bytes += u64::from(wire_bytes(&flight.frame));
         counters.rx_bad_fcs_frames += u64::from(flight.bad_fcs);
-        let Flight {
-            first_bit_ps,
-            last_bit_ps,
-            bad_fcs,
-            frame,
-            ..
-        } = flight;
+        let Flight { first_bit_ps, last_bit_ps, bad_fcs, frame, .. } = flight;
         if ports[receiver].honours_pause && !bad_fcs {
             if let Some(Pause { quanta }) = mac_control::parse(&frame) {
                 // Up to 65,535 quanta: more than 64 bits before the division.
@@ -538,14 +482,6 @@ impl Fabric {
                 self.hold(receiver, until_ps);
             }
         }
-        Some((
-            receiver,
-            Arrival {
-                frame,
-                first_bit_ps,
-                last_bit_ps,
-                bad_fcs,
-            },
-        ))
+        Some((receiver, Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs }))
     }
 }

@@ -42,12 +42,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     pub fn new(enabled: bool) -> Patience {
-        Patience {
-            enabled,
-            calm: 0,
-            left: 0,
-            pause: PAUSE_EVENTS,
-        }
+        Patience { enabled, calm: 0, left: 0, pause: PAUSE_EVENTS }
     }
 
     /// An event of the loop.
@@ -162,10 +157,7 @@ impl IdleLoop {
         bounds: Bounds,
     ) -> Skipped {
         let count = self.ring.len();
-        let mut now = Moment {
-            line: line.free(),
-            ..Moment::default()
-        };
+        let mut now = Moment { line: line.free(), ..Moment::default() };
         let mut safe = now;
         // The moment one round ago.
         let mut mark: Option<Moment> = None;
@@ -193,8 +185,7 @@ impl IdleLoop {
                         }
                         mark = Some(now);
                         self.before.clear();
-                        self.before
-                            .extend(self.ring.iter().map(|it| (it.at_ps, it.stamp_ps)));
+                        self.before.extend(self.ring.iter().map(|it| (it.at_ps, it.stamp_ps)));
                     }
                 }
             }
@@ -203,11 +194,7 @@ impl IdleLoop {
             }
         }
         // Passes after the last safe moment are left to be executed.
-        if self
-            .ring
-            .front()
-            .is_some_and(|next| next.at_ps > now.last_ps)
-        {
+        if self.ring.front().is_some_and(|next| next.at_ps > now.last_ps) {
             safe = now;
             self.undo.clear();
         }
@@ -216,11 +203,7 @@ impl IdleLoop {
             self.ring.push_front(old);
         }
         line.set_free(safe.line);
-        Skipped {
-            passes: safe.passes,
-            events: safe.events,
-            last_ps: safe.last_ps,
-        }
+        Skipped { passes: safe.passes, events: safe.events, last_ps: safe.last_ps }
     }
 
     /// Times one pass of the first packet. False if it is beyond a bound or not proved idle.
@@ -238,14 +221,11 @@ impl IdleLoop {
         };
         // What `Tester::enqueue`, `Tester::egress` and `Tester::recirculate` do.
         let ingress_ps = first.at_ps;
-        let at_once =
-            now.last_ps < ingress_ps && line.free_ps() <= ingress_ps + times.egress_latency_ps;
+        let at_once = now.last_ps < ingress_ps && line.free_ps() <= ingress_ps + times.egress_latency_ps;
         let egress_ps = if at_once {
             ingress_ps
         } else {
-            line.free_ps()
-                .saturating_sub(times.egress_latency_ps)
-                .max(ingress_ps)
+            line.free_ps().saturating_sub(times.egress_latency_ps).max(ingress_ps)
         };
         if egress_ps > bounds.until_ps || egress_ps >= bounds.before_ps {
             return false;
@@ -255,21 +235,14 @@ impl IdleLoop {
         if self.proofs[first.proof].is_none() {
             let probe = self.probe.get_or_insert_default();
             let packet = packets(first.proof);
-            let pass = LoopPass {
-                packet,
-                last_stamp_ps: first.stamp_ps,
-                stamp_ps,
-            };
+            let pass = LoopPass { packet, last_stamp_ps: first.stamp_ps, stamp_ps };
             self.proofs[first.proof] = switch.probe_idle(probe, &pass).ok();
         }
         let Some(proof) = &self.proofs[first.proof] else {
             return false;
         };
         // Packets of different queues could overtake each other.
-        let last = self
-            .ring
-            .back()
-            .and_then(|last| self.proofs[last.proof].as_ref());
+        let last = self.ring.back().and_then(|last| self.proofs[last.proof].as_ref());
         let same_queue = last.is_none_or(|last| last.priority == proof.priority);
         if first.stamp_ps >= proof.before_ps[0] || stamp_ps >= proof.before_ps[1] || !same_queue {
             return false;
@@ -317,9 +290,7 @@ impl IdleLoop {
             };
             // In the last round the frame carries the time stamp of the round before.
             let [frame_ps, egress_ps] = proof.before_ps;
-            let frame = frame_ps
-                .checked_sub(packet.stamp_ps + 1)
-                .map_or(0, |room| room / period_ps + 1);
+            let frame = frame_ps.checked_sub(packet.stamp_ps + 1).map_or(0, |room| room / period_ps + 1);
             let egress = egress_ps.saturating_sub(packet.stamp_ps + 1) / period_ps;
             times = times.min(frame).min(egress);
         }
@@ -351,12 +322,6 @@ impl IdleLoop {
 impl Circling {
     pub fn new(packet: &IngressPacket, at_ps: u64, first_bit_ps: u64, stamp_ps: u64) -> Circling {
         let length = wire_bytes(&packet.frame);
-        Circling {
-            at_ps,
-            first_bit_ps,
-            stamp_ps,
-            length,
-            ..Circling::default()
-        }
+        Circling { at_ps, first_bit_ps, stamp_ps, length, ..Circling::default() }
     }
 }

@@ -59,9 +59,7 @@ pub use drops::{DropCause, DropCounters};
 pub use event::{EventQueue, Source};
 pub use fabric::{Arrival, ArrivalRule, BadFcsRule, Fabric, PortCounters};
 pub use line::{wire_bytes, Line, Slot, STANDARD_GAP_BITS};
-pub use network::{
-    DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth,
-};
+pub use network::{DevicePort, Network, NetworkBuilder, NetworkError, NodeTruth, PortTruth, Settling, Truth};
 pub use rng::Rng;
 pub use tester::{Digest, Tester};
 pub use time::{BitClock, Span};

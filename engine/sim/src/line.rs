@@ -190,12 +190,8 @@ mod tests {
     fn back_to_back_frames_take_a_wire_slot_each() {
         let mut line = Line::new(1_000_000_000, 0, STANDARD_GAP_BITS);
         let first = line.send(1_000, 64);
-        let expected = Slot {
-            start_ps: 1_000,
-            first_bit_ps: 65_000,
-            last_bit_ps: 577_000,
-            decision_ps: 577_000,
-        };
+        let expected =
+            Slot { start_ps: 1_000, first_bit_ps: 65_000, last_bit_ps: 577_000, decision_ps: 577_000 };
         assert_eq!(first, expected);
         assert_eq!(line.free_ps(), 673_000);
         assert_eq!(line.send(1_000, 64).start_ps, 673_000);

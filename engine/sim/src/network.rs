@@ -27,11 +27,7 @@ const MAX_TIME_PS: u64 = 1 << 62;
 #[non_exhaustive]
 pub enum NetworkError {
     #[error("no port {port} on {node}; valid: {valid}")]
-    NoSuchPort {
-        node: String,
-        port: u16,
-        valid: String,
-    },
+    NoSuchPort { node: String, port: u16, valid: String },
     #[error("node {name} is not a host; valid: {valid}")]
     NotAHost { name: String, valid: String },
     #[error("no device named '{name}'; valid: {valid}")]
@@ -80,12 +76,7 @@ fn cable_part(node: &str, port: u16) -> String {
 }
 
 impl Network {
-    fn new(
-        fabric: Fabric,
-        tester: Option<Tester>,
-        tester_name: String,
-        devices: Vec<DeviceNode>,
-    ) -> Network {
+    fn new(fabric: Fabric, tester: Option<Tester>, tester_name: String, devices: Vec<DeviceNode>) -> Network {
         let mut network = Network {
             fabric,
             tester,
@@ -108,17 +99,8 @@ impl Network {
         index: usize,
         call: impl FnOnce(&mut dyn Device, &mut DevicePorts) -> T,
     ) -> T {
-        let DeviceNode {
-            device,
-            base,
-            count,
-            ..
-        } = &mut self.devices[index];
-        let mut ports = DevicePorts {
-            fabric: &mut self.fabric,
-            base: *base,
-            count: *count,
-        };
+        let DeviceNode { device, base, count, .. } = &mut self.devices[index];
+        let mut ports = DevicePorts { fabric: &mut self.fabric, base: *base, count: *count };
         call(device.as_mut(), &mut ports)
     }
 
@@ -137,8 +119,7 @@ impl Network {
             Some(tester) if node == self.tester_name => tester.fabric_port(port),
             _ => {
                 let node = self.devices.iter().find(|it| it.name == node)?;
-                (node.base..node.base + node.count)
-                    .find(|&index| self.fabric.ports[index].id == port)
+                (node.base..node.base + node.count).find(|&index| self.fabric.ports[index].id == port)
             }
         }
     }
@@ -147,9 +128,7 @@ impl Network {
         let entry = &self.fabric.ports[port];
         match (entry.node, &self.tester) {
             (0, Some(tester)) => tester.arrival_rule(),
-            (node, _) => self.devices[node as usize - 1]
-                .device
-                .arrival_rule(entry.local as usize),
+            (node, _) => self.devices[node as usize - 1].device.arrival_rule(entry.local as usize),
         }
     }
 
@@ -183,15 +162,9 @@ impl Network {
 
     /// Like [`Network::run_some`], and also done once the program has sent a frame to the controller;
     /// the clock stands at that event then.
-    pub fn run_some_to_packet_in(
-        &mut self,
-        until_ps: u64,
-        max_events: u64,
-    ) -> Result<bool, NetworkError> {
+    pub fn run_some_to_packet_in(&mut self, until_ps: u64, max_events: u64) -> Result<bool, NetworkError> {
         let packet_ins = self.packet_ins_total();
-        self.run_while(until_ps, max_events, |network| {
-            network.packet_ins_total() == packet_ins
-        })
+        self.run_while(until_ps, max_events, |network| network.packet_ins_total() == packet_ins)
     }
 
     #[inline]
@@ -203,10 +176,7 @@ impl Network {
     ) -> Result<bool, NetworkError> {
         let now_ps = self.fabric.now_ps;
         if until_ps < now_ps {
-            return Err(NetworkError::TimeIsPast {
-                asked_ps: until_ps,
-                now_ps,
-            });
+            return Err(NetworkError::TimeIsPast { asked_ps: until_ps, now_ps });
         }
         if until_ps > MAX_TIME_PS {
             return Err(NetworkError::TooLate { asked_ps: until_ps });
@@ -247,10 +217,7 @@ impl Network {
 
     #[inline]
     fn next_is_by(&mut self, limit_ps: u64) -> bool {
-        self.fabric
-            .events
-            .next_time_ps()
-            .is_some_and(|time_ps| time_ps <= limit_ps)
+        self.fabric.events.next_time_ps().is_some_and(|time_ps| time_ps <= limit_ps)
     }
 
     /// Handles the next event, which is not after `until_ps`, or skips idle passes of the loop.
@@ -300,13 +267,11 @@ impl Network {
                 let local = entry.local as usize;
                 match (entry.node, &mut self.tester) {
                     (0, Some(_)) if arrival.bad_fcs => {
-                        self.fabric
-                            .drop_frame(receiver, DropCause::BadFcs, arrival.frame);
+                        self.fabric.drop_frame(receiver, DropCause::BadFcs, arrival.frame);
                     }
                     (0, Some(tester)) => tester.receive(local, arrival, &mut self.fabric),
                     (node, _) if self.devices[node as usize - 1].restart.is_off() => {
-                        self.fabric
-                            .drop_frame(receiver, DropCause::Reset, arrival.frame);
+                        self.fabric.drop_frame(receiver, DropCause::Reset, arrival.frame);
                     }
                     (node, _) => self.with_device(node as usize - 1, |device, ports| {
                         device.receive(local, arrival, ports)
@@ -358,17 +323,9 @@ impl Network {
 
     pub(crate) fn port_index(&self, node: &str, port: u16) -> Result<usize, NetworkError> {
         self.find(node, port).ok_or_else(|| {
-            let entries = self
-                .fabric
-                .ports
-                .iter()
-                .filter(|entry| self.node_name(entry.node) == node);
+            let entries = self.fabric.ports.iter().filter(|entry| self.node_name(entry.node) == node);
             let valid: Vec<String> = entries.map(|entry| entry.id.to_string()).collect();
-            NetworkError::NoSuchPort {
-                node: node.to_string(),
-                port,
-                valid: valid.join(", "),
-            }
+            NetworkError::NoSuchPort { node: node.to_string(), port, valid: valid.join(", ") }
         })
     }
 

@@ -30,11 +30,7 @@ pub struct Recirculation {
 
 impl Recirculation {
     pub fn new(latency_ps: u64) -> Recirculation {
-        Recirculation {
-            latency_ps,
-            returning: VecDeque::new(),
-            idle: IdleLoop::default(),
-        }
+        Recirculation { latency_ps, returning: VecDeque::new(), idle: IdleLoop::default() }
     }
 
     /// Packets in the delay line.
@@ -58,13 +54,7 @@ impl Recirculation {
             events.push(at_ps, ticket, Source::Loop);
         }
         let first_bit_ps = first_bit_ps + self.latency_ps;
-        self.returning.push_back(Returning {
-            at_ps,
-            first_bit_ps,
-            stamp_ps,
-            ticket,
-            packet,
-        });
+        self.returning.push_back(Returning { at_ps, first_bit_ps, stamp_ps, ticket, packet });
     }
 
     /// The packet whose event fell due, with the time of its first bit at ingress.
@@ -72,11 +62,7 @@ impl Recirculation {
         if self.returning.front()?.ticket != ticket {
             return None;
         }
-        let Returning {
-            packet,
-            first_bit_ps,
-            ..
-        } = self.returning.pop_front()?;
+        let Returning { packet, first_bit_ps, .. } = self.returning.pop_front()?;
         if let Some(next) = self.returning.front() {
             events.push(next.at_ps, next.ticket, Source::Loop);
         }
@@ -93,17 +79,11 @@ impl Recirculation {
         bounds: Bounds,
         events: &mut EventQueue,
     ) -> Skipped {
-        let Recirculation {
-            returning, idle, ..
-        } = self;
-        let circling =
-            |it: &Returning| Circling::new(&it.packet, it.at_ps, it.first_bit_ps, it.stamp_ps);
+        let Recirculation { returning, idle, .. } = self;
+        let circling = |it: &Returning| Circling::new(&it.packet, it.at_ps, it.first_bit_ps, it.stamp_ps);
         idle.ring.clear();
         idle.ring.extend(returning.iter().map(circling));
-        let times = LoopTimes {
-            latency_ps: self.latency_ps,
-            egress_latency_ps,
-        };
+        let times = LoopTimes { latency_ps: self.latency_ps, egress_latency_ps };
         let packets = |index: usize| &returning[index].packet;
         let skipped = idle.skip(switch, &packets, line, times, bounds);
         let count = returning.len();
@@ -113,12 +93,7 @@ impl Recirculation {
             let Some(proof) = idle.proof(circling).filter(|_| circling.passes > 0) else {
                 continue;
             };
-            switch.repeat_idle(
-                proof,
-                circling.passes,
-                circling.ingress_ps,
-                circling.egress_ps,
-            );
+            switch.repeat_idle(proof, circling.passes, circling.ingress_ps, circling.egress_ps);
             switch.restamp_idle(proof, &mut packet.packet.frame, circling.stamp_ps);
             packet.at_ps = circling.at_ps;
             packet.first_bit_ps = circling.first_bit_ps;

@@ -17,10 +17,7 @@ impl Span {
 
     /// The same, `ps` later.
     pub fn later(self, ps: u64) -> Span {
-        Span {
-            ps: self.ps + ps,
-            ..self
-        }
+        Span { ps: self.ps + ps, ..self }
     }
 }
 
@@ -45,20 +42,14 @@ impl BitClock {
         // Only a rate and an offset without common factors reach this size; what is cut off is
         // less than one part in 10^18.
         let excess = (u128::BITS - den.leading_zeros()).saturating_sub(63);
-        BitClock {
-            num: num >> excess,
-            den: (den >> excess) as u64,
-        }
+        BitClock { num: num >> excess, den: (den >> excess) as u64 }
     }
 
     /// Duration of `count` periods.
     pub fn periods(&self, count: u64) -> Span {
         let total = u128::from(count) * self.num;
         let den = u128::from(self.den);
-        Span {
-            ps: (total / den) as u64,
-            frac: (total % den) as u64,
-        }
+        Span { ps: (total / den) as u64, frac: (total % den) as u64 }
     }
 
     /// `a + b`, both of this clock.
@@ -66,15 +57,9 @@ impl BitClock {
     pub fn sum(&self, a: Span, b: Span) -> Span {
         let frac = a.frac + b.frac;
         if frac >= self.den {
-            Span {
-                ps: a.ps + b.ps + 1,
-                frac: frac - self.den,
-            }
+            Span { ps: a.ps + b.ps + 1, frac: frac - self.den }
         } else {
-            Span {
-                ps: a.ps + b.ps,
-                frac,
-            }
+            Span { ps: a.ps + b.ps, frac }
         }
     }
 }
@@ -123,8 +108,7 @@ mod tests {
     fn a_rate_without_common_factors_is_still_good_to_a_picosecond_in_a_day() {
         let clock = BitClock::new(399_999_999_979, 999_983);
         let bits = 399_999_999_979 * 86_400;
-        let exact_ps =
-            u128::from(bits) * 1_000_000_000_000_000_000_000 / (399_999_999_979 * 1_000_999_983);
+        let exact_ps = u128::from(bits) * 1_000_000_000_000_000_000_000 / (399_999_999_979 * 1_000_999_983);
         assert!(u128::from(clock.periods(bits).ps).abs_diff(exact_ps) <= 1);
     }
 }

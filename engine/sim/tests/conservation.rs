@@ -51,27 +51,13 @@ fn check(truth: &Truth, name: &str) {
     let sent = sum(&|port| port.tx_frames);
     let floods = node.counters["flooded_unknown"] + node.counters["flooded_group"];
     let at_input = |port: &p4mesh_sim::PortTruth| -> u64 {
-        let input = [
-            "undersize",
-            "oversize",
-            "same_port",
-            "lookup_overload",
-            "random_loss",
-        ];
+        let input = ["undersize", "oversize", "same_port", "lookup_overload", "random_loss"];
         input.iter().filter_map(|cause| port.drops.get(cause)).sum()
     };
     let queue_full = sum(&|port| port.drops.get("queue_full").copied().unwrap_or(0));
-    assert_eq!(
-        received,
-        sum(&at_input) + node.counters["unicast"] + floods,
-        "{name}: {node:?}"
-    );
+    assert_eq!(received, sum(&at_input) + node.counters["unicast"] + floods, "{name}: {node:?}");
     let ports = node.ports.len() as u64;
-    assert_eq!(
-        node.counters["unicast"] + floods * (ports - 1),
-        sent + queue_full,
-        "{name}: {node:?}"
-    );
+    assert_eq!(node.counters["unicast"] + floods * (ports - 1), sent + queue_full, "{name}: {node:?}");
 }
 
 #[test]
@@ -95,36 +81,20 @@ fn every_frame_is_accounted_for() {
             let gap_bits = 80 + 8 * rng.below(8) as u32;
             let clock_ppb = rng.below(200_000) as i64 - 100_000;
             (first..first + count)
-                .map(|id| {
-                    port_with(
-                        id as u16,
-                        GIGABIT,
-                        clock_ppb,
-                        gap_bits,
-                        rng.below(20) as usize,
-                    )
-                })
+                .map(|id| port_with(id as u16, GIGABIT, clock_ppb, gap_bits, rng.below(20) as usize))
                 .collect()
         };
         // Two switches with a trunk; half of the stations on each.
         let near = stations / 2;
         let mut builder = NetworkBuilder::default();
         let station_ports = ports(0, stations, &mut rng);
-        let station = builder.device(
-            "station",
-            Box::new(Station::new(stations, streams)),
-            &station_ports,
-        );
+        let station = builder.device("station", Box::new(Station::new(stations, streams)), &station_ports);
         let left_ports = ports(0, near + 1, &mut rng);
         let left = builder.device("left", random_switch(&mut rng, "left"), &left_ports);
         let right_ports = ports(0, stations - near + 1, &mut rng);
         let right = builder.device("right", random_switch(&mut rng, "right"), &right_ports);
         for it in 0..stations {
-            let end = if it < near {
-                (left, it)
-            } else {
-                (right, it - near)
-            };
+            let end = if it < near { (left, it) } else { (right, it - near) };
             builder.link((station, it), end, rng.below(1_000_000));
         }
         builder.link((left, near), (right, stations - near), rng.below(1_000_000));
@@ -135,17 +105,8 @@ fn every_frame_is_accounted_for() {
         check(&truth, "left");
         check(&truth, "right");
         let sum = |of: fn(&p4mesh_sim::PortTruth) -> u64| -> u64 {
-            truth
-                .nodes
-                .values()
-                .flat_map(|node| node.ports.values())
-                .map(of)
-                .sum()
+            truth.nodes.values().flat_map(|node| node.ports.values()).map(of).sum()
         };
-        assert_eq!(
-            sum(|port| port.tx_frames),
-            sum(|port| port.rx_frames),
-            "links lose nothing"
-        );
+        assert_eq!(sum(|port| port.tx_frames), sum(|port| port.rx_frames), "links lose nothing");
     }
 }

@@ -24,10 +24,8 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn corpus() -> Vec<Value> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
-        .expect("corpus")
-        .map(|entry| entry.expect("entry").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(directory).expect("corpus").map(|entry| entry.expect("entry").path()).collect();
     paths.sort();
     let read = |path: &PathBuf| std::fs::read_to_string(path).expect("file");
     let parse = |path: &PathBuf| serde_json::from_str(&read(path)).expect("JSON");

@@ -22,18 +22,13 @@ fn counts(expected: &[(&'static str, u64)]) -> BTreeMap<&'static str, u64> {
 
 /// One frame in a loop of the parser, two that fail an assertion, three for an unknown queue.
 const KINDS: [u8; 6] = [1, 2, 2, 3, 3, 3];
-const REASONS: [(&str, u64); 3] = [
-    ("assertion_failed", 2),
-    ("loop_limit", 1),
-    ("unknown_queue", 3),
-];
+const REASONS: [(&str, u64); 3] = [("assertion_failed", 2), ("loop_limit", 1), ("unknown_queue", 3)];
 
 #[test]
 fn the_tester_counts_every_reason_of_its_program() {
-    let mut network = Network::from_json(
-        r#"{"tester": {"ports": [], "loop": {"port": 509, "rate_bps": 100000000000}}}"#,
-    )
-    .unwrap();
+    let mut network =
+        Network::from_json(r#"{"tester": {"ports": [], "loop": {"port": 509, "rate_bps": 100000000000}}}"#)
+            .unwrap();
     let program = Program::from_json(ENDINGS).unwrap();
     network.set_program(Arc::new(Executable::new(program)));
     for kind in KINDS {

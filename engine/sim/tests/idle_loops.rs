@@ -47,11 +47,7 @@ impl Scenario {
         let mut device = String::new();
         for port in 1..=self.ports {
             let comma = if port == 1 { "" } else { "," };
-            let rate = if port == 3 && port <= self.ports - 2 {
-                10
-            } else {
-                1
-            };
+            let rate = if port == 3 && port <= self.ports - 2 { 10 } else { 1 };
             write!(
                 ports,
                 r#"{comma}{{"number": {port}, "rate_bps": {rate}000000000, "clock_offset_ppm": {}}}"#,
@@ -60,11 +56,7 @@ impl Scenario {
             .unwrap();
             if port <= self.ports - 2 {
                 let rate = format!(r#""rate_bps": {rate}000000000"#);
-                write!(
-                    device,
-                    r#"{comma}{{"number": {port}, {rate}, "clock_offset_ppm": -0.9}}"#
-                )
-                .unwrap();
+                write!(device, r#"{comma}{{"number": {port}, {rate}, "clock_offset_ppm": -0.9}}"#).unwrap();
                 write!(
                     links,
                     r#"{{"from": {{"node": "tester", "port": {port}}}, "to": {{"node": "dut", "port": {port}}}, "latency_ns": {port}.017}},"#
@@ -106,9 +98,7 @@ impl Scenario {
             for place in 0..stream.seeds {
                 network.packet_out(seed(stream, place));
                 let now_ps = network.now_ps();
-                network
-                    .run_until(now_ps + 37_000 * u64::from(stream.index + 1))
-                    .unwrap();
+                network.run_until(now_ps + 37_000 * u64::from(stream.index + 1)).unwrap();
             }
         }
         network.packet_out(start(self.streams.len() as u32, self.lead_ticks));
@@ -169,13 +159,7 @@ fn assert_same(scenario: &Scenario, with: &Run, without: &Run) {
     }
 }
 
-fn stream(
-    index: u8,
-    ports: &[u16],
-    wire_bytes: usize,
-    interval_ticks: u32,
-    seeds: u32,
-) -> StreamPlan {
+fn stream(index: u8, ports: &[u16], wire_bytes: usize, interval_ticks: u32, seeds: u32) -> StreamPlan {
     StreamPlan {
         index,
         ports: ports.to_vec(),
@@ -221,10 +205,7 @@ fn twenty_frames_a_second_for_a_hundred_seconds_take_under_two_seconds() {
     let sent = "TesterEgress.transmission.departures.cells[1] = 2000";
     assert!(seen[0].contains(sent), "{}", seen[0]);
     // The same to the bit, over the first 0.15 s: the rest is 200 million passes.
-    let short = Scenario {
-        stops_ps: vec![100_000_000_000, 150_000_000_000],
-        ..scenario
-    };
+    let short = Scenario { stops_ps: vec![100_000_000_000, 150_000_000_000], ..scenario };
     let with = short.run(&executable, true);
     let without = short.run(&executable, false);
     assert_same(&short, &with, &without);
@@ -235,12 +216,7 @@ fn short_calms_are_jumped_over_after_a_long_time_without_idle_passes() {
     let plan = stream(0, &[1, 2], 64, 20_000, 1);
     let scenario = on_four_ports(plan.clone(), Vec::new());
     let mut network = Network::from_json(&scenario.document(true)).unwrap();
-    install(
-        &mut network,
-        &executable(),
-        &[1, 2, 3, 4],
-        &scenario.streams,
-    );
+    install(&mut network, &executable(), &[1, 2, 3, 4], &scenario.streams);
     // A pass of a request sets a clock, so no attempt succeeds for thousands of events.
     for _ in 0..3_000 {
         network.packet_out(start(1, scenario.lead_ticks));
@@ -283,10 +259,7 @@ fn streams_of_all_sizes_and_rates_are_the_same_with_and_without_jumps() {
         );
         skipped_cases += u64::from(with.skipped_passes > with.events / 2);
     }
-    assert!(
-        2 * skipped_cases > cases,
-        "jumps in {skipped_cases} of {cases} cases"
-    );
+    assert!(2 * skipped_cases > cases, "jumps in {skipped_cases} of {cases} cases");
 }
 
 fn random(seed: u64) -> Scenario {
@@ -303,13 +276,7 @@ fn random(seed: u64) -> Scenario {
                 1 => vec![ports - 1, ports],
                 _ => (1..=ports).collect(),
             };
-            let interval_ps = pick(&[
-                1_700_000,
-                30_000_001,
-                400_000_000,
-                999_999_999,
-                2_100_000_000,
-            ]);
+            let interval_ps = pick(&[1_700_000, 30_000_001, 400_000_000, 999_999_999, 2_100_000_000]);
             let interval_ticks = (interval_ps / tick_ps).clamp(1, 1 << 30) as u32;
             let bytes = pick(&[64, 64, 65, 128, 1_518]) as usize;
             let seeds = pick(&[1, 1, 2, 3, 5]) as u32;
@@ -328,12 +295,7 @@ fn random(seed: u64) -> Scenario {
     sends.sort_unstable();
     Scenario {
         tick_ps,
-        loop_rate_bps: pick(&[
-            100_000_000_000,
-            100_000_000_000,
-            30_000_000_000,
-            3_000_000_000,
-        ]),
+        loop_rate_bps: pick(&[100_000_000_000, 100_000_000_000, 30_000_000_000, 3_000_000_000]),
         loop_latency_ps: pick(&[500_000, 500_001, 1_000]),
         egress_latency_ps: pick(&[0, 0, 250_000]),
         ports,

@@ -4,9 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use p4mesh_pipeline::{
-    ActionCall, EntryAction, Executable, KeyMatch, MeterConfig, Program, TableEntry,
-};
+use p4mesh_pipeline::{ActionCall, EntryAction, Executable, KeyMatch, MeterConfig, Program, TableEntry};
 use p4mesh_sim::{Network, Rng};
 
 const WAYS: u8 = 8;
@@ -58,9 +56,7 @@ impl Case {
                 peak_rate_per_s: 1_500_000,
                 peak_burst: 20,
             };
-            switch
-                .meter_write("WaitIngress.colours", 1, Some(config), 0)
-                .unwrap();
+            switch.meter_write("WaitIngress.colours", 1, Some(config), 0).unwrap();
         }
         let mut seen = Vec::new();
         for &(way, extra, count, step, bytes) in &self.frames {
@@ -114,13 +110,7 @@ fn random(seed: u64) -> Case {
             let step_ps = pick(&[1_000_000, 17_000_003, 90_000_000, 400_000_000]);
             let bytes = pick(&[20, 60, 61, 500, 1_514]) as usize;
             let count = pick(&[1, 2, 10, 1_000]) as u16;
-            (
-                way,
-                pick(&[0, 1, 2, 3]) as u8,
-                count,
-                (step_ps / tick_ps) as u32,
-                bytes,
-            )
+            (way, pick(&[0, 1, 2, 3]) as u8, count, (step_ps / tick_ps) as u32, bytes)
         })
         .collect();
     Case {

@@ -5,10 +5,7 @@ use p4mesh_sim::{ConfigError, Network};
 const SECOND_PS: u64 = 1_000_000_000_000;
 
 fn program(name: &str) -> String {
-    let path = format!(
-        "{}/../../p4src/compiled/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/../../p4src/compiled/{name}.json", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the program is compiled")
 }
 
@@ -16,9 +13,8 @@ fn program(name: &str) -> String {
 fn network(name: &str, entries: &str) -> Result<Network, ConfigError> {
     let ports = r#"[{"number": 1, "rate_bps": 1000000000}, {"number": 2, "rate_bps": 1000000000},
                     {"number": 3, "rate_bps": 1000000000}]"#;
-    let link = |n| {
-        format!(r#"{{"from": {{"node": "h", "port": {n}}}, "to": {{"node": "dut", "port": {n}}}}}"#)
-    };
+    let link =
+        |n| format!(r#"{{"from": {{"node": "h", "port": {n}}}, "to": {{"node": "dut", "port": {n}}}}}"#);
     let links: Vec<String> = (1..=3).map(link).collect();
     let program = program(name);
     Network::from_json(&format!(
@@ -55,22 +51,11 @@ fn the_switch_floods_learns_and_forwards() {
     let flooded = exchange(&mut network, 1, &ethernet(9, 8));
     assert_eq!(ports(&flooded), [2, 3], "unknown: to all ports but its own");
     assert_eq!(flooded[0].1, ethernet(9, 8));
-    assert_eq!(
-        ports(&exchange(&mut network, 2, &ethernet(8, 9))),
-        [1],
-        "learned"
-    );
+    assert_eq!(ports(&exchange(&mut network, 2, &ethernet(8, 9))), [1], "learned");
     assert_eq!(ports(&exchange(&mut network, 1, &ethernet(9, 8))), [2]);
-    assert!(
-        exchange(&mut network, 2, &ethernet(9, 7)).is_empty(),
-        "at its own port"
-    );
+    assert!(exchange(&mut network, 2, &ethernet(9, 7)).is_empty(), "at its own port");
     network.reset_device("dut", 0).unwrap();
-    assert_eq!(
-        ports(&exchange(&mut network, 2, &ethernet(8, 9))),
-        [1, 3],
-        "forgotten"
-    );
+    assert_eq!(ports(&exchange(&mut network, 2, &ethernet(8, 9))), [1, 3], "forgotten");
 }
 
 #[test]
@@ -116,9 +101,7 @@ fn packet(destination: [u8; 4], source_port: u16, ttl: u8) -> Vec<u8> {
 }
 
 fn checksum(header: &[u8]) -> u16 {
-    let words = header
-        .chunks(2)
-        .map(|it| u32::from(it[0]) << 8 | u32::from(it[1]));
+    let words = header.chunks(2).map(|it| u32::from(it[0]) << 8 | u32::from(it[1]));
     let sum: u32 = words.sum();
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
@@ -133,11 +116,7 @@ fn the_router_rewrites_addresses_and_time_to_live() {
     assert_eq!(frame[..12], [2, 0, 0, 0, 2, 2, 2, 0, 0, 0, 1, 2]);
     assert_eq!(frame[22], 63);
     assert_eq!(checksum(&frame[14..34]), 0, "the checksum fits");
-    for dropped in [
-        packet([10, 0, 2, 9], 1, 1),
-        packet([10, 9, 9, 9], 1, 64),
-        ethernet(1, 2),
-    ] {
+    for dropped in [packet([10, 0, 2, 9], 1, 1), packet([10, 9, 9, 9], 1, 64), ethernet(1, 2)] {
         assert!(exchange(&mut network, 1, &dropped).is_empty());
     }
     let mut damaged = packet([10, 0, 2, 9], 1, 64);

@@ -4,16 +4,8 @@
 #[test]
 fn the_compiled_programs_are_those_of_their_sources() {
     let programs: [(&str, &[u8], &str); 2] = [
-        (
-            "stamps",
-            include_bytes!("programs/stamps.p4"),
-            include_str!("programs/stamps.source-hash"),
-        ),
-        (
-            "waiting",
-            include_bytes!("programs/waiting.p4"),
-            include_str!("programs/waiting.source-hash"),
-        ),
+        ("stamps", include_bytes!("programs/stamps.p4"), include_str!("programs/stamps.source-hash")),
+        ("waiting", include_bytes!("programs/waiting.p4"), include_str!("programs/waiting.source-hash")),
     ];
     for (name, source, stored) in programs {
         let hash = source.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {

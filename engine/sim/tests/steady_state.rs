@@ -59,12 +59,7 @@ fn frames_through_a_switch_allocate_nothing() {
         count: 10_000,
     };
     let ports: Vec<_> = (1..=4).map(|id| port(id, 1_000_000_000)).collect();
-    let switch = Box::new(EthernetSwitch::new(
-        EthernetSwitchConfig::default(),
-        Latency::default(),
-        "dut",
-        1,
-    ));
+    let switch = Box::new(EthernetSwitch::new(EthernetSwitchConfig::default(), Latency::default(), "dut", 1));
     let mut network = station_and(switch, &ports, &ports, (0..4).map(stream).collect(), 5_000);
     network.device::<Station>(0).unwrap().record = false;
     network.run_until(1_000_000_000).unwrap();

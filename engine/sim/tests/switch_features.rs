@@ -5,9 +5,8 @@ mod common;
 use common::{frame, mac, port, port_with, SECOND_PS};
 use p4mesh_sim::config::{Latency, Place, Whole};
 use p4mesh_sim::device::{
-    EthernetSwitch, EthernetSwitchConfig, ImpairmentsConfig, InputQueueConfig, JitterConfig,
-    LearningConfig, Received, SharedBufferConfig, SizePoint, SizeTable, Station, Stream,
-    VlanConfig, VlanMode, VlanPort,
+    EthernetSwitch, EthernetSwitchConfig, ImpairmentsConfig, InputQueueConfig, JitterConfig, LearningConfig,
+    Received, SharedBufferConfig, SizePoint, SizeTable, Station, Stream, VlanConfig, VlanMode, VlanPort,
 };
 use p4mesh_sim::{DevicePort, Network, NodeTruth};
 
@@ -16,9 +15,7 @@ const SLOT_64_PS: u64 = 672_000;
 const START_PS: u64 = 100_000_000;
 
 fn gigabit_ports(count: u16, queue_frames: usize) -> Vec<DevicePort> {
-    (1..=count)
-        .map(|id| port_with(id, GIGABIT, 0, 96, queue_frames))
-        .collect()
+    (1..=count).map(|id| port_with(id, GIGABIT, 0, 96, queue_frames)).collect()
 }
 
 /// Frames of 64 bytes at line rate.
@@ -34,13 +31,7 @@ fn flood_of_frames(from: usize, to: usize, count: u64) -> Stream {
 
 /// A frame that teaches the switch where a station is, long before the others.
 fn hello(station: usize) -> Stream {
-    Stream {
-        port: station,
-        frame: frame([0xff; 6], mac(station), 64),
-        start_ps: 0,
-        interval_ps: 0,
-        count: 1,
-    }
+    Stream { port: station, frame: frame([0xff; 6], mac(station), 64), start_ps: 0, interval_ps: 0, count: 1 }
 }
 
 fn run(config: EthernetSwitchConfig, queue_frames: usize, streams: Vec<Stream>) -> Network {
@@ -57,8 +48,7 @@ fn run_with(
     config.check(&Place::default(), &numbers).unwrap();
     let device = EthernetSwitch::with_ports(config, latency, "dut", 7, &numbers);
     let ports = gigabit_ports(4, queue_frames);
-    let mut network =
-        common::station_and(Box::new(device), &gigabit_ports(4, 64), &ports, streams, 0);
+    let mut network = common::station_and(Box::new(device), &gigabit_ports(4, 64), &ports, streams, 0);
     network.run_until(SECOND_PS).unwrap();
     assert_eq!(network.in_flight(), 0);
     network
@@ -70,10 +60,7 @@ fn dut(network: &Network) -> NodeTruth {
 
 fn drops(network: &Network, cause: &str) -> u64 {
     let ports = dut(network).ports;
-    ports
-        .values()
-        .map(|port| port.drops.get(cause).copied().unwrap_or(0))
-        .sum()
+    ports.values().map(|port| port.drops.get(cause).copied().unwrap_or(0)).sum()
 }
 
 fn received(network: &mut Network, port: usize) -> Vec<Received> {
@@ -84,9 +71,7 @@ fn received(network: &mut Network, port: usize) -> Vec<Received> {
 #[test]
 fn jitter_is_within_its_bounds_and_keeps_the_order() {
     let config = EthernetSwitchConfig {
-        jitter: Some(JitterConfig::Uniform {
-            max_ns: Latency::from_ps(2_000_000),
-        }),
+        jitter: Some(JitterConfig::Uniform { max_ns: Latency::from_ps(2_000_000) }),
         ..Default::default()
     };
     let mut slow = flood_of_frames(0, 1, 1_000);
@@ -101,9 +86,7 @@ fn jitter_is_within_its_bounds_and_keeps_the_order() {
     // Preamble and frame are stored, then comes the latency.
     let least = 64_000 + 512_000 + 1_000_000;
     assert_eq!(delays.len(), 1_000);
-    assert!(delays
-        .iter()
-        .all(|it| (least..=least + 2_000_000).contains(it)));
+    assert!(delays.iter().all(|it| (least..=least + 2_000_000).contains(it)));
     let mean = delays.iter().sum::<u64>() / 1_000;
     assert!(mean.abs_diff(least + 1_000_000) < 60_000, "{mean}");
 }
@@ -111,10 +94,8 @@ fn jitter_is_within_its_bounds_and_keeps_the_order() {
 #[test]
 fn latency_grows_with_the_size_as_the_table_says() {
     let points = [(64, 0), (1_518, 1_454_000)];
-    let point = |&(frame_bytes, ps)| SizePoint {
-        frame_bytes: Whole::of(frame_bytes),
-        time_ns: Latency::from_ps(ps),
-    };
+    let point =
+        |&(frame_bytes, ps)| SizePoint { frame_bytes: Whole::of(frame_bytes), time_ns: Latency::from_ps(ps) };
     let config = EthernetSwitchConfig {
         latency_by_size: SizeTable(points.iter().map(point).collect()),
         ..Default::default()
@@ -150,12 +131,7 @@ fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     station.record = true;
     let station = builder.device("station", Box::new(station), &gigabit_ports(4, 64));
     // A second switch merges the two halves of source 1 onto one cable.
-    let joiner = EthernetSwitch::new(
-        EthernetSwitchConfig::default(),
-        Latency::default(),
-        "joiner",
-        1,
-    );
+    let joiner = EthernetSwitch::new(EthernetSwitchConfig::default(), Latency::default(), "joiner", 1);
     let joiner = builder.device("joiner", Box::new(joiner), &gigabit_ports(3, 64));
     let dut = builder.device("dut", Box::new(device), &gigabit_ports(4, 64));
     builder.link((feeder, 0), (joiner, 0), 0);
@@ -186,9 +162,7 @@ fn without_input_queues_congestion_does_not_touch_the_other_output() {
 #[test]
 fn input_queues_block_the_head_of_the_line() {
     let config = EthernetSwitchConfig {
-        input_queue: Some(InputQueueConfig {
-            frames: Whole::of(64),
-        }),
+        input_queue: Some(InputQueueConfig { frames: Whole::of(64) }),
         ..Default::default()
     };
     let (uncongested, congested, network) = congestion(config);
@@ -196,10 +170,7 @@ fn input_queues_block_the_head_of_the_line() {
     // third of what comes, more of the frames whose turn it is to find the queue full.
     assert!(drops(&network, "queue_full") == 0);
     assert!(uncongested < 1_333 + 64, "{uncongested}");
-    assert!(
-        (4_000..=4_000 + 64 + 128).contains(&congested),
-        "{congested}"
-    );
+    assert!((4_000..=4_000 + 64 + 128).contains(&congested), "{congested}");
     let lost = drops(&network, "input_queue_full");
     assert_eq!(uncongested + congested + lost, 8_000);
 }
@@ -207,20 +178,11 @@ fn input_queues_block_the_head_of_the_line() {
 #[test]
 fn a_shared_buffer_limits_what_all_outputs_keep() {
     let config = |bytes| EthernetSwitchConfig {
-        shared_buffer: Some(SharedBufferConfig {
-            bytes: Whole::of(bytes),
-            cell_bytes: Whole::of(64),
-        }),
+        shared_buffer: Some(SharedBufferConfig { bytes: Whole::of(bytes), cell_bytes: Whole::of(64) }),
         ..Default::default()
     };
     // Two inputs into one output: half of the frames wait, 1,000 in the end.
-    let streams = || {
-        vec![
-            flood_of_frames(0, 3, 1_000),
-            flood_of_frames(1, 3, 1_000),
-            hello(3),
-        ]
-    };
+    let streams = || vec![flood_of_frames(0, 3, 1_000), flood_of_frames(1, 3, 1_000), hello(3)];
     let network = run(config(64 * 100), 100_000, streams());
     let lost = drops(&network, "buffer_full");
     assert!(lost.abs_diff(1_000 - 100) <= 2, "{lost}");
@@ -252,9 +214,7 @@ fn pause_frames_stop_a_sender_that_honours_them() {
     };
     for honours in [true, false] {
         let mut network = Network::from_json(&document(honours)).unwrap();
-        network
-            .host_send("c", 1, &frame([0xff; 6], mac(3), 64))
-            .unwrap();
+        network.host_send("c", 1, &frame([0xff; 6], mac(3), 64)).unwrap();
         network.run_until(START_PS).unwrap();
         for _ in 0..1_000 {
             for (name, source) in [("a", 1), ("b", 2)] {
@@ -308,35 +268,21 @@ fn frames_before_their_address_is_learned_are_flooded() {
     };
     let network = run(config, 4_096, vec![flood_of_frames(0, 1, 1_000), hello(1)]);
     let counters = dut(&network).counters;
-    assert!(
-        counters["flooded_unknown"].abs_diff(100) <= 2,
-        "{counters:?}"
-    );
+    assert!(counters["flooded_unknown"].abs_diff(100) <= 2, "{counters:?}");
     assert_eq!(counters["not_asked"], 0, "each station asks once");
 }
 
 #[test]
 fn a_vlan_ends_at_its_ports() {
-    let mode = |port, vid| VlanPort {
-        port,
-        mode: VlanMode::Access(Whole::of(vid)),
-    };
+    let mode = |port, vid| VlanPort { port, mode: VlanMode::Access(Whole::of(vid)) };
     let config = EthernetSwitchConfig {
-        vlans: Some(VlanConfig {
-            ports: vec![mode(1, 10), mode(2, 10), mode(3, 20), mode(4, 20)],
-        }),
+        vlans: Some(VlanConfig { ports: vec![mode(1, 10), mode(2, 10), mode(3, 20), mode(4, 20)] }),
         ..Default::default()
     };
     let streams = vec![hello(0), hello(2)];
     let mut network = run(config, 64, streams);
-    let counts: Vec<usize> = (0..4)
-        .map(|port| received(&mut network, port).len())
-        .collect();
-    assert_eq!(
-        counts,
-        [0, 1, 0, 1],
-        "a broadcast reaches the other port of its VLAN"
-    );
+    let counts: Vec<usize> = (0..4).map(|port| received(&mut network, port).len()).collect();
+    assert_eq!(counts, [0, 1, 0, 1], "a broadcast reaches the other port of its VLAN");
 }
 
 #[test]
@@ -367,11 +313,7 @@ fn bit_errors_of_a_cable_end_in_the_fcs_filter() {
     let (arrived, lost) = run(text);
     assert_eq!(arrived + lost, 1_000);
     assert!((30..75).contains(&lost), "{lost}");
-    assert_eq!(
-        run(text),
-        (arrived, lost),
-        "the same seed gives the same errors"
-    );
+    assert_eq!(run(text), (arrived, lost), "the same seed gives the same errors");
     let forwarding = text.replace("\"filter_bad_fcs\": true", "\"filter_bad_fcs\": false");
     assert_eq!(run(&forwarding), (1_000, 0));
 }
@@ -398,23 +340,12 @@ fn a_tap_copies_a_direction_and_adds_its_delay_only() {
     }
     network.host_send("hosts", 2, &[2; 60]).unwrap();
     network.run_until(SECOND_PS).unwrap();
-    let mut seen: Vec<(u16, u64)> = network
-        .host_take("hosts")
-        .unwrap()
-        .into_iter()
-        .map(|(port, at_ps, _)| (port, at_ps))
-        .collect();
+    let mut seen: Vec<(u16, u64)> =
+        network.host_take("hosts").unwrap().into_iter().map(|(port, at_ps, _)| (port, at_ps)).collect();
     seen.sort_unstable();
     let time = |n: u64| 64_000 + 7_000 + n * SLOT_64_PS;
-    let expected = [
-        (1, time(0)),
-        (2, time(0)),
-        (2, time(1)),
-        (2, time(2)),
-        (3, time(0)),
-        (3, time(1)),
-        (3, time(2)),
-    ];
+    let expected =
+        [(1, time(0)), (2, time(0)), (2, time(1)), (2, time(2)), (3, time(0)), (3, time(1)), (3, time(2))];
     assert_eq!(seen, expected);
 }
 
@@ -429,22 +360,13 @@ fn a_fabric_slot_limits_short_frames_of_a_port() {
         let mut stream = flood_of_frames(0, 1, 20_000);
         stream.frame = frame(mac(1), mac(0), wire_bytes);
         stream.interval_ps = (wire_bytes as u64 + 20) * 8_000;
-        let device = EthernetSwitch::new(
-            EthernetSwitchConfig::default(),
-            Latency::default(),
-            "dut",
-            1,
-        );
+        let device = EthernetSwitch::new(EthernetSwitchConfig::default(), Latency::default(), "dut", 1);
         let stations = [port(1, GIGABIT), port(2, GIGABIT)];
         let streams = vec![stream, hello(1)];
         let mut network = common::station_and(Box::new(device), &stations, &ports, streams, 0);
         network.run_until(SECOND_PS).unwrap();
         received(&mut network, 1).len() as u64
     };
-    assert!(
-        slot(64).abs_diff(20_000 * 672 / 964 + 64) <= 2,
-        "{}",
-        slot(64)
-    );
+    assert!(slot(64).abs_diff(20_000 * 672 / 964 + 64) <= 2, "{}", slot(64));
     assert_eq!(slot(128), 20_000);
 }

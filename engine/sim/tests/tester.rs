@@ -65,20 +65,14 @@ struct Report {
 }
 
 fn reports(network: &mut Network) -> Vec<Report> {
-    let number = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0u64, |value, byte| value << 8 | u64::from(*byte))
-    };
+    let number = |bytes: &[u8]| bytes.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
     let parse = |frame: Vec<u8>| Report {
         sent_ps: number(&frame[20..26]),
         received_ps: number(&frame[26..32]),
         depth: number(&frame[38..42]) as u32,
         priority: frame[15],
     };
-    std::iter::from_fn(|| network.take_packet_in())
-        .map(parse)
-        .collect()
+    std::iter::from_fn(|| network.take_packet_in()).map(parse).collect()
 }
 
 fn settle(network: &mut Network) {
@@ -95,19 +89,10 @@ fn over_a_wire_the_difference_of_the_stamps_is_its_delay() {
         assert_eq!(network.in_flight(), 1);
         settle(&mut network);
         let sent_ps = 777 + 8 * GIGABIT_BYTE_PS;
-        let expected = Report {
-            sent_ps,
-            received_ps: sent_ps + DELAY_PS,
-            depth: 0,
-            priority: 0,
-        };
+        let expected = Report { sent_ps, received_ps: sent_ps + DELAY_PS, depth: 0, priority: 0 };
         assert_eq!(reports(&mut network), [expected]);
         let arrival_ps = sent_ps + DELAY_PS + wire_bytes as u64 * GIGABIT_BYTE_PS;
-        assert_eq!(
-            network.now_ps(),
-            arrival_ps,
-            "ingress runs when the last bit is there"
-        );
+        assert_eq!(network.now_ps(), arrival_ps, "ingress runs when the last bit is there");
     }
 }
 
@@ -135,18 +120,10 @@ fn a_queue_serves_in_order_at_line_rate_and_drops_what_is_too_much() {
     }
     assert_eq!(network.in_flight(), 17, "one on the wire, 16 in the queue");
     settle(&mut network);
-    let sent: Vec<u64> = reports(&mut network)
-        .iter()
-        .map(|report| report.sent_ps)
-        .collect();
-    let expected: Vec<u64> = (0..17)
-        .map(|slot| (8 + 84 * slot) * GIGABIT_BYTE_PS)
-        .collect();
+    let sent: Vec<u64> = reports(&mut network).iter().map(|report| report.sent_ps).collect();
+    let expected: Vec<u64> = (0..17).map(|slot| (8 + 84 * slot) * GIGABIT_BYTE_PS).collect();
     assert_eq!(sent, expected);
-    assert_eq!(
-        network.truth().nodes["tester"].ports[&1].drops["queue_full"],
-        3
-    );
+    assert_eq!(network.truth().nodes["tester"].ports[&1].drops["queue_full"], 3);
 }
 
 #[test]
@@ -156,10 +133,7 @@ fn the_higher_priority_goes_first() {
         network.packet_out(order(SEND, 0, 1, priority, 64));
     }
     settle(&mut network);
-    let priorities: Vec<u8> = reports(&mut network)
-        .iter()
-        .map(|report| report.priority)
-        .collect();
+    let priorities: Vec<u8> = reports(&mut network).iter().map(|report| report.priority).collect();
     assert_eq!(priorities, [0, 7, 7, 3, 1], "the first found the port idle");
 }
 
@@ -171,10 +145,7 @@ fn a_round_of_the_loop_takes_wire_time_and_latency() {
     assert_eq!(network.truth().circulating_frames, 1);
     network.run_until(1_000_000_000).unwrap();
     let round_ps = LOOP_LATENCY_PS + 72 * 80;
-    assert_eq!(
-        reports(&mut network)[0].sent_ps,
-        10 * round_ps + 8 * GIGABIT_BYTE_PS
-    );
+    assert_eq!(reports(&mut network)[0].sent_ps, 10 * round_ps + 8 * GIGABIT_BYTE_PS);
 }
 
 #[test]
@@ -186,11 +157,7 @@ fn the_loop_is_bounded() {
     network.run_until(10_000_000).unwrap();
     let truth = network.truth();
     let dropped = truth.nodes["tester"].ports[&509].drops["loop_full"];
-    assert_eq!(
-        (truth.circulating_frames, dropped),
-        (33, 67),
-        "one on the wire, 32 in the queue"
-    );
+    assert_eq!((truth.circulating_frames, dropped), (33, 67), "one on the wire, 32 in the queue");
 }
 
 #[test]
@@ -210,18 +177,9 @@ fn short_frames_are_padded_and_lost_frames_are_counted() {
     settle(&mut network);
     let truth = network.truth();
     let tester = &truth.nodes["tester"];
-    assert_eq!(
-        (tester.ports[&2].rx_frames, tester.ports[&2].rx_bytes),
-        (1, 64)
-    );
+    assert_eq!((tester.ports[&2].rx_frames, tester.ports[&2].rx_bytes), (1, 64));
     assert_eq!(tester.ports[&5].drops["unconnected"], 1);
-    assert_eq!(
-        (
-            tester.drops["unknown_port"],
-            tester.drops["program_ingress"]
-        ),
-        (1, 1)
-    );
+    assert_eq!((tester.drops["unknown_port"], tester.drops["program_ingress"]), (1, 1));
 }
 
 #[test]
@@ -255,15 +213,9 @@ fn a_run_to_the_next_packet_in_ends_when_the_frame_is_there() {
     let limit_ps = 1_000_000_000;
     // The limit of events does not hide a packet-in that the last of them brings.
     while !network.run_some_to_packet_in(limit_ps, 1).unwrap() {}
-    assert_eq!(
-        (network.now_ps(), network.packet_ins_total()),
-        (arrival_ps, 1)
-    );
+    assert_eq!((network.now_ps(), network.packet_ins_total()), (arrival_ps, 1));
     assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
-    assert_eq!(
-        (network.now_ps(), network.packet_ins_total()),
-        (arrival_ps + 84 * GIGABIT_BYTE_PS, 2)
-    );
+    assert_eq!((network.now_ps(), network.packet_ins_total()), (arrival_ps + 84 * GIGABIT_BYTE_PS, 2));
     assert!(network.run_some_to_packet_in(limit_ps, u64::MAX).unwrap());
     assert_eq!(
         (network.now_ps(), network.packet_ins_total()),

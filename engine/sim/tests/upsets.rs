@@ -47,15 +47,9 @@ fn lossy() -> Network {
 fn arrivals(network: &mut Network, times_ps: &[u64]) -> Vec<bool> {
     let one = |at_ps: &u64| {
         network.run_until(*at_ps).unwrap();
-        network
-            .host_send("hosts", 1, &frame(mac(2), mac(1), 64))
-            .unwrap();
+        network.host_send("hosts", 1, &frame(mac(2), mac(1), 64)).unwrap();
         network.run_until(at_ps + MS_PS / 10).unwrap();
-        network
-            .host_take("hosts")
-            .unwrap()
-            .iter()
-            .any(|it| it.0 == 2)
+        network.host_take("hosts").unwrap().iter().any(|it| it.0 == 2)
     };
     times_ps.iter().map(one).collect()
 }
@@ -67,9 +61,7 @@ fn drops(network: &Network, node: &str, cause: &str) -> u64 {
 }
 
 fn statuses(network: &mut Network) -> Vec<(u16, bool)> {
-    std::iter::from_fn(|| network.take_port_status())
-        .map(|PortStatus { port, up }| (port, up))
-        .collect()
+    std::iter::from_fn(|| network.take_port_status()).map(|PortStatus { port, up }| (port, up)).collect()
 }
 
 #[test]
@@ -113,26 +105,16 @@ fn links_go_down_with_the_device_and_the_tester_hears_of_its_own() {
     network.run_until(6 * MS_PS).unwrap();
     assert_eq!(statuses(&mut network), [(1, true)]);
     let times = [7 * MS_PS];
-    assert_eq!(
-        arrivals(&mut network, &times),
-        [false],
-        "the link that was down stays down"
-    );
+    assert_eq!(arrivals(&mut network, &times), [false], "the link that was down stays down");
     network.set_link("dut", 2, true).unwrap();
     assert_eq!(arrivals(&mut network, &[8 * MS_PS]), [true]);
 }
 
 #[test]
 fn an_outage_has_its_time() {
-    let mut network = network(
-        "null",
-        r#"[{"at_s": 0.002, "duration_s": 0.003}, {"at_s": 0.007}]"#,
-    );
+    let mut network = network("null", r#"[{"at_s": 0.002, "duration_s": 0.003}, {"at_s": 0.007}]"#);
     let times: Vec<u64> = [1, 2, 4, 5, 7, 9].iter().map(|ms| ms * MS_PS).collect();
-    assert_eq!(
-        arrivals(&mut network, &times),
-        [true, false, false, true, false, false]
-    );
+    assert_eq!(arrivals(&mut network, &times), [true, false, false, true, false, false]);
     assert_eq!(drops(&network, "hosts", "link_down"), 4);
 }
 
@@ -140,9 +122,7 @@ fn an_outage_has_its_time() {
 fn a_switch_forgets_what_was_behind_a_link() {
     let mut network = network("null", "[]");
     let counter = |network: &Network, name: &str| network.truth().nodes["dut"].counters[name];
-    network
-        .host_send("hosts", 2, &frame(mac(9), mac(2), 64))
-        .unwrap();
+    network.host_send("hosts", 2, &frame(mac(9), mac(2), 64)).unwrap();
     assert_eq!(arrivals(&mut network, &[MS_PS]), [true]);
     assert_eq!(counter(&network, "unicast"), 1);
     network.set_link("dut", 2, false).unwrap();
@@ -164,10 +144,7 @@ fn random_numbers_start_anew_with_each_number() {
     let first: Vec<_> = (0..3).map(|number| lost(&mut network, number)).collect();
     assert!(first[0] != first[1] && first[1] != first[2]);
     assert!(first[0].contains(&true) && first[0].contains(&false));
-    let again: Vec<_> = (0..3)
-        .rev()
-        .map(|number| lost(&mut network, number))
-        .collect();
+    let again: Vec<_> = (0..3).rev().map(|number| lost(&mut network, number)).collect();
     assert_eq!(first, again.into_iter().rev().collect::<Vec<_>>());
 }
 

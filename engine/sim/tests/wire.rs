@@ -10,18 +10,9 @@ const SIZES: [usize; 10] = [64, 86, 90, 128, 256, 512, 1024, 1518, 4096, 9216];
 
 fn wire(rate_bps: u64, wire_bytes: usize, interval_ps: u64, count: u64, delay_ps: u64) -> Network {
     let mut builder = NetworkBuilder::default();
-    let stream = Stream {
-        port: 0,
-        frame: frame(mac(2), mac(1), wire_bytes),
-        start_ps: 0,
-        interval_ps,
-        count,
-    };
-    let a = builder.device(
-        "a",
-        Box::new(Station::new(1, vec![stream])),
-        &[port(1, rate_bps)],
-    );
+    let stream =
+        Stream { port: 0, frame: frame(mac(2), mac(1), wire_bytes), start_ps: 0, interval_ps, count };
+    let a = builder.device("a", Box::new(Station::new(1, vec![stream])), &[port(1, rate_bps)]);
     let mut sink = Station::new(1, Vec::new());
     sink.record = true;
     let b = builder.device("b", Box::new(sink), &[port(1, rate_bps)]);
@@ -38,8 +29,8 @@ fn full_load_delivers_what_the_formula_says() {
         let trial_ps = 2_000_000_000 / rate_gbps;
         for size in SIZES {
             let slot_bits = 8 * (size as u64 + 20);
-            let expected = (u128::from(trial_ps) * u128::from(rate_bps) / 1_000_000_000_000) as u64
-                / slot_bits;
+            let expected =
+                (u128::from(trial_ps) * u128::from(rate_bps) / 1_000_000_000_000) as u64 / slot_bits;
             let mut network = wire(rate_bps, size, 0, expected + expected / 10 + 10, 0);
             network.run_until(trial_ps).unwrap();
             let received = network.device::<Station>(1).unwrap().received[0];
@@ -53,11 +44,7 @@ fn full_load_delivers_what_the_formula_says() {
 
 #[test]
 fn latency_is_the_delay_of_the_link_and_the_time_of_the_bits() {
-    for (rate_bps, byte_ps) in [
-        (1_000_000_000, 8_000),
-        (25_000_000_000, 320),
-        (400_000_000_000, 20),
-    ] {
+    for (rate_bps, byte_ps) in [(1_000_000_000, 8_000), (25_000_000_000, 320), (400_000_000_000, 20)] {
         let mut network = wire(rate_bps, 64, 10_000_000, 3, 12_345);
         network.run_until(40_000_000).unwrap();
         for (index, received) in network.device::<Station>(1).unwrap().log.iter().enumerate() {

@@ -50,9 +50,6 @@ impl Uint128 {
 
 impl From<u128> for Uint128 {
     fn from(value: u128) -> Self {
-        Uint128 {
-            high: (value >> 64) as u64,
-            low: value as u64,
-        }
+        Uint128 { high: (value >> 64) as u64, low: value as u64 }
     }
 }

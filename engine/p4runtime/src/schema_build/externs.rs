@@ -35,11 +35,8 @@ impl Builder<'_> {
         for item in &self.info.meters {
             let index = self.schema.meters.len();
             let (id, name) = self.named(&item.preamble, "meter", ObjectRef::Meter(index))?;
-            let program = self
-                .program
-                .meters()
-                .iter()
-                .find(|meter| meter.name == name && meter.direct_table.is_none());
+            let program =
+                self.program.meters().iter().find(|meter| meter.name == name && meter.direct_table.is_none());
             let Some(size) = program.map(|meter| meter.size) else {
                 self.removed("meter", id, &name)?;
                 continue;
@@ -56,11 +53,7 @@ impl Builder<'_> {
         for item in &self.info.registers {
             let index = self.schema.registers.len();
             let (id, name) = self.named(&item.preamble, "register", ObjectRef::Register(index))?;
-            let program = self
-                .program
-                .registers()
-                .iter()
-                .find(|register| register.name == name);
+            let program = self.program.registers().iter().find(|register| register.name == name);
             let Some(program) = program else {
                 self.removed("register", id, &name)?;
                 continue;
@@ -68,9 +61,7 @@ impl Builder<'_> {
             let size = program.size;
             same_size("register", &name, i64::from(item.size), size)?;
             let kind = self.scalar_kind(&item.type_spec).ok_or_else(|| {
-                Refusal::unimplemented(format!(
-                    "P4Info: register '{name}' does not hold a single value"
-                ))
+                Refusal::unimplemented(format!("P4Info: register '{name}' does not hold a single value"))
             })?;
             self.schema.registers.push(RegisterSchema {
                 width_bits: program.width_bits,
@@ -98,15 +89,11 @@ impl Builder<'_> {
             TypeSpec::NewType(named) => {
                 let spec = self.schema.types.new_types.get(&named.name)?;
                 match spec.representation.as_ref()? {
-                    Representation::OriginalType(original) => {
-                        self.scalar_kind(&Some(original.clone()))
-                    }
-                    Representation::TranslatedType(_) => {
-                        Some(match self.schema.names.get(&named.name) {
-                            Some(names) => ScalarKind::Text(names.clone()),
-                            None => ScalarKind::Bits,
-                        })
-                    }
+                    Representation::OriginalType(original) => self.scalar_kind(&Some(original.clone())),
+                    Representation::TranslatedType(_) => Some(match self.schema.names.get(&named.name) {
+                        Some(names) => ScalarKind::Text(names.clone()),
+                        None => ScalarKind::Bits,
+                    }),
                 }
             }
             _ => None,
@@ -117,11 +104,7 @@ impl Builder<'_> {
         for item in &self.info.value_sets {
             let index = self.schema.value_sets.len();
             let (id, name) = self.named(&item.preamble, "value set", ObjectRef::ValueSet(index))?;
-            let Some(program) = self
-                .program
-                .value_sets()
-                .iter()
-                .find(|value_set| value_set.name == name)
+            let Some(program) = self.program.value_sets().iter().find(|value_set| value_set.name == name)
             else {
                 self.removed("value set", id, &name)?;
                 continue;
@@ -169,12 +152,7 @@ impl Builder<'_> {
                     width_bits,
                 });
             }
-            self.schema.value_sets.push(ValueSetSchema {
-                id,
-                name,
-                size: item.size.max(0) as usize,
-                fields,
-            });
+            self.schema.value_sets.push(ValueSetSchema { id, name, size: item.size.max(0) as usize, fields });
         }
         Ok(())
     }
@@ -201,27 +179,16 @@ impl Builder<'_> {
                 &mut vec![vec![0]; program.fields.len()].into_iter(),
             )
             .map_err(|problem| {
-                Refusal::invalid(format!(
-                    "P4Info does not fit the program: digest '{name}': {problem}"
-                ))
+                Refusal::invalid(format!("P4Info does not fit the program: digest '{name}': {problem}"))
             })?;
-            self.schema.digests.push(DigestSchema {
-                id,
-                name,
-                program_id: program.id,
-                type_spec,
-            });
+            self.schema.digests.push(DigestSchema { id, name, program_id: program.id, type_spec });
         }
         Ok(())
     }
 
     pub(super) fn controller_headers(&mut self) -> Outcome<()> {
         for item in &self.info.controller_packet_metadata {
-            let (_, name) = self.named(
-                &item.preamble,
-                "controller header",
-                ObjectRef::ControllerHeader,
-            )?;
+            let (_, name) = self.named(&item.preamble, "controller header", ObjectRef::ControllerHeader)?;
             let widths = self.wire_widths(&name, &item.metadata)?;
             let header = PacketHeader {
                 fields: (item.metadata.iter().zip(widths))
@@ -247,10 +214,7 @@ impl Builder<'_> {
     fn wire_widths(&self, name: &str, fields: &[MetadataInfo]) -> Outcome<Vec<u32>> {
         let translated = |field: &MetadataInfo| self.translated(&field.type_name);
         if !fields.iter().any(translated) {
-            return Ok(fields
-                .iter()
-                .map(|field| field.bitwidth.max(0) as u32)
-                .collect());
+            return Ok(fields.iter().map(|field| field.bitwidth.max(0) as u32).collect());
         }
         let same_fields = |header: &&HeaderTypeInfo| {
             header.fields.len() == fields.len()
@@ -258,9 +222,7 @@ impl Builder<'_> {
         };
         match self.program.header_types().iter().find(same_fields) {
             Some(header) => Ok(header.fields.iter().map(|field| field.width_bits).collect()),
-            None => misfit(format_args!(
-                "the program has no header with the fields of {name}"
-            )),
+            None => misfit(format_args!("the program has no header with the fields of {name}")),
         }
     }
 }
@@ -268,8 +230,6 @@ impl Builder<'_> {
 fn same_size(kind: &str, name: &str, described: i64, size: usize) -> Outcome<()> {
     match size as i64 == described {
         true => Ok(()),
-        false => misfit(format_args!(
-            "{kind} '{name}' has {described} cell(s), {size} in the program"
-        )),
+        false => misfit(format_args!("{kind} '{name}' has {described} cell(s), {size} in the program")),
     }
 }

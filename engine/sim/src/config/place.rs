@@ -34,11 +34,7 @@ impl Place {
 
     /// The error that what is here is not `valid`.
     pub fn invalid(&self, problem: impl Into<String>, valid: impl Into<String>) -> ConfigError {
-        ConfigError {
-            place: self.clone(),
-            problem: problem.into(),
-            valid: Some(valid.into()),
-        }
+        ConfigError { place: self.clone(), problem: problem.into(), valid: Some(valid.into()) }
     }
 
     /// Reads the value that is here.
@@ -111,13 +107,9 @@ mod tests {
         let place = Place::default().key("nodes").index(2).key("ports");
         let error = place.invalid("no port 3", "1, 2");
         assert_eq!(error.to_string(), "nodes[2].ports: no port 3; valid: 1, 2");
-        let error = place
-            .read::<Vec<u8>, _>(&serde_json::json!([1, "x"]))
-            .unwrap_err();
+        let error = place.read::<Vec<u8>, _>(&serde_json::json!([1, "x"])).unwrap_err();
         assert_eq!(error.place, place.index(1));
         assert_eq!(error.valid, None);
-        assert!(error
-            .to_string()
-            .starts_with("nodes[2].ports[1]: invalid type: string \"x\""));
+        assert!(error.to_string().starts_with("nodes[2].ports[1]: invalid type: string \"x\""));
     }
 }

@@ -253,8 +253,10 @@ impl<const LIMIT: u64> Ppm<LIMIT> {
 pub type RateBps = Whole<10_000_000, 400_000_000_000>;
 /// A time on the way of a frame: up to a second.
 pub type Latency = Nanoseconds<1_000_000_000>;
+/// Frames that may wait for a port.
+const MAX_QUEUE_FRAMES: u64 = 1_048_576;
 /// Frames that wait.
-pub type QueueFrames<const DEFAULT: u64> = Whole<0, 1_048_576, DEFAULT>;
+pub type QueueFrames<const DEFAULT: u64> = Whole<0, MAX_QUEUE_FRAMES, DEFAULT>;
 /// A probability, in parts per billion.
 pub type Ppb = Whole<0, 1_000_000_000>;
 /// A rate that limits something.
@@ -296,18 +298,9 @@ mod tests {
 
     #[test]
     fn what_is_outside_the_range_is_refused() {
-        for text in [
-            "-1",
-            "1000000000.5",
-            "1e300",
-            "-0.001",
-            "18446744073709551615",
-        ] {
+        for text in ["-1", "1000000000.5", "1e300", "-0.001", "18446744073709551615"] {
             let error = ns(text).unwrap_err();
-            assert!(
-                error.contains("expected a number from 0 to 1000000000"),
-                "{error}"
-            );
+            assert!(error.contains("expected a number from 0 to 1000000000"), "{error}");
         }
         let positive = |text| serde_json::from_str::<PositiveSeconds<10>>(text);
         assert!(positive("0").is_err() && positive("0.5").is_ok() && positive("10.1").is_err());
@@ -320,10 +313,7 @@ mod tests {
     #[test]
     fn a_type_has_its_default_in_the_unit_of_the_document() {
         let json = |value: &dyn Fn() -> serde_json::Value| value().to_string();
-        assert_eq!(
-            json(&|| serde_json::json!(Nanoseconds::<10, 3>::default())),
-            "3"
-        );
+        assert_eq!(json(&|| serde_json::json!(Nanoseconds::<10, 3>::default())), "3");
         assert_eq!(json(&|| serde_json::json!(Latency::from_ps(2_500))), "2.5");
         assert_eq!(PositiveSeconds::<10, 3>::default().ps(), 3_000_000_000_000);
         assert_eq!(Whole::<1, 9, 7>::default().get(), 7);

@@ -59,11 +59,7 @@ pub struct Broadcast {
 
 impl Broadcast {
     pub fn new(config: &BroadcastConfig) -> Broadcast {
-        Broadcast {
-            config: config.clone(),
-            busy_until_ps: 0,
-            starts: VecDeque::new(),
-        }
+        Broadcast { config: config.clone(), busy_until_ps: 0, starts: VecDeque::new() }
     }
 
     pub fn serves_unknown_unicast(&self) -> bool {
@@ -72,11 +68,7 @@ impl Broadcast {
 
     /// How long a frame that comes now waits for the server; `None` when the queue is full.
     pub fn admit(&mut self, now_ps: u64, wire_bytes: u32) -> Option<u64> {
-        while self
-            .starts
-            .front()
-            .is_some_and(|&start_ps| start_ps <= now_ps)
-        {
+        while self.starts.front().is_some_and(|&start_ps| start_ps <= now_ps) {
             self.starts.pop_front();
         }
         let start_ps = self.busy_until_ps.max(now_ps);
@@ -118,10 +110,7 @@ mod tests {
                 .filter(|n| server.admit(n * slot_ps, wire_bytes).is_some())
                 .count() as u64;
             let expected = end_ps / service_ps + 64;
-            assert!(
-                passed.abs_diff(expected.min(end_ps / slot_ps)) <= 1,
-                "{passed} {expected}"
-            );
+            assert!(passed.abs_diff(expected.min(end_ps / slot_ps)) <= 1, "{passed} {expected}");
         }
     }
 }

@@ -90,10 +90,7 @@ mod tests {
 
     #[test]
     fn cells_round_up() {
-        let config = SharedBufferConfig {
-            bytes: Whole::of(0),
-            cell_bytes: Whole::of(208),
-        };
+        let config = SharedBufferConfig { bytes: Whole::of(0), cell_bytes: Whole::of(208) };
         assert_eq!(config.occupied_bytes(64), 208);
         assert_eq!(config.occupied_bytes(209), 416);
     }

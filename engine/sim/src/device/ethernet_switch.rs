@@ -98,12 +98,7 @@ struct Passage {
 }
 
 impl EthernetSwitch {
-    pub fn new(
-        config: EthernetSwitchConfig,
-        latency: Latency,
-        name: &str,
-        seed: u64,
-    ) -> EthernetSwitch {
+    pub fn new(config: EthernetSwitchConfig, latency: Latency, name: &str, seed: u64) -> EthernetSwitch {
         EthernetSwitch::with_ports(config, latency, name, seed, &[])
     }
 
@@ -127,14 +122,8 @@ impl EthernetSwitch {
             pause: config.pause.as_ref().map(PauseSender::new),
             vlans: config.vlans.as_ref().map(|it| Vlans::new(it, ports)),
             snooping: config.snooping.as_ref().map(|it| Snooping::new(it, ports)),
-            simultaneous: config
-                .simultaneous_arrivals
-                .as_ref()
-                .map(|it| Simultaneous::new(it, numbers())),
-            impairments: config
-                .impairments
-                .as_ref()
-                .map(|it| Impairments::new(it, numbers())),
+            simultaneous: config.simultaneous_arrivals.as_ref().map(|it| Simultaneous::new(it, numbers())),
+            impairments: config.impairments.as_ref().map(|it| Impairments::new(it, numbers())),
             loss: numbers(),
             jitter: numbers(),
             counters: Counters::default(),
@@ -159,9 +148,7 @@ impl EthernetSwitch {
     #[inline]
     fn refuse(&mut self, arrival: &Arrival, port: usize, now_ps: u64) -> Option<DropCause> {
         let length = u64::from(wire_bytes(&arrival.frame));
-        if length < self.config.min_frame_bytes.get()
-            || arrival.frame.len() < ethernet::HEADER_BYTES
-        {
+        if length < self.config.min_frame_bytes.get() || arrival.frame.len() < ethernet::HEADER_BYTES {
             return Some(DropCause::Undersize);
         }
         if length > self.config.max_frame_bytes.get() {
@@ -173,23 +160,13 @@ impl EthernetSwitch {
         if is_link_local(ethernet::number(ethernet::destination(&arrival.frame))) {
             return Some(DropCause::LinkLocal);
         }
-        if self
-            .lookup
-            .as_mut()
-            .is_some_and(|lookup| !lookup.admit(now_ps))
-        {
+        if self.lookup.as_mut().is_some_and(|lookup| !lookup.admit(now_ps)) {
             return Some(DropCause::LookupOverload);
         }
-        if self
-            .simultaneous
-            .as_mut()
-            .is_some_and(|it| it.loses(port, now_ps))
-        {
+        if self.simultaneous.as_mut().is_some_and(|it| it.loses(port, now_ps)) {
             return Some(DropCause::SimultaneousArrival);
         }
-        self.loss
-            .chance_ppb(self.config.loss_ppb.get() as u32)
-            .then_some(DropCause::RandomLoss)
+        self.loss.chance_ppb(self.config.loss_ppb.get() as u32).then_some(DropCause::RandomLoss)
     }
 
     /// Learns the source address, at once or through the learning path. An address that is known
@@ -238,16 +215,10 @@ impl EthernetSwitch {
     /// How long a frame waits for the server that replicates frames, if it needs it.
     fn serve(&mut self, frame: &Frame, now_ps: u64) -> Result<u64, DropCause> {
         let group = is_group(ethernet::number(ethernet::destination(frame)));
-        let Some(server) = self
-            .broadcast
-            .as_mut()
-            .filter(|it| group || it.serves_unknown_unicast())
-        else {
+        let Some(server) = self.broadcast.as_mut().filter(|it| group || it.serves_unknown_unicast()) else {
             return Ok(0);
         };
-        server
-            .admit(now_ps, wire_bytes(frame))
-            .ok_or(DropCause::BroadcastOverload)
+        server.admit(now_ps, wire_bytes(frame)).ok_or(DropCause::BroadcastOverload)
     }
 
     /// One copy of a frame for every port in `outputs` that the VLAN and the link allow.
@@ -260,8 +231,7 @@ impl EthernetSwitch {
     ) {
         let mut copies = 0;
         for output in outputs {
-            if output != passage.input && ports.link_up(output) && self.carries(output, passage.tag)
-            {
+            if output != passage.input && ports.link_up(output) && self.carries(output, passage.tag) {
                 let copy = ports.copy(&frame);
                 self.pass(copy, output, passage, ports);
                 copies += 1;
@@ -381,22 +351,13 @@ impl EthernetSwitch {
 
 #[inline]
 fn ready(frame: Frame, output: usize, ready_ps: u64, bad_fcs: bool) -> Ready {
-    Ready {
-        output,
-        ready_ps,
-        bad_fcs,
-        wire_bytes: wire_bytes(&frame),
-        frame,
-    }
+    Ready { output, ready_ps, bad_fcs, wire_bytes: wire_bytes(&frame), frame }
 }
 
 impl Device for EthernetSwitch {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
         let look_ahead = self.config.look_ahead_bytes;
-        ArrivalRule {
-            lookahead_bytes: look_ahead.map(|it| it.get() as u32),
-            latency_ps: self.latency_ps,
-        }
+        ArrivalRule { lookahead_bytes: look_ahead.map(|it| it.get() as u32), latency_ps: self.latency_ps }
     }
 
     fn receive(&mut self, port: usize, mut arrival: Arrival, ports: &mut DevicePorts) {
@@ -462,15 +423,10 @@ impl Device for EthernetSwitch {
     }
 
     fn timer(&mut self, port: usize, ports: &mut DevicePorts) {
-        while let Some((input, ready)) = self.impairments.as_mut().and_then(|it| it.release(ports))
-        {
+        while let Some((input, ready)) = self.impairments.as_mut().and_then(|it| it.release(ports)) {
             self.send_to_output(input, ready, ports);
         }
-        while let Some((input, ready)) = self
-            .input_queues
-            .as_mut()
-            .and_then(|it| it.next(port, ports))
-        {
+        while let Some((input, ready)) = self.input_queues.as_mut().and_then(|it| it.next(port, ports)) {
             self.enqueue(input, ready, ports);
         }
         if let Some(pause) = &mut self.pause {

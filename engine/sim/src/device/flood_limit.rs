@@ -58,14 +58,9 @@ mod tests {
 
     #[test]
     fn the_rate_passes_after_a_first_burst() {
-        let config = FloodLimitConfig {
-            rate_fps: RateFps::of(1_000),
-            burst_frames: Whole::of(10),
-        };
+        let config = FloodLimitConfig { rate_fps: RateFps::of(1_000), burst_frames: Whole::of(10) };
         let mut limit = FloodLimit::new(&config);
-        let passed = (0..100_000u64)
-            .filter(|n| limit.admit(n * 10_000_000))
-            .count();
+        let passed = (0..100_000u64).filter(|n| limit.admit(n * 10_000_000)).count();
         assert!(passed.abs_diff(1_000 + 10) <= 1, "{passed}");
     }
 }

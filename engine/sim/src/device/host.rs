@@ -41,20 +41,12 @@ impl Device for Host {
     }
 
     fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
-        let Arrival {
-            frame,
-            first_bit_ps,
-            ..
-        } = arrival;
+        let Arrival { frame, first_bit_ps, .. } = arrival;
         if self.received.len() >= LIMIT {
             return ports.drop(port, DropCause::PacketInOverflow, frame);
         }
         self.received_total += 1;
-        self.received.push_back(HostFrame {
-            port,
-            first_bit_ps,
-            frame,
-        });
+        self.received.push_back(HostFrame { port, first_bit_ps, frame });
     }
 
     fn reset(&mut self, _ports: &mut DevicePorts) {

@@ -57,10 +57,9 @@ impl JitterConfig {
                 let ps = (unit * u128::from(mean_ns.ps())) >> 32;
                 ps.min(u128::from(max_ns.ps())) as u64
             }
-            JitterConfig::Spike {
-                delay_ns,
-                chance_ppb,
-            } => u64::from(rng.chance_ppb(chance_ppb.get() as u32)) * delay_ns.ps(),
+            JitterConfig::Spike { delay_ns, chance_ppb } => {
+                u64::from(rng.chance_ppb(chance_ppb.get() as u32)) * delay_ns.ps()
+            }
         }
     }
 }
@@ -78,26 +77,18 @@ mod tests {
 
     #[test]
     fn distributions_have_their_means_and_ends() {
-        let (mean, max) = mean_and_max(&JitterConfig::Uniform {
-            max_ns: Latency::from_ps(10_000),
-        });
+        let (mean, max) = mean_and_max(&JitterConfig::Uniform { max_ns: Latency::from_ps(10_000) });
         assert!(mean.abs_diff(5_000) < 50 && max == 10_000, "{mean} {max}");
-        let normal = JitterConfig::Normal {
-            mean_ns: Latency::from_ps(10_000),
-            sigma_ns: Latency::from_ps(1_000),
-        };
+        let normal =
+            JitterConfig::Normal { mean_ns: Latency::from_ps(10_000), sigma_ns: Latency::from_ps(1_000) };
         let (mean, max) = mean_and_max(&normal);
         assert!(mean.abs_diff(10_000) < 20 && (13_000..16_001).contains(&max));
-        let exponential = JitterConfig::Exponential {
-            mean_ns: Latency::from_ps(1_000),
-            max_ns: Latency::from_ps(5_000),
-        };
+        let exponential =
+            JitterConfig::Exponential { mean_ns: Latency::from_ps(1_000), max_ns: Latency::from_ps(5_000) };
         let (mean, max) = mean_and_max(&exponential);
         assert!(mean.abs_diff(993) < 20 && max == 5_000, "{mean} {max}");
-        let spike = JitterConfig::Spike {
-            delay_ns: Latency::from_ps(2_000),
-            chance_ppb: Ppb::of(100_000_000),
-        };
+        let spike =
+            JitterConfig::Spike { delay_ns: Latency::from_ps(2_000), chance_ppb: Ppb::of(100_000_000) };
         let (mean, max) = mean_and_max(&spike);
         assert!(mean.abs_diff(200) < 10 && max == 2_000, "{mean} {max}");
     }

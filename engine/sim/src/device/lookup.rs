@@ -117,15 +117,9 @@ mod tests {
     #[test]
     fn above_the_capacity_forwarding_collapses() {
         let (passed_frames, offered) = passed(4_700_000, 4_890_000, 18, 0.1);
-        assert!(
-            passed_frames < offered / 100,
-            "{passed_frames} of {offered}"
-        );
+        assert!(passed_frames < offered / 100, "{passed_frames} of {offered}");
         let (passed_frames, offered) = passed(4_700_000, 26_785_714, 18, 0.1);
-        assert!(
-            (500..700).contains(&passed_frames),
-            "{passed_frames} of {offered}"
-        );
+        assert!((500..700).contains(&passed_frames), "{passed_frames} of {offered}");
     }
 
     #[test]

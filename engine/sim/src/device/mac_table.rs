@@ -122,11 +122,9 @@ impl MacTable {
         let entries = config.entries.get() as usize;
         let store = match config.ways {
             None => Store::Associative(FxHashMap::default()),
-            Some(ways) => Store::Hashed {
-                ways: ways.get() as usize,
-                hash: config.hash,
-                slots: vec![None; entries],
-            },
+            Some(ways) => {
+                Store::Hashed { ways: ways.get() as usize, hash: config.hash, slots: vec![None; entries] }
+            }
         };
         MacTable {
             store,
@@ -152,19 +150,14 @@ impl MacTable {
                     .map(|(_, entry)| entry)
             }
         };
-        entry
-            .filter(|entry| now_ps - entry.seen_ps <= self.aging_ps)
-            .map(|entry| entry.port as usize)
+        entry.filter(|entry| now_ps - entry.seen_ps <= self.aging_ps).map(|entry| entry.port as usize)
     }
 
     /// Learns or refreshes an address.
     #[inline]
     pub fn learn(&mut self, mac: u64, port: usize, now_ps: u64) -> Learned {
         let (aging_ps, aging, moves) = (self.aging_ps, self.aging, self.station_move);
-        let fresh = Entry {
-            seen_ps: now_ps,
-            port: port as u32,
-        };
+        let fresh = Entry { seen_ps: now_ps, port: port as u32 };
         match &mut self.store {
             Store::Associative(entries) => {
                 if let Some(entry) = entries.get_mut(&mac) {
@@ -173,11 +166,7 @@ impl MacTable {
                 let purges = aging == Aging::Works && now_ps > self.purge_after_ps;
                 if entries.len() >= self.size && purges {
                     entries.retain(|_, entry| now_ps - entry.seen_ps <= aging_ps);
-                    let oldest_ps = entries
-                        .values()
-                        .map(|entry| entry.seen_ps)
-                        .min()
-                        .unwrap_or(now_ps);
+                    let oldest_ps = entries.values().map(|entry| entry.seen_ps).min().unwrap_or(now_ps);
                     self.purge_after_ps = oldest_ps.saturating_add(aging_ps);
                 }
                 if entries.len() >= self.size {
@@ -193,9 +182,8 @@ impl MacTable {
                     return renew(entry, fresh, aging_ps, aging, moves);
                 }
                 let usable = |slot: &&mut Option<(u64, Entry)>| {
-                    slot.as_ref().is_none_or(|(_, entry)| {
-                        aging == Aging::Works && now_ps - entry.seen_ps > aging_ps
-                    })
+                    slot.as_ref()
+                        .is_none_or(|(_, entry)| aging == Aging::Works && now_ps - entry.seen_ps > aging_ps)
                 };
                 match slots.iter_mut().find(usable) {
                     Some(slot) => {
@@ -213,12 +201,9 @@ impl MacTable {
         let live = |entry: &&Entry| now_ps - entry.seen_ps <= self.aging_ps;
         match &self.store {
             Store::Associative(entries) => entries.values().filter(live).count(),
-            Store::Hashed { slots, .. } => slots
-                .iter()
-                .flatten()
-                .map(|(_, entry)| entry)
-                .filter(live)
-                .count(),
+            Store::Hashed { slots, .. } => {
+                slots.iter().flatten().map(|(_, entry)| entry).filter(live).count()
+            }
         }
     }
 
@@ -281,11 +266,7 @@ fn crc16(key: u64) -> u16 {
     for byte in &bytes[first..] {
         crc ^= u16::from(*byte) << 8;
         for _ in 0..8 {
-            crc = if crc & 0x8000 == 0 {
-                crc << 1
-            } else {
-                crc << 1 ^ 0x1021
-            };
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
         }
     }
     crc
@@ -328,10 +309,7 @@ mod tests {
 
     #[test]
     fn a_table_may_refuse_moves() {
-        let mut table = MacTable::new(&MacTableConfig {
-            station_move: false,
-            ..Default::default()
-        });
+        let mut table = MacTable::new(&MacTableConfig { station_move: false, ..Default::default() });
         table.learn(5, 2, 0);
         assert_eq!(table.learn(5, 3, 1), Learned::Refused);
         assert_eq!(table.lookup(5, 1), Some(2));
@@ -347,16 +325,10 @@ mod tests {
                 hash,
                 ..Default::default()
             });
-            (0..)
-                .take_while(|&mac| table.learn(0x02f4_bc00_0000 + mac, 0, 0) == Learned::New)
-                .count()
+            (0..).take_while(|&mac| table.learn(0x02f4_bc00_0000 + mac, 0, 0) == Learned::New).count()
         };
         assert_eq!(capacity(Hash::LowBits), 2_048);
-        assert!(
-            (200..900).contains(&capacity(Hash::Mixed)),
-            "{}",
-            capacity(Hash::Mixed)
-        );
+        assert!((200..900).contains(&capacity(Hash::Mixed)), "{}", capacity(Hash::Mixed));
     }
 
     #[test]
@@ -408,9 +380,7 @@ mod tests {
     #[test]
     fn a_hashed_table_fills_bucket_by_bucket() {
         let mut table = table(2_048, NEVER.ps(), Some(4));
-        let learned = (0..2_048u64)
-            .filter(|mac| table.learn(mac * 7, 0, 0) == Learned::New)
-            .count();
+        let learned = (0..2_048u64).filter(|mac| table.learn(mac * 7, 0, 0) == Learned::New).count();
         assert!(learned > 1_400 && learned < 2_048, "{learned}");
         assert_eq!(table.len(0), learned);
         table.clear();

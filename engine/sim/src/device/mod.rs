@@ -147,15 +147,8 @@ impl DevicePorts<'_> {
 
     /// Like [`DevicePorts::enqueue`]; `bad_fcs` sends an FCS that does not fit.
     #[inline]
-    pub fn enqueue_marked(
-        &mut self,
-        port: usize,
-        frame: Frame,
-        ready_ps: u64,
-        bad_fcs: bool,
-    ) -> Option<u64> {
-        self.fabric
-            .enqueue(self.base + port, frame, ready_ps, bad_fcs)
+    pub fn enqueue_marked(&mut self, port: usize, frame: Frame, ready_ps: u64, bad_fcs: bool) -> Option<u64> {
+        self.fabric.enqueue(self.base + port, frame, ready_ps, bad_fcs)
     }
 
     /// When the queue of a port has room for one more frame that is ready at `ready_ps`: now, or
@@ -207,9 +200,7 @@ impl DevicePorts<'_> {
     /// Calls [`Device::timer`] at `at_ps`, or in this moment when that is over.
     pub fn set_timer(&mut self, port: usize, at_ps: u64) {
         let at_ps = at_ps.max(self.fabric.now_ps);
-        self.fabric
-            .events
-            .schedule(at_ps, Source::Timer((self.base + port) as u32));
+        self.fabric.events.schedule(at_ps, Source::Timer((self.base + port) as u32));
     }
 }
 
@@ -232,11 +223,7 @@ struct NoKeys {}
 pub const MODELS: &[&str] = &["ethernet_switch", "host", "p4", "router", "tap"];
 
 /// Makes the device of one of the `nodes` of the configuration, which is at `place`.
-pub(crate) fn build(
-    place: &Place,
-    entry: &DeviceConfig,
-    seed: u64,
-) -> Result<Box<dyn Device>, ConfigError> {
+pub(crate) fn build(place: &Place, entry: &DeviceConfig, seed: u64) -> Result<Box<dyn Device>, ConfigError> {
     let (name, latency, model) = (entry.name.as_str(), entry.latency_ns, &entry.model);
     let ports: Vec<u16> = entry.ports.iter().map(|port| port.number).collect();
     match entry.device.as_str() {
@@ -253,9 +240,7 @@ pub(crate) fn build(
         "p4" => {
             let config: P4Config = place.read(model)?;
             let seed = Rng::for_part(seed, name).next();
-            Ok(Box::new(P4Device::new(
-                config, latency, place, &ports, seed,
-            )?))
+            Ok(Box::new(P4Device::new(config, latency, place, &ports, seed)?))
         }
         "router" => {
             let config: RouterConfig = place.read(model)?;

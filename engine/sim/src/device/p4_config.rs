@@ -12,8 +12,7 @@ use crate::config::{PortNumber, Whole};
 use crate::wire::ethernet;
 
 /// What a text in an entry may be.
-pub const VALID_VALUE: &str =
-    "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";
+pub const VALID_VALUE: &str = "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";
 const VALID_MATCH: &str =
     "a number, or a mapping with value and prefix_bits, value and mask, or low and high";
 
@@ -79,18 +78,9 @@ pub enum P4Value {
 #[serde(untagged, deny_unknown_fields)]
 pub enum P4Match {
     Exact(P4Value),
-    Lpm {
-        value: P4Value,
-        prefix_bits: Whole<0, 128>,
-    },
-    Ternary {
-        value: P4Value,
-        mask: P4Value,
-    },
-    Range {
-        low: P4Value,
-        high: P4Value,
-    },
+    Lpm { value: P4Value, prefix_bits: Whole<0, 128> },
+    Ternary { value: P4Value, mask: P4Value },
+    Range { low: P4Value, high: P4Value },
 }
 
 impl P4Value {
@@ -121,9 +111,7 @@ fn hex_bytes(hex: &str) -> Option<Vec<u8>> {
         return None;
     }
     let even = format!("{}{hex}", if hex.len() % 2 == 1 { "0" } else { "" });
-    (0..even.len() / 2)
-        .map(|at| u8::from_str_radix(&even[2 * at..2 * at + 2], 16).ok())
-        .collect()
+    (0..even.len() / 2).map(|at| u8::from_str_radix(&even[2 * at..2 * at + 2], 16).ok()).collect()
 }
 
 impl fmt::Display for P4Value {
@@ -208,10 +196,7 @@ mod tests {
     #[test]
     fn values_are_numbers_or_addresses() {
         let bytes = |text: &str| P4Value::Text(text.to_string()).bytes();
-        assert_eq!(
-            P4Value::Number(258).bytes(),
-            Some(vec![0, 0, 0, 0, 0, 0, 1, 2])
-        );
+        assert_eq!(P4Value::Number(258).bytes(), Some(vec![0, 0, 0, 0, 0, 0, 1, 2]));
         assert_eq!(bytes("258"), Some(vec![0, 0, 0, 0, 0, 0, 1, 2]));
         assert_eq!(bytes("0x102"), Some(vec![1, 2]));
         assert_eq!(bytes("02:00:00:00:00:ff"), Some(vec![2, 0, 0, 0, 0, 0xff]));

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use p4mesh_pipeline::{
     ActionCall, Dispatch, DropReason, EgressPacket, EntryAction, Executable, Frame, IngressPacket,
-    InstanceType, KeyInfo, KeyMatch, MatchKind, Passes, Preserved, Program, QueueTimes, Replica,
-    Switch, SwitchConfig, TableEntry,
+    InstanceType, KeyInfo, KeyMatch, MatchKind, Passes, Preserved, Program, QueueTimes, Replica, Switch,
+    SwitchConfig, TableEntry,
 };
 
 use super::p4_config::{P4Config, P4Entry, P4Match, VALID_VALUE};
@@ -60,11 +60,8 @@ impl P4Device {
             let place = place.key("program");
             place.invalid(error.to_string(), "BMv2 JSON of p4c-bm2-ss")
         })?;
-        let switch_config = SwitchConfig {
-            ps_per_tick: config.timestamp_tick_ps.get(),
-            seed,
-            ..Default::default()
-        };
+        let switch_config =
+            SwitchConfig { ps_per_tick: config.timestamp_tick_ps.get(), seed, ..Default::default() };
         let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
         install(&mut switch, &config, place, ports)?;
         Ok(P4Device {
@@ -96,11 +93,7 @@ struct Flow<'a, 'p> {
 impl Flow<'_, '_> {
     fn run(&mut self, frame: Frame, first_bit_ps: u64) {
         let now_ps = self.ports.now_ps();
-        let times = QueueTimes {
-            enqueue_ps: now_ps,
-            dequeue_ps: now_ps,
-            ..Default::default()
-        };
+        let times = QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..Default::default() };
         self.waiting.push_back(Waiting::Ingress(IngressPacket {
             port: self.device.ids[self.input],
             frame,
@@ -169,10 +162,7 @@ impl Dispatch for Flow<'_, '_> {
 
 impl Device for P4Device {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
-        ArrivalRule {
-            lookahead_bytes: None,
-            latency_ps: self.latency_ps,
-        }
+        ArrivalRule { lookahead_bytes: None, latency_ps: self.latency_ps }
     }
 
     fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {
@@ -214,21 +204,13 @@ impl Device for P4Device {
 }
 
 /// Installs groups and entries on a fresh switch.
-fn install(
-    switch: &mut Switch,
-    config: &P4Config,
-    place: &Place,
-    ports: &[u16],
-) -> Result<(), ConfigError> {
+fn install(switch: &mut Switch, config: &P4Config, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
     for (index, group) in config.groups.iter().enumerate() {
         let place = place.key("groups").index(index);
         for &port in &group.ports {
             check_port(&place.key("ports"), port, ports)?;
         }
-        let replica = |(number, &port): (usize, &u16)| Replica {
-            port,
-            instance: number as u16 + 1,
-        };
+        let replica = |(number, &port): (usize, &u16)| Replica { port, instance: number as u16 + 1 };
         let replicas: Vec<Replica> = group.ports.iter().enumerate().map(replica).collect();
         switch
             .multicast_insert(group.group.get() as u32, &replicas)
@@ -245,11 +227,7 @@ fn install(
 }
 
 /// The entry with the full names of table and action: the last part of a name is enough.
-fn resolve(
-    program: &Program,
-    entry: &P4Entry,
-    place: &Place,
-) -> Result<(String, TableEntry), ConfigError> {
+fn resolve(program: &Program, entry: &P4Entry, place: &Place) -> Result<(String, TableEntry), ConfigError> {
     check_values(entry, place)?;
     // Tables without a key are the compiler's own.
     let tables = || program.tables().iter().filter(|it| !it.key.is_empty());
@@ -258,11 +236,7 @@ fn resolve(
         let problem = format!("no table '{}' in the program", entry.table);
         return Err(place.key("table").invalid(problem, names.join(", ")));
     };
-    let actions: Vec<_> = table
-        .actions
-        .iter()
-        .map(|&it| &program.actions()[it])
-        .collect();
+    let actions: Vec<_> = table.actions.iter().map(|&it| &program.actions()[it]).collect();
     let Some(action) = actions.iter().find(|it| is_named(&it.name, &entry.action)) else {
         let names: Vec<&str> = actions.iter().map(|it| short(&it.name)).collect();
         let problem = format!("no action '{}' in table {}", entry.action, entry.table);
@@ -290,10 +264,7 @@ fn resolve(
         let problem = format!("do not fit action {}", entry.action);
         return Err(place.key("params").invalid(problem, names.join(", ")));
     };
-    let action = ActionCall {
-        action: action.name.clone(),
-        params,
-    };
+    let action = ActionCall { action: action.name.clone(), params };
     let resolved = TableEntry {
         key,
         priority: entry.priority.get() as i32,
@@ -324,21 +295,16 @@ fn check_values(entry: &P4Entry, place: &Place) -> Result<(), ConfigError> {
 fn key_match(info: &KeyInfo, matched: &P4Match) -> Option<KeyMatch> {
     match (info.kind, matched) {
         (MatchKind::Exact, P4Match::Exact(value)) => Some(KeyMatch::Exact(value.bytes()?)),
-        (MatchKind::Optional, P4Match::Exact(value)) => {
-            Some(KeyMatch::Optional(Some(value.bytes()?)))
+        (MatchKind::Optional, P4Match::Exact(value)) => Some(KeyMatch::Optional(Some(value.bytes()?))),
+        (MatchKind::Lpm, P4Match::Lpm { value, prefix_bits }) => {
+            Some(KeyMatch::Lpm { value: value.bytes()?, prefix_bits: prefix_bits.get() as u32 })
         }
-        (MatchKind::Lpm, P4Match::Lpm { value, prefix_bits }) => Some(KeyMatch::Lpm {
-            value: value.bytes()?,
-            prefix_bits: prefix_bits.get() as u32,
-        }),
-        (MatchKind::Ternary, P4Match::Ternary { value, mask }) => Some(KeyMatch::Ternary {
-            value: value.bytes()?,
-            mask: mask.bytes()?,
-        }),
-        (MatchKind::Range, P4Match::Range { low, high }) => Some(KeyMatch::Range {
-            low: low.bytes()?,
-            high: high.bytes()?,
-        }),
+        (MatchKind::Ternary, P4Match::Ternary { value, mask }) => {
+            Some(KeyMatch::Ternary { value: value.bytes()?, mask: mask.bytes()? })
+        }
+        (MatchKind::Range, P4Match::Range { low, high }) => {
+            Some(KeyMatch::Range { low: low.bytes()?, high: high.bytes()? })
+        }
         _ => None,
     }
 }

@@ -52,11 +52,7 @@ pub struct PauseSender {
 
 impl PauseSender {
     pub fn new(config: &PauseSenderConfig) -> PauseSender {
-        PauseSender {
-            config: config.clone(),
-            inputs: Vec::new(),
-            sent: 0,
-        }
+        PauseSender { config: config.clone(), inputs: Vec::new(), sent: 0 }
     }
 
     /// PAUSE frames sent, those that end a pause included.
@@ -78,11 +74,7 @@ impl PauseSender {
 
     /// A timer of the port fell due: is the input stopped, and may it go on?
     pub fn timer(&mut self, input: usize, ports: &mut DevicePorts) {
-        if self
-            .inputs
-            .get(input)
-            .is_some_and(|it| it.paused_until_ps > 0 && it.due_ps <= ports.now_ps())
-        {
+        if self.inputs.get(input).is_some_and(|it| it.paused_until_ps > 0 && it.due_ps <= ports.now_ps()) {
             self.check(input, ports);
         }
     }
@@ -92,9 +84,7 @@ impl PauseSender {
         let state = &mut self.inputs[input];
         let inside = state.inside.used(now_ps);
         let paused = state.paused_until_ps > now_ps;
-        if inside > self.config.xoff_frames.get()
-            || (paused && inside > self.config.xon_frames.get())
-        {
+        if inside > self.config.xoff_frames.get() || (paused && inside > self.config.xon_frames.get()) {
             let until_ps = state.inside.falls_to_ps(self.config.xon_frames.get());
             if !paused {
                 let quantum_ps = 1_000_000_000_000 * QUANTUM_BITS / ports.rate_bps(input);

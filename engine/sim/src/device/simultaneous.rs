@@ -27,11 +27,7 @@ pub struct Simultaneous {
 
 impl Simultaneous {
     pub fn new(config: &SimultaneousConfig, rng: Rng) -> Simultaneous {
-        Simultaneous {
-            config: config.clone(),
-            last: None,
-            rng,
-        }
+        Simultaneous { config: config.clone(), last: None, rng }
     }
 
     /// Draws from other numbers.
@@ -42,9 +38,8 @@ impl Simultaneous {
     /// True when the frame of `port` is lost.
     pub fn loses(&mut self, port: usize, now_ps: u64) -> bool {
         let before = self.last.replace((now_ps, port));
-        let at_once = before.is_some_and(|(at_ps, other)| {
-            other != port && now_ps - at_ps <= self.config.window_ns.ps()
-        });
+        let at_once = before
+            .is_some_and(|(at_ps, other)| other != port && now_ps - at_ps <= self.config.window_ns.ps());
         at_once && self.rng.chance_ppb(self.config.drop_ppb.get() as u32)
     }
 }
@@ -55,10 +50,8 @@ mod tests {
 
     #[test]
     fn only_frames_of_other_ports_within_the_window_are_in_the_way() {
-        let config = SimultaneousConfig {
-            window_ns: Latency::from_ps(100),
-            drop_ppb: Ppb::of(1_000_000_000),
-        };
+        let config =
+            SimultaneousConfig { window_ns: Latency::from_ps(100), drop_ppb: Ppb::of(1_000_000_000) };
         let mut arrivals = Simultaneous::new(&config, Rng::new(1));
         assert!(!arrivals.loses(0, 0));
         assert!(!arrivals.loses(0, 10));

@@ -40,13 +40,8 @@ impl SizeTable {
     #[inline]
     pub fn at(&self, wire_bytes: u32) -> u64 {
         let wire_bytes = u64::from(wire_bytes);
-        let after = self
-            .0
-            .partition_point(|it| it.frame_bytes.get() <= wire_bytes);
-        match (
-            after.checked_sub(1).map(|it| &self.0[it]),
-            self.0.get(after),
-        ) {
+        let after = self.0.partition_point(|it| it.frame_bytes.get() <= wire_bytes);
+        match (after.checked_sub(1).map(|it| &self.0[it]), self.0.get(after)) {
             (Some(low), Some(high)) => {
                 let way = wire_bytes - low.frame_bytes.get();
                 let whole = high.frame_bytes.get() - low.frame_bytes.get();

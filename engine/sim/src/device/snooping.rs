@@ -90,18 +90,10 @@ impl Snooping {
     }
 
     /// Where a frame (without tag) to a group address goes; notes what it says of memberships.
-    pub fn scope(
-        &mut self,
-        vid: u16,
-        group: u64,
-        input: usize,
-        frame: &[u8],
-        now_ps: u64,
-    ) -> Scope {
+    pub fn scope(&mut self, vid: u16, group: u64, input: usize, frame: &[u8], now_ps: u64) -> Scope {
         match message_of(frame) {
             Some(Message::Query) => {
-                self.routers
-                    .insert(input, now_ps + self.config.membership_s.ps());
+                self.routers.insert(input, now_ps + self.config.membership_s.ps());
                 return Scope::Flood;
             }
             Some(Message::Report(changes)) => {
@@ -203,10 +195,7 @@ fn igmp_of(packet: &[u8]) -> Option<Message> {
 }
 
 fn mld_of(packet: &[u8]) -> Option<Message> {
-    if !matches!(
-        ipv6::next_header_of(packet)?,
-        icmpv6::PROTOCOL | ipv6::HOP_BY_HOP
-    ) {
+    if !matches!(ipv6::next_header_of(packet)?, icmpv6::PROTOCOL | ipv6::HOP_BY_HOP) {
         return None;
     }
     let packet = ipv6::parse(packet)?;
@@ -220,9 +209,7 @@ fn mld_of(packet: &[u8]) -> Option<Message> {
         mld::Message::ReportV1(group) => {
             Message::Report(vec![Change::Join(group_key(ipv6::group_mac(group)))])
         }
-        mld::Message::Done(group) => {
-            Message::Report(vec![Change::Leave(group_key(ipv6::group_mac(group)))])
-        }
+        mld::Message::Done(group) => Message::Report(vec![Change::Leave(group_key(ipv6::group_mac(group)))]),
         mld::Message::ReportV2(records) => changes(&records, ipv6::group_mac),
     })
 }
@@ -258,11 +245,7 @@ mod tests {
 
     fn header(ether_type: u16) -> Vec<u8> {
         let mut frame = Vec::new();
-        let header = Header {
-            destination: [1, 0, 0x5e, 0, 0, 22],
-            source: [2, 0, 0, 0, 0, 1],
-            ether_type,
-        };
+        let header = Header { destination: [1, 0, 0x5e, 0, 0, 22], source: [2, 0, 0, 0, 0, 1], ether_type };
         header.emit(&mut frame);
         frame
     }
@@ -288,11 +271,7 @@ mod tests {
     }
 
     fn report_v3(mode: Mode) -> Vec<u8> {
-        ipv4(igmp::Message::ReportV3(vec![Record {
-            mode,
-            group: GROUP_ADDRESS,
-            sources: Vec::new(),
-        }]))
+        ipv4(igmp::Message::ReportV3(vec![Record { mode, group: GROUP_ADDRESS, sources: Vec::new() }]))
     }
 
     fn snooping(leave_delay_ps: u64) -> Snooping {
@@ -318,25 +297,16 @@ mod tests {
         assert_eq!(heard, Scope::Ports(vec![3]), "reports go to routers");
         it.scope(1, GROUP, 2, &report_v3(Mode::ToExclude), 0);
         assert_eq!(data(&mut it, 999), Scope::Ports(vec![1, 2, 3]));
-        assert_eq!(
-            data(&mut it, 1_000),
-            Scope::Ports(vec![3]),
-            "memberships end"
-        );
+        assert_eq!(data(&mut it, 1_000), Scope::Ports(vec![3]), "memberships end");
         assert_eq!(it.groups(999), 1);
-        assert_eq!(
-            it.scope(2, GROUP, 0, &[0; 60], 0),
-            Scope::Ports(vec![3]),
-            "another VLAN"
-        );
+        assert_eq!(it.scope(2, GROUP, 0, &[0; 60], 0), Scope::Ports(vec![3]), "another VLAN");
     }
 
     #[test]
     fn a_leave_ends_the_membership_after_its_delay() {
-        for (delay_ps, leave) in [
-            (0, ipv4(igmp::Message::Leave(GROUP_ADDRESS))),
-            (100, report_v3(Mode::ToInclude)),
-        ] {
+        for (delay_ps, leave) in
+            [(0, ipv4(igmp::Message::Leave(GROUP_ADDRESS))), (100, report_v3(Mode::ToInclude))]
+        {
             let mut it = snooping(delay_ps);
             it.scope(1, GROUP, 1, &report_v2(), 0);
             it.scope(1, GROUP, 1, &leave, 10);
@@ -359,20 +329,12 @@ mod tests {
     fn mld_reports_behind_a_hop_by_hop_header_are_understood() {
         let (source, destination) = (Ipv6Addr::LOCALHOST, "ff02::16".parse().unwrap());
         let mut message = Vec::new();
-        let record = Record {
-            mode: Mode::ToExclude,
-            group: "ff0e::1234".parse().unwrap(),
-            sources: Vec::new(),
-        };
+        let record =
+            Record { mode: Mode::ToExclude, group: "ff0e::1234".parse().unwrap(), sources: Vec::new() };
         mld::Message::ReportV2(vec![record]).emit(source, destination, &mut message);
         let mut frame = header(TYPE_IPV6);
-        let packet = ipv6::Header {
-            source,
-            destination,
-            protocol: icmpv6::PROTOCOL,
-            hops: 1,
-            router_alert: true,
-        };
+        let packet =
+            ipv6::Header { source, destination, protocol: icmpv6::PROTOCOL, hops: 1, router_alert: true };
         packet.emit(&message, &mut frame);
         let mut it = snooping(0);
         it.scope(1, 0x3333_0000_0016, 2, &frame, 0);

@@ -24,10 +24,7 @@ pub struct TapConfig {
 
 impl TapConfig {
     fn monitors(&self) -> [(&'static str, Option<u16>); 2] {
-        [
-            ("monitor_first", self.monitor_first),
-            ("monitor_second", self.monitor_second),
-        ]
+        [("monitor_first", self.monitor_first), ("monitor_second", self.monitor_second)]
     }
 
     fn check(&self, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
@@ -62,19 +59,13 @@ impl Tap {
     ) -> Result<Tap, ConfigError> {
         config.check(place, ports)?;
         let local = |port: Option<u16>| ports.iter().position(|&it| Some(it) == port);
-        Ok(Tap {
-            latency_ps: latency.ps(),
-            monitors: config.monitors().map(|(_, port)| local(port)),
-        })
+        Ok(Tap { latency_ps: latency.ps(), monitors: config.monitors().map(|(_, port)| local(port)) })
     }
 }
 
 impl Device for Tap {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
-        ArrivalRule {
-            lookahead_bytes: Some(0),
-            latency_ps: self.latency_ps,
-        }
+        ArrivalRule { lookahead_bytes: Some(0), latency_ps: self.latency_ps }
     }
 
     fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {

@@ -86,21 +86,13 @@ impl Vlans {
         let membership = |port: &u16| {
             let entry = config.ports.iter().find(|it| it.port == *port);
             match entry.map(|it| &it.mode) {
-                None => Membership {
-                    untagged: Some(DEFAULT_VID),
-                    tagged: BTreeSet::new(),
-                },
-                Some(VlanMode::Access(vid)) => Membership {
-                    untagged: Some(number(vid)),
-                    tagged: BTreeSet::new(),
-                },
+                None => Membership { untagged: Some(DEFAULT_VID), tagged: BTreeSet::new() },
+                Some(VlanMode::Access(vid)) => {
+                    Membership { untagged: Some(number(vid)), tagged: BTreeSet::new() }
+                }
                 Some(VlanMode::Trunk { vids, native }) => Membership {
                     untagged: native.as_ref().map(number),
-                    tagged: vids
-                        .iter()
-                        .filter(|&it| Some(*it) != *native)
-                        .map(number)
-                        .collect(),
+                    tagged: vids.iter().filter(|&it| Some(*it) != *native).map(number).collect(),
                 },
             }
         };
@@ -116,16 +108,8 @@ impl Vlans {
         }
         let (vid, priority) = own.map_or((0, 0), |tag| (tag.vid, tag.priority));
         // VLAN 0 is a priority tag: the frame belongs to the VLAN of untagged frames.
-        let vid = if vid == 0 {
-            self.0[port].untagged?
-        } else {
-            vid
-        };
-        self.carries(port, vid).then_some(Tag {
-            tag_type: vlan::CUSTOMER,
-            vid,
-            priority,
-        })
+        let vid = if vid == 0 { self.0[port].untagged? } else { vid };
+        self.carries(port, vid).then_some(Tag { tag_type: vlan::CUSTOMER, vid, priority })
     }
 
     /// True when frames of a VLAN may leave at a port.
@@ -147,24 +131,15 @@ mod tests {
 
     fn vlans() -> Vlans {
         let mode = |port, mode| VlanPort { port, mode };
-        let trunk = VlanMode::Trunk {
-            vids: vec![Vid::of(10), Vid::of(20)],
-            native: Some(Vid::of(30)),
-        };
-        let config = VlanConfig {
-            ports: vec![mode(1, VlanMode::Access(Vid::of(10))), mode(2, trunk)],
-        };
+        let trunk = VlanMode::Trunk { vids: vec![Vid::of(10), Vid::of(20)], native: Some(Vid::of(30)) };
+        let config = VlanConfig { ports: vec![mode(1, VlanMode::Access(Vid::of(10))), mode(2, trunk)] };
         config.check(&Place::default(), &[1, 2, 3]).unwrap();
         Vlans::new(&config, &[1, 2, 3])
     }
 
     fn tagged(vid: u16) -> Frame {
         let mut frame = vec![0; 60];
-        let tag = Tag {
-            tag_type: vlan::CUSTOMER,
-            vid,
-            priority: 3 << 1,
-        };
+        let tag = Tag { tag_type: vlan::CUSTOMER, vid, priority: 3 << 1 };
         tag.emit(&mut frame);
         frame
     }

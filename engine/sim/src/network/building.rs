@@ -33,13 +33,7 @@ impl NetworkBuilder {
         let node = self.devices.len() as u32 + 1;
         let base = self.fabric.ports.len();
         for (local, port) in ports.iter().enumerate() {
-            self.fabric.add_port(
-                node,
-                local as u32,
-                port.id,
-                port.line.clone(),
-                port.queue_frames,
-            );
+            self.fabric.add_port(node, local as u32, port.id, port.line.clone(), port.queue_frames);
         }
         self.devices.push(DeviceNode {
             name: name.to_string(),
@@ -78,17 +72,10 @@ impl Network {
             let place = Place::default().key("nodes").index(index);
             let device = device::build(&place, entry, seed)?;
             let port = |port: &PortConfig| {
-                let mut line = Line::new(
-                    port.rate_bps.get(),
-                    port.clock_offset_ppm.ppb(),
-                    port.ifg_bits.get() as u32,
-                );
+                let mut line =
+                    Line::new(port.rate_bps.get(), port.clock_offset_ppm.ppb(), port.ifg_bits.get() as u32);
                 line.set_min_slot_bits(port.min_slot_bits.get());
-                DevicePort {
-                    id: port.number,
-                    line,
-                    queue_frames: port.queue_frames.get() as usize,
-                }
+                DevicePort { id: port.number, line, queue_frames: port.queue_frames.get() as usize }
             };
             let ports: Vec<DevicePort> = entry.ports.iter().map(port).collect();
             let base = builder.fabric.ports.len();
@@ -105,9 +92,7 @@ impl Network {
         network.seed = seed;
         for link in &config.links {
             let end = |end: &EndConfig| {
-                network
-                    .find(&end.node, end.port)
-                    .expect("the configuration has been checked")
+                network.find(&end.node, end.port).expect("the configuration has been checked")
             };
             let (a, b) = (end(&link.from), end(&link.to));
             let rules = [network.arrival_rule(a), network.arrival_rule(b)];

@@ -46,11 +46,7 @@ impl Network {
 
     /// Port numbers and rates of the tester, in ascending order of their numbers.
     pub fn tester_ports(&self) -> Vec<(u16, u64)> {
-        let ports = self
-            .fabric
-            .ports
-            .iter()
-            .filter(|port| port.node == 0 && self.tester.is_some());
+        let ports = self.fabric.ports.iter().filter(|port| port.node == 0 && self.tester.is_some());
         let known = ports.filter(|port| self.find(&self.tester_name, port.id).is_some());
         let mut list: Vec<(u16, u64)> = known.map(|port| (port.id, port.line.rate_bps())).collect();
         list.sort_unstable();
@@ -59,9 +55,7 @@ impl Network {
 
     /// True for a port that the program can send to: links, the CPU port, the loop port.
     pub fn has_port(&self, port: u16) -> bool {
-        self.tester
-            .as_ref()
-            .is_some_and(|tester| tester.has_port(port))
+        self.tester.as_ref().is_some_and(|tester| tester.has_port(port))
     }
 
     /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the
@@ -86,12 +80,7 @@ impl Network {
     }
 
     /// Changes the gap that a port of the tester or of a device keeps after each frame.
-    pub fn set_gap_bits(
-        &mut self,
-        node: &str,
-        port: u16,
-        gap_bits: u32,
-    ) -> Result<(), NetworkError> {
+    pub fn set_gap_bits(&mut self, node: &str, port: u16, gap_bits: u32) -> Result<(), NetworkError> {
         let index = self.port_index(node, port)?;
         self.fabric.ports[index].line.set_gap_bits(gap_bits);
         Ok(())
@@ -130,17 +119,8 @@ impl Network {
     pub fn host_take(&mut self, name: &str) -> Result<Vec<(u16, u64, Vec<u8>)>, NetworkError> {
         let index = self.host_index(name)?;
         let base = self.devices[index].base;
-        let frames = self
-            .device::<Host>(index)
-            .map(Host::take)
-            .unwrap_or_default();
-        let with_id = |it: HostFrame| {
-            (
-                self.fabric.ports[base + it.port].id,
-                it.first_bit_ps,
-                it.frame,
-            )
-        };
+        let frames = self.device::<Host>(index).map(Host::take).unwrap_or_default();
+        let with_id = |it: HostFrame| (self.fabric.ports[base + it.port].id, it.first_bit_ps, it.frame);
         Ok(frames.into_iter().map(with_id).collect())
     }
 
@@ -154,9 +134,6 @@ impl Network {
                 valid.push(node.name.clone());
             }
         }
-        Err(NetworkError::NotAHost {
-            name: name.to_string(),
-            valid: valid.join(", "),
-        })
+        Err(NetworkError::NotAHost { name: name.to_string(), valid: valid.join(", ") })
     }
 }

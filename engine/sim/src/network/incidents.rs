@@ -19,11 +19,7 @@ impl Network {
         let state = |port: u16| {
             let index = self.tester_port_index(port)?;
             let entry = &self.fabric.ports[index];
-            Some(LinkState {
-                port,
-                up: entry.link_up(),
-                losses: entry.link_losses(),
-            })
+            Some(LinkState { port, up: entry.link_up(), losses: entry.link_losses() })
         };
         let ports = self.tester_ports();
         ports.iter().filter_map(|&(port, _)| state(port)).collect()
@@ -40,10 +36,7 @@ impl Network {
     pub fn reset_device(&mut self, name: &str, off_ps: u64) -> Result<(), NetworkError> {
         let Some(index) = self.devices.iter().position(|it| it.name == name) else {
             let valid: Vec<&str> = self.devices.iter().map(|it| it.name.as_str()).collect();
-            return Err(NetworkError::NoSuchDevice {
-                name: name.to_string(),
-                valid: valid.join(", "),
-            });
+            return Err(NetworkError::NoSuchDevice { name: name.to_string(), valid: valid.join(", ") });
         };
         let node = &mut self.devices[index];
         let ports = node.base..node.base + node.count;
@@ -54,29 +47,16 @@ impl Network {
         }
         self.with_device(index, |device, ports| device.reset(ports));
         if links_down {
-            for port in ports
-                .filter(|&port| self.fabric.ports[port].link_up())
-                .collect::<Vec<_>>()
-            {
+            for port in ports.filter(|&port| self.fabric.ports[port].link_up()).collect::<Vec<_>>() {
                 self.devices[index].restart.dark.push(port);
                 self.change_link(port, false);
             }
         }
-        let back_ps = self
-            .fabric
-            .now_ps
-            .saturating_add(off_ps)
-            .saturating_add(time_ps);
+        let back_ps = self.fabric.now_ps.saturating_add(off_ps).saturating_add(time_ps);
         if back_ps == self.fabric.now_ps {
             self.bring_back(index, reset);
         } else {
-            self.plan(
-                back_ps,
-                Upset::Back {
-                    device: index,
-                    reset,
-                },
-            );
+            self.plan(back_ps, Upset::Back { device: index, reset });
         }
         Ok(())
     }
@@ -126,9 +106,7 @@ impl Network {
             let (node, local, port) = (entry.node as usize, entry.local as usize, entry.id);
             match self.device_of(node) {
                 Some(device) => {
-                    self.with_device(device, |device, ports| {
-                        device.link_changed(local, up, ports)
-                    });
+                    self.with_device(device, |device, ports| device.link_changed(local, up, ports));
                 }
                 None => self.upsets.statuses.push_back(PortStatus { port, up }),
             }

@@ -51,22 +51,14 @@ impl Network {
             let drops = tester.drops().nonzero();
             nodes.insert(
                 self.tester_name.clone(),
-                NodeTruth {
-                    ports: BTreeMap::new(),
-                    drops,
-                    counters: BTreeMap::new(),
-                },
+                NodeTruth { ports: BTreeMap::new(), drops, counters: BTreeMap::new() },
             );
         }
         for node in &self.devices {
             let counters = node.device.counters();
             nodes.insert(
                 node.name.clone(),
-                NodeTruth {
-                    ports: BTreeMap::new(),
-                    drops: BTreeMap::new(),
-                    counters,
-                },
+                NodeTruth { ports: BTreeMap::new(), drops: BTreeMap::new(), counters },
             );
         }
         for (index, port) in self.fabric.ports.iter().enumerate() {
@@ -88,19 +80,14 @@ impl Network {
                 rx_bad_fcs_frames: counters.rx_bad_fcs_frames,
                 drops,
             };
-            let node = nodes
-                .get_mut(self.node_name(port.node))
-                .expect("every port has a node");
+            let node = nodes.get_mut(self.node_name(port.node)).expect("every port has a node");
             node.ports.insert(port.id, truth);
         }
         Truth {
             now_ps: self.now_ps(),
             events: self.events_done,
             in_flight_frames: self.in_flight(),
-            circulating_frames: self
-                .tester
-                .as_ref()
-                .map_or(0, |tester| tester.circulating() as u64),
+            circulating_frames: self.tester.as_ref().map_or(0, |tester| tester.circulating() as u64),
             nodes,
         }
     }

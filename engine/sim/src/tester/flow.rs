@@ -1,8 +1,7 @@
 //! The way of packets through the tester: passes, queues, wires, and the loop.
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Passes, Preserved,
-    QueueTimes,
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Passes, Preserved, QueueTimes,
 };
 
 use crate::drops::DropCause;
@@ -26,9 +25,7 @@ impl Tester {
     #[inline]
     pub(crate) fn receive(&mut self, local: usize, arrival: Arrival, fabric: &mut Fabric) {
         let port = fabric.ports[self.base + local].id;
-        let stamp_ps = arrival
-            .first_bit_ps
-            .saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
+        let stamp_ps = arrival.first_bit_ps.saturating_add_signed(self.ports[local].rx_stamp_offset_ps);
         self.accept(port, arrival.frame, stamp_ps, fabric);
     }
 
@@ -75,12 +72,7 @@ struct Flow<'a> {
 
 impl<'a> Flow<'a> {
     fn new(tester: &'a mut Tester, fabric: &'a mut Fabric) -> Flow<'a> {
-        Flow {
-            tester,
-            fabric,
-            passes_left: PASSES_PER_EVENT,
-            in_egress: false,
-        }
+        Flow { tester, fabric, passes_left: PASSES_PER_EVENT, in_egress: false }
     }
 
     /// An ingress pass, the passes of packets that it resubmits, and the egress passes for which
@@ -120,20 +112,12 @@ impl<'a> Flow<'a> {
         let priority = usize::from(packet.priority).min(PRIORITIES - 1);
         let queue = &mut port.queues[priority];
         if queue.len() >= fabric.ports[tester.base + local].queue_frames {
-            let cause = if local == tester.loop_index {
-                DropCause::LoopFull
-            } else {
-                DropCause::QueueFull
-            };
+            let cause = if local == tester.loop_index { DropCause::LoopFull } else { DropCause::QueueFull };
             port.drops.count(cause);
             return self.discard(packet);
         }
         let enqueue_depth = queue.len() as u32;
-        queue.push_back(Queued {
-            packet,
-            enqueue_ps: now_ps,
-            enqueue_depth,
-        });
+        queue.push_back(Queued { packet, enqueue_ps: now_ps, enqueue_depth });
         port.occupied |= 1 << priority;
         if local != tester.loop_index {
             tester.queued += 1;
@@ -148,13 +132,8 @@ impl<'a> Flow<'a> {
         if !port.free_event_pending {
             port.free_event_pending = true;
             let index = tester.base + local;
-            let at_ps = fabric.ports[index]
-                .line
-                .free_ps()
-                .saturating_sub(tester.egress_latency_ps);
-            fabric
-                .events
-                .schedule(at_ps.max(fabric.now_ps), Source::PortFree(index as u32));
+            let at_ps = fabric.ports[index].line.free_ps().saturating_sub(tester.egress_latency_ps);
+            fabric.events.schedule(at_ps.max(fabric.now_ps), Source::PortFree(index as u32));
         }
     }
 
@@ -312,9 +291,5 @@ impl Dispatch for Flow<'_> {
 
 /// Queue times of a packet that did not wait.
 fn at_once(now_ps: u64) -> QueueTimes {
-    QueueTimes {
-        enqueue_ps: now_ps,
-        dequeue_ps: now_ps,
-        ..QueueTimes::default()
-    }
+    QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..QueueTimes::default() }
 }

@@ -101,21 +101,13 @@ impl Tester {
     pub(crate) fn new(config: &TesterConfig, seed: u64, node: u32, fabric: &mut Fabric) -> Tester {
         let base = fabric.ports.len();
         let recirculation = &config.recirculation;
-        let greatest = config
-            .ports
-            .iter()
-            .map(|port| port.number)
-            .max()
-            .unwrap_or(0);
+        let greatest = config.ports.iter().map(|port| port.number).max().unwrap_or(0);
         let greatest = greatest.max(recirculation.port).max(config.cpu_port);
         let mut places = vec![Place::Unknown; usize::from(greatest) + 1];
         let mut ports = Vec::new();
         for (local, port) in config.ports.iter().enumerate() {
-            let line = Line::new(
-                port.rate_bps.get(),
-                port.clock_offset_ppm.ppb(),
-                port.ifg_bits.get() as u32,
-            );
+            let line =
+                Line::new(port.rate_bps.get(), port.clock_offset_ppm.ppb(), port.ifg_bits.get() as u32);
             let queue_frames = port.queue_frames.get() as usize;
             fabric.add_port(node, local as u32, port.number, line, queue_frames);
             places[usize::from(port.number)] = Place::Port(local);
@@ -128,13 +120,7 @@ impl Tester {
         let loop_index = ports.len();
         let loop_frames = recirculation.queue_frames.get() as usize;
         let line = Line::new(recirculation.rate_bps.get(), 0, STANDARD_GAP_BITS);
-        fabric.add_port(
-            node,
-            loop_index as u32,
-            recirculation.port,
-            line,
-            loop_frames,
-        );
+        fabric.add_port(node, loop_index as u32, recirculation.port, line, loop_frames);
         places[usize::from(recirculation.port)] = Place::Port(loop_index);
         places[usize::from(config.cpu_port)] = Place::Cpu;
         ports.push(TesterPort::new(0, 0, false));
@@ -171,10 +157,7 @@ impl Tester {
     }
 
     pub(crate) fn arrival_rule(&self) -> ArrivalRule {
-        ArrivalRule {
-            lookahead_bytes: None,
-            latency_ps: self.ingress_latency_ps,
-        }
+        ArrivalRule { lookahead_bytes: None, latency_ps: self.ingress_latency_ps }
     }
 
     /// How a [`Switch`] for this node is configured.
@@ -290,18 +273,10 @@ impl Tester {
         let taken = fabric.events.take(Source::Loop);
         debug_assert!(taken.is_some(), "packets in the delay line have an event");
         let before_ps = fabric.events.next_time_ps().unwrap_or(u64::MAX);
-        let bounds = Bounds {
-            until_ps,
-            before_ps,
-        };
+        let bounds = Bounds { until_ps, before_ps };
         let line = &mut fabric.ports[index].line;
-        let skipped = self.recirculation.skip_idle(
-            switch,
-            line,
-            self.egress_latency_ps,
-            bounds,
-            &mut fabric.events,
-        );
+        let skipped =
+            self.recirculation.skip_idle(switch, line, self.egress_latency_ps, bounds, &mut fabric.events);
         if skipped.passes > 0 {
             let counters = &mut fabric.ports[index].counters;
             counters.tx_frames += skipped.passes;
@@ -313,10 +288,7 @@ impl Tester {
 
     #[inline]
     pub(super) fn place(&self, port: u16) -> Place {
-        self.places
-            .get(usize::from(port))
-            .copied()
-            .unwrap_or(Place::Unknown)
+        self.places.get(usize::from(port)).copied().unwrap_or(Place::Unknown)
     }
 }
 

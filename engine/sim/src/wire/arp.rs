@@ -38,14 +38,8 @@ pub fn parse(payload: &[u8]) -> Option<Message> {
             ArpOperation::REPLY => Operation::Reply,
             ArpOperation(number) => Operation::Other(number),
         },
-        sender: (
-            address(packet.sender_protocol_addr())?,
-            mac(packet.sender_hw_addr())?,
-        ),
-        target: (
-            address(packet.target_protocol_addr())?,
-            mac(packet.target_hw_addr())?,
-        ),
+        sender: (address(packet.sender_protocol_addr())?, mac(packet.sender_hw_addr())?),
+        target: (address(packet.target_protocol_addr())?, mac(packet.target_hw_addr())?),
     })
 }
 

@@ -56,9 +56,6 @@ mod tests {
         // Words 0a00 + 0001 + 0a00 + 0002 + 0009 + 0011.
         assert_eq!(sum("10.0.0.1", "10.0.0.2"), (!0x141d_u16).to_be_bytes());
         // Words 2001 + 0db8 + 0001 + 2001 + 0db8 + 0002 + 0009 + 0011.
-        assert_eq!(
-            sum("2001:db8::1", "2001:db8::2"),
-            (!0x5b8f_u16).to_be_bytes()
-        );
+        assert_eq!(sum("2001:db8::1", "2001:db8::2"), (!0x5b8f_u16).to_be_bytes());
     }
 }

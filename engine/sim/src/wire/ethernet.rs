@@ -26,11 +26,8 @@ pub struct Header {
 #[inline]
 pub fn parse(frame: &[u8]) -> Option<(Header, &[u8])> {
     let (header, payload) = Ethernet2Header::from_slice(frame).ok()?;
-    let header = Header {
-        destination: header.destination,
-        source: header.source,
-        ether_type: header.ether_type.0,
-    };
+    let header =
+        Header { destination: header.destination, source: header.source, ether_type: header.ether_type.0 };
     Some((header, payload))
 }
 
@@ -105,42 +102,24 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written() {
-        let header = Header {
-            destination: BROADCAST,
-            source: [2, 0, 0, 0, 0, 1],
-            ether_type: TYPE_ARP,
-        };
+        let header = Header { destination: BROADCAST, source: [2, 0, 0, 0, 0, 1], ether_type: TYPE_ARP };
         let mut frame = Vec::new();
         header.emit(&mut frame);
         assert_eq!(frame[12..], [0x08, 0x06]);
         frame.push(7);
         assert_eq!(parse(&frame), Some((header, &[7][..])));
         assert_eq!(parse(&frame[..13]), None);
-        assert_eq!(
-            (destination(&frame), source(&frame)),
-            (BROADCAST, header.source)
-        );
+        assert_eq!((destination(&frame), source(&frame)), (BROADCAST, header.source));
         set_addresses(&mut frame, header.source, BROADCAST);
-        assert_eq!(
-            (destination(&frame), source(&frame)),
-            (header.source, BROADCAST)
-        );
+        assert_eq!((destination(&frame), source(&frame)), (header.source, BROADCAST));
         pad(&mut frame);
         assert_eq!(frame.len(), MIN_FRAME_BYTES);
     }
 
     #[test]
     fn addresses_are_read_from_texts() {
-        assert_eq!(
-            parse_mac("02:f4:BC:00:00:01"),
-            Some([2, 0xf4, 0xbc, 0, 0, 1])
-        );
-        for text in [
-            "02:f4:bc:00:00",
-            "2:f4:bc:00:00:01",
-            "02:f4:bc:00:00:+1",
-            "",
-        ] {
+        assert_eq!(parse_mac("02:f4:BC:00:00:01"), Some([2, 0xf4, 0xbc, 0, 0, 1]));
+        for text in ["02:f4:bc:00:00", "2:f4:bc:00:00:01", "02:f4:bc:00:00:+1", ""] {
             assert_eq!(parse_mac(text), None, "{text}");
         }
     }

@@ -49,19 +49,11 @@ mod tests {
     #[test]
     fn a_message_is_read_as_it_was_written() {
         let (source, destination) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
-        let message = Message {
-            kind: 128,
-            code: 0,
-            body: &[0, 1, 0, 2, 9],
-        };
+        let message = Message { kind: 128, code: 0, body: &[0, 1, 0, 2, 9] };
         let mut bytes = Vec::new();
         message.emit(source, destination, &mut bytes);
         assert_eq!(parse(source, destination, &bytes), Some(message));
         assert_eq!(parse(source, destination, &bytes[..7]), None);
-        assert_eq!(
-            parse(source, Ipv6Addr::from(5), &bytes),
-            None,
-            "another packet"
-        );
+        assert_eq!(parse(source, Ipv6Addr::from(5), &bytes), None, "another packet");
     }
 }

@@ -37,16 +37,14 @@ pub fn parse(bytes: &[u8]) -> Option<Message> {
     }
     let group = Ipv4Addr::from(message.bytes4to7());
     Some(match message {
-        IgmpSlice::MembershipQuery(_) | IgmpSlice::MembershipQueryWithSources(_) => {
-            Message::Query(Query {
-                group,
-                max_response_code: u16::from(message.max_resp_code_or_reserved()),
-                detail: match &bytes[HEADER_BYTES..] {
-                    [] => None,
-                    rest => Some(Detail::parse(rest)?),
-                },
-            })
-        }
+        IgmpSlice::MembershipQuery(_) | IgmpSlice::MembershipQueryWithSources(_) => Message::Query(Query {
+            group,
+            max_response_code: u16::from(message.max_resp_code_or_reserved()),
+            detail: match &bytes[HEADER_BYTES..] {
+                [] => None,
+                rest => Some(Detail::parse(rest)?),
+            },
+        }),
         IgmpSlice::MembershipReportV1(_) => Message::ReportV1(group),
         IgmpSlice::MembershipReportV2(_) => Message::ReportV2(group),
         IgmpSlice::LeaveGroup(_) => Message::Leave(group),
@@ -106,13 +104,7 @@ mod tests {
             group: GROUP,
             sources: vec![Ipv4Addr::new(10, 0, 0, 9), Ipv4Addr::new(10, 0, 0, 10)],
         };
-        let query = |detail| {
-            Message::Query(Query {
-                group: GROUP,
-                max_response_code: 100,
-                detail,
-            })
-        };
+        let query = |detail| Message::Query(Query { group: GROUP, max_response_code: 100, detail });
         let detail = Detail {
             suppress: false,
             robustness: 2,

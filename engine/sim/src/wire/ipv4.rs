@@ -85,11 +85,7 @@ pub struct Header {
 impl Header {
     /// Writes a packet with this payload, of at most 65,511 bytes.
     pub fn emit(&self, payload: &[u8], frame: &mut Vec<u8>) {
-        let options = if self.router_alert {
-            Ipv4Options::from(ROUTER_ALERT)
-        } else {
-            Ipv4Options::new()
-        };
+        let options = if self.router_alert { Ipv4Options::from(ROUTER_ALERT) } else { Ipv4Options::new() };
         let mut header = Ipv4Header {
             total_len: (HEADER_BYTES + options.len() + payload.len()) as u16,
             time_to_live: self.hops,
@@ -139,10 +135,7 @@ mod tests {
             assert_eq!(packet.source(), header(false).source);
             assert_eq!(packet.destination(), header(false).destination);
             assert_eq!((packet.protocol(), packet.hops()), (2, 64));
-            assert_eq!(
-                (packet.header_bytes(), packet.payload()),
-                (header_bytes, &[1, 2, 3][..])
-            );
+            assert_eq!((packet.header_bytes(), packet.payload()), (header_bytes, &[1, 2, 3][..]));
             assert!(!packet.is_fragment());
             for length in 0..header_bytes + 3 {
                 assert!(parse(&bytes[..length]).is_none());
@@ -153,9 +146,7 @@ mod tests {
     #[test]
     fn a_hop_less_keeps_the_checksum_right() {
         // Checked by hand: 10.0.0.1 to 10.0.0.2, UDP, time to live 64.
-        let mut bytes = [
-            0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0x66, 0xd7, 10, 0, 0, 1, 10, 0, 0, 2,
-        ];
+        let mut bytes = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0x66, 0xd7, 10, 0, 0, 1, 10, 0, 0, 2];
         assert_eq!(parse(&bytes).unwrap().hops(), 64);
         take_hop(&mut bytes);
         assert_eq!(bytes[CHECKSUM], [0x67, 0xd7]);

@@ -30,11 +30,7 @@ pub fn parse(frame: &[u8]) -> Option<Pause> {
 
 impl Pause {
     pub fn emit(&self, frame: &mut Vec<u8>) {
-        let header = Header {
-            destination: DESTINATION,
-            source: SOURCE,
-            ether_type: TYPE_MAC_CONTROL,
-        };
+        let header = Header { destination: DESTINATION, source: SOURCE, ether_type: TYPE_MAC_CONTROL };
         header.emit(frame);
         frame.extend_from_slice(&OPCODE_PAUSE.to_be_bytes());
         frame.extend_from_slice(&self.quanta.to_be_bytes());

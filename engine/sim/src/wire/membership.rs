@@ -50,14 +50,8 @@ pub enum Mode {
     Block,
 }
 
-const MODES: [Mode; 6] = [
-    Mode::IsInclude,
-    Mode::IsExclude,
-    Mode::ToInclude,
-    Mode::ToExclude,
-    Mode::Allow,
-    Mode::Block,
-];
+const MODES: [Mode; 6] =
+    [Mode::IsInclude, Mode::IsExclude, Mode::ToInclude, Mode::ToExclude, Mode::Allow, Mode::Block];
 
 /// A record of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +93,7 @@ const RECORD_BYTES: usize = 4;
 impl<A: Address> Detail<A> {
     /// Reads what follows the group of a query.
     pub fn parse(bytes: &[u8]) -> Option<Detail<A>> {
-        let (&[flags, interval_code, high, low], rest) =
-            bytes.split_first_chunk::<DETAIL_BYTES>()?;
+        let (&[flags, interval_code, high, low], rest) = bytes.split_first_chunk::<DETAIL_BYTES>()?;
         Some(Detail {
             suppress: flags & SUPPRESS != 0,
             robustness: flags & ROBUSTNESS,
@@ -123,22 +116,15 @@ pub fn parse_records<A: Address>(bytes: &[u8], count: u16) -> Option<Vec<Record<
     let mut rest = bytes;
     let mut records = Vec::new();
     for _ in 0..count {
-        let (&[mode, auxiliary_words, high, low], behind) =
-            rest.split_first_chunk::<RECORD_BYTES>()?;
+        let (&[mode, auxiliary_words, high, low], behind) = rest.split_first_chunk::<RECORD_BYTES>()?;
         let sources = u16::from_be_bytes([high, low]);
         let (group, behind) = behind.split_at_checked(A::BYTES)?;
         let record_sources = addresses(behind, sources)?;
         let skipped = A::BYTES * usize::from(sources) + 4 * usize::from(auxiliary_words);
         rest = behind.get(skipped..)?;
-        let mode = usize::from(mode)
-            .checked_sub(1)
-            .and_then(|it| MODES.get(it));
+        let mode = usize::from(mode).checked_sub(1).and_then(|it| MODES.get(it));
         if let Some(&mode) = mode {
-            records.push(Record {
-                mode,
-                group: A::read(group),
-                sources: record_sources,
-            });
+            records.push(Record { mode, group: A::read(group), sources: record_sources });
         }
     }
     Some(records)
@@ -163,11 +149,7 @@ mod tests {
     use super::*;
 
     fn round_trip<A: Address + PartialEq + std::fmt::Debug>(group: A, source: A) {
-        let record = |mode: Mode, sources: usize| Record {
-            mode,
-            group,
-            sources: vec![source; sources],
-        };
+        let record = |mode: Mode, sources: usize| Record { mode, group, sources: vec![source; sources] };
         let records: Vec<Record<A>> = (0..6).map(|it| record(MODES[it], it % 3)).collect();
         let mut bytes = Vec::new();
         records.iter().for_each(|it| it.emit(&mut bytes));
@@ -176,12 +158,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert_eq!(parse_records::<A>(&bytes[..length], 6), None);
         }
-        let detail = Detail {
-            suppress: true,
-            robustness: 2,
-            interval_code: 125,
-            sources: vec![source],
-        };
+        let detail = Detail { suppress: true, robustness: 2, interval_code: 125, sources: vec![source] };
         let mut bytes = Vec::new();
         detail.emit(&mut bytes);
         assert_eq!(bytes[..4], [0x0a, 125, 0, 1]);

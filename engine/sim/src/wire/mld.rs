@@ -23,8 +23,7 @@ pub enum Message {
 
 /// Reads a message of ICMPv6.
 pub fn parse(message: &icmpv6::Message) -> Option<Message> {
-    let (&[code_high, code_low, high, low], rest) =
-        message.body.split_first_chunk::<CODE_BYTES>()?;
+    let (&[code_high, code_low, high, low], rest) = message.body.split_first_chunk::<CODE_BYTES>()?;
     let group = || rest.get(..Ipv6Addr::BYTES).map(Ipv6Addr::read);
     match message.kind {
         QUERY => Some(Message::Query(Query {
@@ -74,11 +73,7 @@ impl Message {
                 REPORT_V2
             }
         };
-        let message = icmpv6::Message {
-            kind,
-            code: 0,
-            body: &body,
-        };
+        let message = icmpv6::Message { kind, code: 0, body: &body };
         message.emit(source, destination, frame);
     }
 }
@@ -92,24 +87,10 @@ mod tests {
     fn messages_of_both_versions_are_read_as_they_were_written() {
         let (source, destination) = (Ipv6Addr::LOCALHOST, "ff02::16".parse().unwrap());
         let group: Ipv6Addr = "ff0e::99".parse().unwrap();
-        let query = |detail| {
-            Message::Query(Query {
-                group,
-                max_response_code: 10_000,
-                detail,
-            })
-        };
-        let detail = Detail {
-            suppress: true,
-            robustness: 2,
-            interval_code: 125,
-            sources: vec![Ipv6Addr::LOCALHOST],
-        };
-        let record = Record {
-            mode: Mode::ToExclude,
-            group,
-            sources: vec![Ipv6Addr::LOCALHOST],
-        };
+        let query = |detail| Message::Query(Query { group, max_response_code: 10_000, detail });
+        let detail =
+            Detail { suppress: true, robustness: 2, interval_code: 125, sources: vec![Ipv6Addr::LOCALHOST] };
+        let record = Record { mode: Mode::ToExclude, group, sources: vec![Ipv6Addr::LOCALHOST] };
         for (message, bytes) in [
             (query(None), 24),
             (query(Some(detail)), 44),
@@ -123,10 +104,7 @@ mod tests {
             let read = icmpv6::parse(source, destination, &frame).unwrap();
             assert_eq!(parse(&read), Some(message));
             for length in 4..frame.len() {
-                let short = icmpv6::Message {
-                    body: &frame[4..length],
-                    ..read
-                };
+                let short = icmpv6::Message { body: &frame[4..length], ..read };
                 // A query of 24 bytes is one of version 1.
                 assert!(length == 24 || parse(&short).is_none(), "{length}");
             }

@@ -23,11 +23,7 @@ pub enum Message {
     /// Who has `target`? `mac` is the sender's.
     Solicitation { target: Ipv6Addr, mac: Option<Mac> },
     /// `target` has `mac`.
-    Advertisement {
-        target: Ipv6Addr,
-        mac: Option<Mac>,
-        flags: Flags,
-    },
+    Advertisement { target: Ipv6Addr, mac: Option<Mac>, flags: Flags },
 }
 
 /// Flags of an advertisement (RFC 4861 4.4).
@@ -41,10 +37,7 @@ pub struct Flags {
 /// True for the types of ICMPv6 that belong here.
 #[inline]
 pub fn is_kind(kind: u8) -> bool {
-    matches!(
-        kind,
-        TYPE_NEIGHBOR_SOLICITATION | TYPE_NEIGHBOR_ADVERTISEMENT
-    )
+    matches!(kind, TYPE_NEIGHBOR_SOLICITATION | TYPE_NEIGHBOR_ADVERTISEMENT)
 }
 
 /// Reads a message of ICMPv6; `None` where its options are broken, too.
@@ -94,13 +87,9 @@ impl Message {
     /// Writes a message of ICMPv6.
     pub fn emit(&self, source: Ipv6Addr, destination: Ipv6Addr, frame: &mut Vec<u8>) {
         let (kind, header, target, option_type, mac) = match *self {
-            Message::Solicitation { target, mac } => (
-                TYPE_NEIGHBOR_SOLICITATION,
-                [0; 4],
-                target,
-                SOURCE_LINK_LAYER,
-                mac,
-            ),
+            Message::Solicitation { target, mac } => {
+                (TYPE_NEIGHBOR_SOLICITATION, [0; 4], target, SOURCE_LINK_LAYER, mac)
+            }
             Message::Advertisement { target, mac, flags } => {
                 let header = NeighborAdvertisementHeader {
                     router: flags.router,
@@ -108,13 +97,7 @@ impl Message {
                     r#override: flags.overrides,
                 };
                 let header = header.to_bytes();
-                (
-                    TYPE_NEIGHBOR_ADVERTISEMENT,
-                    header,
-                    target,
-                    TARGET_LINK_LAYER,
-                    mac,
-                )
+                (TYPE_NEIGHBOR_ADVERTISEMENT, header, target, TARGET_LINK_LAYER, mac)
             }
         };
         let mut body = [0; 28];
@@ -125,11 +108,7 @@ impl Message {
             body[22..].copy_from_slice(&mac);
         }
         let body = &body[..if mac.is_some() { 28 } else { 20 }];
-        let message = icmpv6::Message {
-            kind,
-            code: 0,
-            body,
-        };
+        let message = icmpv6::Message { kind, code: 0, body };
         message.emit(source, destination, frame);
     }
 }
@@ -164,11 +143,7 @@ mod tests {
             let solicitation = Message::Solicitation { target, mac };
             assert_eq!(read(&written(solicitation)), Some(solicitation));
             for bits in 0..8 {
-                let flags = Flags {
-                    router: bits & 1 > 0,
-                    solicited: bits & 2 > 0,
-                    overrides: bits & 4 > 0,
-                };
+                let flags = Flags { router: bits & 1 > 0, solicited: bits & 2 > 0, overrides: bits & 4 > 0 };
                 let advertisement = Message::Advertisement { target, mac, flags };
                 assert_eq!(read(&written(advertisement)), Some(advertisement));
             }
@@ -183,17 +158,10 @@ mod tests {
         let mac = [1, 1, 2, 0, 0, 0, 0, 9];
         let solicitation = |options: &[&[u8]]| {
             let body = [&[0; 4], &target[..], &options.concat()].concat();
-            let message = icmpv6::Message {
-                kind: TYPE_NEIGHBOR_SOLICITATION,
-                code: 0,
-                body: &body,
-            };
+            let message = icmpv6::Message { kind: TYPE_NEIGHBOR_SOLICITATION, code: 0, body: &body };
             parse(&message)
         };
-        let found = Message::Solicitation {
-            target: target.into(),
-            mac: Some([2, 0, 0, 0, 0, 9]),
-        };
+        let found = Message::Solicitation { target: target.into(), mac: Some([2, 0, 0, 0, 0, 9]) };
         assert_eq!(solicitation(&[&nonce, &mac]), Some(found));
         assert_eq!(solicitation(&[&[14, 0], &mac]), None);
         assert_eq!(solicitation(&[&mac[..7]]), None);

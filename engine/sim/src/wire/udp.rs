@@ -59,11 +59,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_read_as_it_was_written() {
-        let datagram = Datagram {
-            source_port: 40_000,
-            destination_port: 161,
-            payload: b"odd",
-        };
+        let datagram = Datagram { source_port: 40_000, destination_port: 161, payload: b"odd" };
         for (source, destination) in [("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")] {
             let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
             let mut bytes = Vec::new();
@@ -74,10 +70,7 @@ mod tests {
             bytes[10] ^= 1;
             assert_eq!(parse(source, destination, &bytes), None);
             bytes[6..8].fill(0);
-            assert!(
-                parse(source, destination, &bytes).is_some(),
-                "without a checksum"
-            );
+            assert!(parse(source, destination, &bytes).is_some(), "without a checksum");
         }
     }
 }

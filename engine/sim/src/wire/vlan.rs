@@ -32,11 +32,7 @@ pub fn parse(frame: &[u8]) -> Option<Tag> {
     }
     let header = SingleVlanHeader::from_bytes([tag[2], tag[3], tag[4], tag[5]]);
     let control = u16::from_be_bytes([tag[2], tag[3]]);
-    Some(Tag {
-        tag_type,
-        vid: header.vlan_id.value(),
-        priority: control >> 12,
-    })
+    Some(Tag { tag_type, vid: header.vlan_id.value(), priority: control >> 12 })
 }
 
 /// Takes the outermost tag off.
@@ -62,11 +58,7 @@ mod tests {
     use super::*;
 
     fn tag(tag_type: u16, vid: u16, priority: u16) -> Tag {
-        Tag {
-            tag_type,
-            vid,
-            priority,
-        }
+        Tag { tag_type, vid, priority }
     }
 
     #[test]

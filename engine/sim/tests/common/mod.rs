@@ -12,18 +12,8 @@ pub fn port(id: u16, rate_bps: u64) -> DevicePort {
     port_with(id, rate_bps, 0, STANDARD_GAP_BITS, 64)
 }
 
-pub fn port_with(
-    id: u16,
-    rate_bps: u64,
-    clock_ppb: i64,
-    gap_bits: u32,
-    queue_frames: usize,
-) -> DevicePort {
-    DevicePort {
-        id,
-        line: Line::new(rate_bps, clock_ppb, gap_bits),
-        queue_frames,
-    }
+pub fn port_with(id: u16, rate_bps: u64, clock_ppb: i64, gap_bits: u32, queue_frames: usize) -> DevicePort {
+    DevicePort { id, line: Line::new(rate_bps, clock_ppb, gap_bits), queue_frames }
 }
 
 pub fn mac(station: usize) -> [u8; 6] {

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use p4mesh_pipeline::{
-    ActionCall, EntryAction, Executable, KeyMatch, Program, Replica, Switch, TableEntry,
-};
+use p4mesh_pipeline::{ActionCall, EntryAction, Executable, KeyMatch, Program, Replica, Switch, TableEntry};
 use p4mesh_sim::Network;
 
 pub const LOOP_PORT: u16 = 509;
@@ -19,10 +17,7 @@ const RUN: u64 = 7;
 
 /// The compiled program; loading it takes a moment, so share it.
 pub fn executable() -> Arc<Executable> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../p4src/compiled/p4mesh.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../p4src/compiled/p4mesh.json");
     let text = std::fs::read_to_string(path).expect("the compiled tester is in the repository");
     let program = Program::from_json(&text).expect("the compiled tester loads");
     Arc::new(Executable::new(program))
@@ -73,19 +68,11 @@ fn number(value: u64) -> Vec<u8> {
 }
 
 fn entry(key: Vec<KeyMatch>, priority: i32, action: &str, params: &[u64]) -> TableEntry {
-    TableEntry {
-        key,
-        priority,
-        action: EntryAction::Direct(call(action, params)),
-        idle_timeout_ns: 0,
-    }
+    TableEntry { key, priority, action: EntryAction::Direct(call(action, params)), idle_timeout_ns: 0 }
 }
 
 fn call(action: &str, params: &[u64]) -> ActionCall {
-    ActionCall {
-        action: action.to_string(),
-        params: params.iter().map(|&value| number(value)).collect(),
-    }
+    ActionCall { action: action.to_string(), params: params.iter().map(|&value| number(value)).collect() }
 }
 
 fn exact(value: u64) -> Vec<KeyMatch> {
@@ -93,27 +80,17 @@ fn exact(value: u64) -> Vec<KeyMatch> {
 }
 
 fn mac_number(port: u16) -> u64 {
-    mac(port)
-        .iter()
-        .fold(0, |value, &byte| value << 8 | u64::from(byte))
+    mac(port).iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
 /// Installs everything that the streams need. Stations and their receivers are those of `ports`.
 pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
     let insert = |switch: &mut Switch, table: &str, entry: TableEntry| {
-        switch
-            .table_insert(table, &entry, 0)
-            .unwrap_or_else(|error| panic!("{table}: {error}"));
+        switch.table_insert(table, &entry, 0).unwrap_or_else(|error| panic!("{table}: {error}"));
     };
     for (table, action) in [
-        (
-            "TesterIngress.reception.receive_run",
-            "TesterIngress.reception.set_receive_run",
-        ),
-        (
-            "TesterEgress.transmission.transmit_run",
-            "TesterEgress.transmission.set_transmit_run",
-        ),
+        ("TesterIngress.reception.receive_run", "TesterIngress.reception.set_receive_run"),
+        ("TesterEgress.transmission.transmit_run", "TesterEgress.transmission.set_transmit_run"),
     ] {
         let action = EntryAction::Direct(call(action, &[RUN]));
         switch.table_set_default(table, &action).unwrap();
@@ -121,31 +98,18 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
     for &port in ports {
         let key = vec![
             KeyMatch::Exact(number(u64::from(port))),
-            KeyMatch::Ternary {
-                value: number(mac_number(port)),
-                mask: number(0xffff_ffff_ffff),
-            },
+            KeyMatch::Ternary { value: number(mac_number(port)), mask: number(0xffff_ffff_ffff) },
         ];
         let action = "TesterIngress.reception.expected";
-        insert(
-            switch,
-            "TesterIngress.reception.receiver",
-            entry(key, 48, action, &[0, u64::from(port)]),
-        );
+        insert(switch, "TesterIngress.reception.receiver", entry(key, 48, action, &[0, u64::from(port)]));
     }
     for stream in streams {
         let group = 16 + u32::from(stream.index);
         let count = stream.ports.len() as u32;
-        let mut replicas = vec![Replica {
-            port: LOOP_PORT,
-            instance: 0,
-        }];
+        let mut replicas = vec![Replica { port: LOOP_PORT, instance: 0 }];
         for (place, &port) in stream.ports.iter().enumerate() {
             let transmitter = stream.first_transmitter + place as u32;
-            replicas.push(Replica {
-                port,
-                instance: transmitter as u16,
-            });
+            replicas.push(Replica { port, instance: transmitter as u16 });
             let (first, positions) = match stream.mesh {
                 true => (place as u32 + 1, count - 1),
                 false => (place as u32 + 1, 1),
@@ -164,12 +128,7 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
             insert(
                 switch,
                 "TesterEgress.transmission.transmitter",
-                entry(
-                    exact(u64::from(transmitter)),
-                    0,
-                    "TesterEgress.transmission.source_ethernet",
-                    &params,
-                ),
+                entry(exact(u64::from(transmitter)), 0, "TesterEgress.transmission.source_ethernet", &params),
             );
             insert(
                 switch,
@@ -197,23 +156,13 @@ pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
         insert(
             switch,
             "TesterIngress.streams.stream",
-            entry(
-                exact(u64::from(stream.index)),
-                0,
-                "TesterIngress.streams.set_stream",
-                &params,
-            ),
+            entry(exact(u64::from(stream.index)), 0, "TesterIngress.streams.set_stream", &params),
         );
     }
 }
 
 /// Installs the tester program and the streams.
-pub fn install(
-    network: &mut Network,
-    executable: &Arc<Executable>,
-    ports: &[u16],
-    streams: &[StreamPlan],
-) {
+pub fn install(network: &mut Network, executable: &Arc<Executable>, ports: &[u16], streams: &[StreamPlan]) {
     network.set_program(Arc::clone(executable));
     let switch = network.switch().expect("the network has a tester");
     configure(switch, ports, streams);

@@ -59,10 +59,7 @@ fn respond(question: &[u8], community: &[u8], up_ps: u64) -> Option<Vec<u8>> {
         (NO_SUCH_NAME, field(NULL, &[])?)
     };
     let index = u8::from(status != NO_ERROR);
-    let bindings = field(
-        SEQUENCE,
-        &[&field(SEQUENCE, &[&field(OBJECT, &[object])?, &value])?],
-    )?;
+    let bindings = field(SEQUENCE, &[&field(SEQUENCE, &[&field(OBJECT, &[object])?, &value])?])?;
     let response = field(
         GET_RESPONSE,
         &[
@@ -72,14 +69,7 @@ fn respond(question: &[u8], community: &[u8], up_ps: u64) -> Option<Vec<u8>> {
             &bindings,
         ],
     )?;
-    field(
-        SEQUENCE,
-        &[
-            &field(INTEGER, &[VERSION_1])?,
-            &field(OCTETS, &[community])?,
-            &response,
-        ],
-    )
+    field(SEQUENCE, &[&field(INTEGER, &[VERSION_1])?, &field(OCTETS, &[community])?, &response])
 }
 
 /// Fields of ASN.1 BER with lengths of one byte, from the front of some bytes.
@@ -119,8 +109,7 @@ mod tests {
     use super::*;
 
     /// GetRequest 1 of sysUpTime.0, community "public".
-    const QUESTION: &[u8] =
-        b"\x30\x26\x02\x01\x00\x04\x06public\xa0\x19\x02\x01\x01\x02\x01\x00\x02\x01\x00\
+    const QUESTION: &[u8] = b"\x30\x26\x02\x01\x00\x04\x06public\xa0\x19\x02\x01\x01\x02\x01\x00\x02\x01\x00\
         \x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
 
     #[test]
@@ -140,11 +129,7 @@ mod tests {
         let answer = respond(&question, b"public", 0).unwrap();
         assert_eq!(answer.len(), question.len());
         assert_eq!(answer[13], GET_RESPONSE);
-        assert_eq!(
-            answer[18..24],
-            [2, 1, NO_SUCH_NAME, 2, 1, 1],
-            "error status and index"
-        );
+        assert_eq!(answer[18..24], [2, 1, NO_SUCH_NAME, 2, 1, 1], "error status and index");
     }
 
     #[test]

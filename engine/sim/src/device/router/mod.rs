@@ -30,8 +30,7 @@ use crate::wire::ethernet::{self, Mac};
 
 pub use self::neighbours::NeighboursConfig;
 
-const VALID_NETWORK: &str =
-    "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
+const VALID_NETWORK: &str = "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
 const VALID_ADDRESS: &str = "an address in the network of an interface";
 const VALID_MAC: &str = "the MAC of one station, such as 02:f4:bc:00:00:01";
 
@@ -267,9 +266,7 @@ impl Router {
             return Some(DropCause::NotRouted);
         }
         let lookup = self.lookup.as_mut();
-        lookup
-            .is_some_and(|lookup| !lookup.admit(now_ps))
-            .then_some(DropCause::LookupOverload)
+        lookup.is_some_and(|lookup| !lookup.admit(now_ps)).then_some(DropCause::LookupOverload)
     }
 
     fn resolve(&mut self, port: usize, message: Resolution, ports: &mut DevicePorts) {
@@ -277,9 +274,8 @@ impl Router {
         let is_own = |address: &IpAddr| interface.owns(*address);
         let asked = message.asked.filter(is_own);
         let own_mac = interface.mac;
-        let told = message
-            .told
-            .filter(|(address, _)| interface.reaches(*address) && !interface.owns(*address));
+        let told =
+            message.told.filter(|(address, _)| interface.reaches(*address) && !interface.owns(*address));
         if let Some((address, mac)) = told {
             let now_ps = ports.now_ps();
             let key = (port, address);
@@ -400,10 +396,7 @@ impl Router {
 
 impl Device for Router {
     fn arrival_rule(&self, _port: usize) -> ArrivalRule {
-        ArrivalRule {
-            lookahead_bytes: None,
-            latency_ps: self.latency_ps,
-        }
+        ArrivalRule { lookahead_bytes: None, latency_ps: self.latency_ps }
     }
 
     fn receive(&mut self, port: usize, arrival: Arrival, ports: &mut DevicePorts) {

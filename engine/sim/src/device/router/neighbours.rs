@@ -69,11 +69,7 @@ pub struct Neighbours {
 
 impl Neighbours {
     pub fn new(config: NeighboursConfig) -> Neighbours {
-        Neighbours {
-            config,
-            known: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-        }
+        Neighbours { config, known: BTreeMap::new(), waiting: BTreeMap::new() }
     }
 
     pub fn mac(&self, key: Key, now_ps: u64) -> Option<Mac> {
@@ -88,11 +84,8 @@ impl Neighbours {
         if !wanted && !self.config.accept_unsolicited {
             return Vec::new();
         }
-        self.known
-            .insert(key, (mac, now_ps + self.config.lifetime_s.ps()));
-        self.waiting
-            .remove(&key)
-            .map_or(Vec::new(), |it| it.packets)
+        self.known.insert(key, (mac, now_ps + self.config.lifetime_s.ps()));
+        self.waiting.remove(&key).map_or(Vec::new(), |it| it.packets)
     }
 
     /// Keeps a packet until its neighbour is known.
@@ -109,11 +102,7 @@ impl Neighbours {
         } else {
             (vec![packet], Held::Ask)
         };
-        let waiting = Waiting {
-            packets,
-            asked: 1,
-            ask_again_ps: now_ps + self.config.retry_s.ps(),
-        };
+        let waiting = Waiting { packets, asked: 1, ask_again_ps: now_ps + self.config.retry_s.ps() };
         self.waiting.insert(key, waiting);
         held
     }
@@ -189,14 +178,9 @@ mod tests {
 
     #[test]
     fn without_room_for_packets_neighbours_are_asked_all_the_same() {
-        let mut neighbours = Neighbours::new(NeighboursConfig {
-            waiting_packets: QueueFrames::of(0),
-            ..Default::default()
-        });
-        assert!(matches!(
-            neighbours.hold(key(), vec![1], 0),
-            Held::AskOnly(_)
-        ));
+        let mut neighbours =
+            Neighbours::new(NeighboursConfig { waiting_packets: QueueFrames::of(0), ..Default::default() });
+        assert!(matches!(neighbours.hold(key(), vec![1], 0), Held::AskOnly(_)));
         assert!(matches!(neighbours.hold(key(), vec![2], 0), Held::Full(_)));
         assert!(neighbours.learn(key(), MAC, true, 10).is_empty());
         assert_eq!(neighbours.mac(key(), 20), Some(MAC));

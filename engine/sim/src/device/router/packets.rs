@@ -12,11 +12,7 @@ use crate::wire::{arp, icmpv6, ipv4, ipv6, nd, udp};
 const TCP: u8 = 6;
 /// Time to live, or hop limit, of what the router sends itself.
 const OWN_HOPS: u8 = 64;
-const ANSWER: nd::Flags = nd::Flags {
-    router: true,
-    solicited: true,
-    overrides: true,
-};
+const ANSWER: nd::Flags = nd::Flags { router: true, solicited: true, overrides: true };
 
 /// What a frame is to a router.
 pub enum Packet {
@@ -68,11 +64,7 @@ fn arp(message: &arp::Message) -> Resolution {
 #[inline]
 fn ipv4(bytes: &[u8]) -> Option<Header> {
     let packet = ipv4::parse(bytes)?;
-    let payload = if packet.is_fragment() {
-        &[]
-    } else {
-        packet.payload()
-    };
+    let payload = if packet.is_fragment() { &[] } else { packet.payload() };
     Some(Header {
         source: IpAddr::V4(packet.source()),
         destination: IpAddr::V4(packet.destination()),
@@ -103,14 +95,11 @@ fn neighbour(packet: &ipv6::Packet) -> Option<Resolution> {
     Some(match nd::parse(&message)? {
         nd::Message::Solicitation { target, mac } => Resolution {
             asked: Some(IpAddr::V6(target)),
-            told: mac
-                .filter(|_| !source.is_unspecified())
-                .map(|mac| (IpAddr::V6(source), mac)),
+            told: mac.filter(|_| !source.is_unspecified()).map(|mac| (IpAddr::V6(source), mac)),
         },
-        nd::Message::Advertisement { target, mac, .. } => Resolution {
-            asked: None,
-            told: mac.map(|mac| (IpAddr::V6(target), mac)),
-        },
+        nd::Message::Advertisement { target, mac, .. } => {
+            Resolution { asked: None, told: mac.map(|mac| (IpAddr::V6(target), mac)) }
+        }
     })
 }
 
@@ -122,9 +111,7 @@ fn flow(addresses: &[u8], protocol: u8, payload: &[u8]) -> u32 {
         _ => &[],
     };
     let bytes = addresses.iter().chain([&protocol]).chain(ports);
-    let hash = bytes.fold(0x811c_9dc5_u32, |hash, &byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
+    let hash = bytes.fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     // Low bits of FNV depend on low bits of the input alone.
     hash ^ hash >> 16
 }
@@ -156,23 +143,11 @@ pub fn write_udp_answer(frame: &mut Frame, asked: &Header, answer: &Datagram) {
     let (protocol, hops, router_alert) = (udp::PROTOCOL, OWN_HOPS + 1, false);
     match (asked.destination, asked.source) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            let header = ipv4::Header {
-                source,
-                destination,
-                protocol,
-                hops,
-                router_alert,
-            };
+            let header = ipv4::Header { source, destination, protocol, hops, router_alert };
             header.emit(&datagram, frame);
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            let header = ipv6::Header {
-                source,
-                destination,
-                protocol,
-                hops,
-                router_alert,
-            };
+            let header = ipv6::Header { source, destination, protocol, hops, router_alert };
             header.emit(&datagram, frame);
         }
         _ => unreachable!("both ends of a packet are of its family"),
@@ -239,37 +214,20 @@ pub fn write_answer(frame: &mut Frame, sender: (IpAddr, Mac), asker: Option<(IpA
 
 fn write_arp(frame: &mut Frame, message: arp::Message, destination: Mac) {
     frame.clear();
-    let header = ethernet::Header {
-        destination,
-        source: message.sender.1,
-        ether_type: TYPE_ARP,
-    };
+    let header = ethernet::Header { destination, source: message.sender.1, ether_type: TYPE_ARP };
     header.emit(frame);
     message.emit(frame);
     ethernet::pad(frame);
 }
 
 fn write_advertisement(frame: &mut Frame, sender: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac)) {
-    let message = nd::Message::Advertisement {
-        target: sender.0,
-        mac: Some(sender.1),
-        flags: ANSWER,
-    };
+    let message = nd::Message::Advertisement { target: sender.0, mac: Some(sender.1), flags: ANSWER };
     write_neighbour(frame, message, sender, to);
 }
 
-fn write_neighbour(
-    frame: &mut Frame,
-    message: nd::Message,
-    sender: (Ipv6Addr, Mac),
-    to: (Ipv6Addr, Mac),
-) {
+fn write_neighbour(frame: &mut Frame, message: nd::Message, sender: (Ipv6Addr, Mac), to: (Ipv6Addr, Mac)) {
     frame.clear();
-    let header = ethernet::Header {
-        destination: to.1,
-        source: sender.1,
-        ether_type: TYPE_IPV6,
-    };
+    let header = ethernet::Header { destination: to.1, source: sender.1, ether_type: TYPE_IPV6 };
     header.emit(frame);
     let mut payload = Vec::new();
     message.emit(sender.0, to.0, &mut payload);
@@ -319,14 +277,8 @@ mod tests {
         let mut frame = Frame::new();
         let sender = (here.parse().unwrap(), HERE);
         write_question(&mut frame, sender, there.parse().unwrap());
-        assert_eq!(
-            ethernet::destination(&frame),
-            [0x33, 0x33, 0xff, 0x12, 0x34, 0x56]
-        );
-        assert_eq!(
-            frame[38..54],
-            "ff02::1:ff12:3456".parse::<Ipv6Addr>().unwrap().octets()
-        );
+        assert_eq!(ethernet::destination(&frame), [0x33, 0x33, 0xff, 0x12, 0x34, 0x56]);
+        assert_eq!(frame[38..54], "ff02::1:ff12:3456".parse::<Ipv6Addr>().unwrap().octets());
         let last = frame.len() - 1;
         frame[last] ^= 1;
         assert!(matches!(read(&frame), Err(DropCause::BadHeader)));
@@ -337,9 +289,8 @@ mod tests {
         // An example of RFC 1071 type, checked by hand: 10.0.0.1 to 10.0.0.2, UDP, TTL 64.
         let mut frame = vec![0; 60];
         frame[12..14].copy_from_slice(&TYPE_IPV4.to_be_bytes());
-        frame[14..34].copy_from_slice(&[
-            0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0x66, 0xbd, 10, 0, 0, 1, 10, 0, 0, 2,
-        ]);
+        frame[14..34]
+            .copy_from_slice(&[0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0x66, 0xbd, 10, 0, 0, 1, 10, 0, 0, 2]);
         let Ok(Packet::Ip(before)) = read(&frame) else {
             panic!("the checksum is right");
         };

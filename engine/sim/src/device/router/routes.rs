@@ -14,16 +14,12 @@ impl Prefix {
     /// Reads `198.18.1.1/24` or `2001:db8::1/64`.
     pub fn parse(text: &str) -> Option<Prefix> {
         let (address, bits) = text.split_once('/')?;
-        let prefix = Prefix {
-            address: address.parse().ok()?,
-            bits: bits.parse().ok()?,
-        };
+        let prefix = Prefix { address: address.parse().ok()?, bits: bits.parse().ok()? };
         (prefix.bits <= width(prefix.address)).then_some(prefix)
     }
 
     pub fn contains(&self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4()
-            && key(address, self.bits) == key(self.address, self.bits)
+        address.is_ipv4() == self.address.is_ipv4() && key(address, self.bits) == key(self.address, self.bits)
     }
 }
 
@@ -41,9 +37,7 @@ fn key(address: IpAddr, bits: u8) -> u128 {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),
     };
-    number
-        .checked_shr(u32::from(width(address) - bits))
-        .unwrap_or(0)
+    number.checked_shr(u32::from(width(address) - bits)).unwrap_or(0)
 }
 
 /// Where a route leads.
@@ -70,25 +64,18 @@ impl Routes {
             Some(place) => place,
             None => {
                 self.by_length.push((length, BTreeMap::new()));
-                self.by_length
-                    .sort_by_key(|((_, bits), _)| std::cmp::Reverse(*bits));
+                self.by_length.sort_by_key(|((_, bits), _)| std::cmp::Reverse(*bits));
                 let found = self.by_length.iter().position(|(it, _)| *it == length);
                 found.expect("it was added")
             }
         };
         let routes = &mut self.by_length[place].1;
-        routes
-            .insert(key(prefix.address, prefix.bits), route)
-            .is_none()
+        routes.insert(key(prefix.address, prefix.bits), route).is_none()
     }
 
     pub fn find(&self, destination: IpAddr) -> Option<&Route> {
-        let family = self
-            .by_length
-            .iter()
-            .filter(|((ipv4, _), _)| *ipv4 == destination.is_ipv4());
-        let mut found =
-            family.filter_map(|((_, bits), routes)| routes.get(&key(destination, *bits)));
+        let family = self.by_length.iter().filter(|((ipv4, _), _)| *ipv4 == destination.is_ipv4());
+        let mut found = family.filter_map(|((_, bits), routes)| routes.get(&key(destination, *bits)));
         found.next()
     }
 }
@@ -100,25 +87,14 @@ mod tests {
     #[test]
     fn the_longest_prefix_of_the_family_wins() {
         let mut routes = Routes::default();
-        for (number, text) in [
-            "0.0.0.0/0",
-            "10.0.0.0/8",
-            "10.1.2.0/24",
-            "::/0",
-            "10.1.2.3/32",
-        ]
-        .iter()
-        .enumerate()
+        for (number, text) in
+            ["0.0.0.0/0", "10.0.0.0/8", "10.1.2.0/24", "::/0", "10.1.2.3/32"].iter().enumerate()
         {
             assert!(routes.add(Prefix::parse(text).unwrap(), Route::Connected(number)));
         }
-        for (text, number) in [
-            ("192.0.2.1", 0),
-            ("10.9.9.9", 1),
-            ("10.1.2.9", 2),
-            ("2001:db8::1", 3),
-            ("10.1.2.3", 4),
-        ] {
+        for (text, number) in
+            [("192.0.2.1", 0), ("10.9.9.9", 1), ("10.1.2.9", 2), ("2001:db8::1", 3), ("10.1.2.3", 4)]
+        {
             let found = routes.find(text.parse().unwrap());
             assert_eq!(found, Some(&Route::Connected(number)), "{text}");
         }
@@ -127,16 +103,8 @@ mod tests {
 
     #[test]
     fn prefixes_are_read_or_refused() {
-        assert!(Prefix::parse("10.0.0.1/8")
-            .unwrap()
-            .contains("10.2.3.4".parse().unwrap()));
-        for text in [
-            "10.0.0.1",
-            "10.0.0.1/33",
-            "2001:db8::/129",
-            "x/8",
-            "10.0.0.1/-1",
-        ] {
+        assert!(Prefix::parse("10.0.0.1/8").unwrap().contains("10.2.3.4".parse().unwrap()));
+        for text in ["10.0.0.1", "10.0.0.1/33", "2001:db8::/129", "x/8", "10.0.0.1/-1"] {
             assert_eq!(Prefix::parse(text), None, "{text}");
         }
     }
