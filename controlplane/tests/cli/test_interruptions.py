@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.processes import members
 
 from p4mesh.cli.main import main
 
@@ -96,18 +97,6 @@ def started(*words: str) -> subprocess.Popen[str]:
             break
         time.sleep(0.001)
     return process
-
-
-def members(group: int) -> list[str]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdecimal() else []
-        except OSError:
-            continue
-        if fields and int(fields[2]) == group and fields[0] != "Z":
-            found.append(entry.name)
-    return found
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])

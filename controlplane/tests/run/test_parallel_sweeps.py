@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from support.fakes import FakeMeasurer
+from support.processes import members
 
 from p4mesh.cli import single_command
 from p4mesh.errors import HookError, TargetError
@@ -303,19 +304,6 @@ def test_an_interrupted_sweep_leaves_no_process_and_resumes_to_the_same_bytes(
     assert (errors.splitlines()[-1] == line) == (whom == "group")
     until(lambda: not members(process.pid))
     assert stage("cut", 2) == whole
-
-
-def members(group: int) -> list[str]:
-    """Return the running processes of a process group."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdecimal() else []
-        except OSError:
-            continue
-        if fields and int(fields[2]) == group and fields[0] != "Z":
-            found.append(entry.name)
-    return found
 
 
 def test_no_more_processes_measure_than_asked_for_and_none_without_need(stage: Stage) -> None:
