@@ -94,6 +94,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
         "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames.",
+        headline=("state", "tx_pct", "tx_fps", "upper_pct"),
     )
 
 
@@ -106,7 +107,10 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
         "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
     )
     note += f" {criterion_note(loss_limit_pct)}"
-    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
+    headline = ("mfr_fps", "mfr_offered_pct", "frmol_fps")
+    return Table(
+        "forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note, headline=headline
+    )
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:

@@ -169,7 +169,8 @@ class Broadcast(MethodOf[BroadcastUnit]):
         units = list(results.values())
         statuses = (trial.status for unit in units for trial in unit.latency_trials)
         state = State.worst((*(unit.search.verdict for unit in units), *statuses), State.PASS)
-        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, tuple(map(_table_row, units)))]
+        shown, headline = tuple(map(_table_row, units)), ("state", "tx_pct", "tx_fps", "upper_pct")
+        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, shown, headline=headline)]
         rows = [row for unit in units for row in unit.latency]
         if rows:
             tables += port_latency_tables(bed, rows)
