@@ -80,7 +80,7 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
     """Return each group of modules that reach one another."""
     reached: dict[str, set[str]] = {}
     for module in imports:
-        waiting, seen = [module], set()
+        waiting, seen = [module], set[str]()
         while waiting:
             waiting += imports[waiting.pop()] - seen
             seen.update(waiting)
