@@ -9,7 +9,7 @@ Dependencies point one way: ``cli -> run -> methods -> trial -> tester -> target
 from __future__ import annotations
 
 from p4mesh._lazy import lazily
-from p4mesh.version import __version__
+from p4mesh.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ __all__ = [
     "RunOptions",
     "State",
     "Topology",
-    "__version__",
     "calibrate",
     "load_topology",
     "parse_topology",
