@@ -110,8 +110,8 @@ class Target(ABC):
         """Time to wait so that a trial begins at a time that does not depend on those before it; 0 in real time."""
         return Fraction(0)
 
-    def reseed(self, number: int) -> None:  # noqa: B027 - chance is not simulated on most targets
-        """Start the random numbers of trial ``number``, where chance is simulated."""
+    def reseed(self, packet_outs: int, number: int) -> None:  # noqa: B027 - most targets simulate no chance
+        """Once ``packet_outs`` have been handled, start the random numbers of trial ``number``, where there are any."""
 
     @abstractmethod
     def in_flight(self) -> int:

@@ -102,8 +102,9 @@ class SimTarget(Target):
         """Time to the next whole second of virtual time."""
         return Fraction(-self._network.now_ps % _PS_PER_S, 1000)
 
-    def reseed(self, number: int) -> None:
-        """Start the random numbers of this trial."""
+    def reseed(self, packet_outs: int, number: int) -> None:
+        """Let everything happen that is due now, and start the random numbers of this trial."""
+        self._network.advance(0, packet_outs)
         self._network.reseed(number)
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:

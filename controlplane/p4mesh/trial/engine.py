@@ -75,7 +75,7 @@ class _Trial:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
         finally:
             self._tester.wait(target.alignment_ns)
-            target.reseed(self._spec.number)
+            target.reseed(self._tester.dataplane.packet_outs_sent, self._spec.number)
 
     def prepare(self) -> str:
         """Find routers, plan the streams and look at the links; return which router is silent, or an empty text."""
