@@ -34,6 +34,7 @@ def parser() -> Parser:
     _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
     _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
+    _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
     _topology(commands.add_parser("topology", help="work with topology files"))
     _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
@@ -51,6 +52,14 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
+    )
+    parser.add_argument(
+        "--note",
+        dest="notes",
+        metavar="KEY=TEXT",
+        action="append",
+        default=[],
+        help="what the report says, such as operator=Ada; topologies have notes, too",
     )
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
@@ -81,6 +90,14 @@ def _listing(parser: argparse.ArgumentParser) -> None:
 def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR")
     parser.set_defaults(handler="p4mesh.cli.show_command:execute")
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes the page of a finished run or suite, and a PDF with the same content."
+    parser.add_argument("directory", metavar="DIR")
+    parser.add_argument("--html", metavar="FILE", help="write the page there; default: report.html in DIR")
+    parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
+    parser.set_defaults(handler="p4mesh.cli.report_command:execute")
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:

@@ -43,4 +43,5 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         workers=arguments.workers,
         target=arguments.target,
         calibration=arguments.calibration,
+        notes=tuple(arguments.notes),
     )

@@ -18,15 +18,15 @@ def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
     return (
         Chapter("Configuration", "configuration", blocks),
         Chapter("Calibration and time stamps", "calibration", _calibration(config)),
-        Chapter(
-            f"Topology {topology['name']}", "topology", (*described, Listing("Topology file", topology["text"]))
-        ),
+        Chapter(f"Topology {topology['name']}", "topology", (*described, Listing("Topology file", topology["text"]))),
     )
 
 
 def notes_of(config: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the notes of the topology and of the user with their names as people write them."""
-    return tuple((name[:1].upper() + name[1:].replace("_", " "), text) for name, text in config.get("notes", {}).items())
+    return tuple(
+        (name[:1].upper() + name[1:].replace("_", " "), text) for name, text in config.get("notes", {}).items()
+    )
 
 
 def tester_text(config: dict[str, Any]) -> str:

@@ -72,7 +72,11 @@ class PageChapter:
 def page(document: Document) -> str:
     """Return the page."""
     environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     counter = iter(range(1_000_000))
     cover = _placed(document.cover, counter)
@@ -94,7 +98,9 @@ def page(document: Document) -> str:
 
 def _placed(blocks: Iterable[Block], counter: Any) -> list[object]:
     return [
-        DrawnChart(block, f"figure{next(counter)}", _script_data(_for_page(block))) if isinstance(block, Chart) else block
+        DrawnChart(block, f"figure{next(counter)}", _script_data(_for_page(block)))
+        if isinstance(block, Chart)
+        else block
         for block in blocks
     ]
 
@@ -117,4 +123,4 @@ def _script_data(data: dict[str, Any]) -> Markup:
 
 
 def _part(name: str) -> str:
-    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")

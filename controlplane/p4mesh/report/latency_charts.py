@@ -58,9 +58,7 @@ def percentile_chart(config: dict[str, Any], trials: Sequence[StoredTrial]) -> C
     if len(kept) < len(curves):
         note += f" Shown are the {_MOST_CURVES} of {len(curves)} with the largest latency."
     legend = legend_of([(name, False) for name in kept])
-    values = [
-        {"x": label, "y": value, "series": name} for name, points in kept.items() for label, value in points
-    ]
+    values = [{"x": label, "y": value, "series": name} for name, points in kept.items() for label, value in points]
     by_series = {"field": "series", "type": "nominal"}
     names = [entry.name for entry in legend]
     bottom = {"title": None, "orient": "bottom", "columns": 2}

@@ -28,9 +28,10 @@ def line_chart(figure: Figure) -> Chart | None:
     return Chart(figure.name, figure.title, _spec(figure, series, legend), legend, _numbers(figure, series))
 
 
-
 def _spec(figure: Figure, series: list[Series], legend: tuple[LegendEntry, ...]) -> dict[str, Any]:
-    values = [{"x": x, "y": y, "series": item.name, "at": index} for index, item in enumerate(series) for x, y in item.points]
+    values = [
+        {"x": x, "y": y, "series": item.name, "at": index} for index, item in enumerate(series) for x, y in item.points
+    ]
     return {
         "$schema": SCHEMA,
         "description": f"{figure.title}: {figure.y_title} over {figure.x_title}",
@@ -114,7 +115,13 @@ def _pointer(series: list[Series], figure: Figure) -> dict[str, Any]:
         "params": [
             {
                 "name": "pointed",
-                "select": {"type": "point", "fields": ["x"], "nearest": True, "on": "pointerover", "clear": "pointerout"},
+                "select": {
+                    "type": "point",
+                    "fields": ["x"],
+                    "nearest": True,
+                    "on": "pointerover",
+                    "clear": "pointerout",
+                },
             }
         ],
     }

@@ -27,7 +27,7 @@ _CONFIG = {
     "background": "white",
     "view": {"stroke": None},
     "axis": {"gridOpacity": 0.5, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 11},
-    "legend": {"labelFontSize": 11},
+    "legend": {"labelFontSize": 11, "symbolSize": 90},
 }
 
 
@@ -38,7 +38,7 @@ def pdf(document: Document) -> bytes:
         data = _Data(folder).of(document)
         (folder / "data.json").write_text(json.dumps(data, allow_nan=False), encoding="utf-8")
         source = folder / _TEMPLATE
-        source.write_bytes(files(__package__).joinpath("templates", _TEMPLATE).read_bytes())
+        source.write_bytes((files(__package__) / "templates" / _TEMPLATE).read_bytes())
         made = typst.compile(source, root=folder, ignore_system_fonts=True)
     assert isinstance(made, bytes)
     return made
@@ -102,6 +102,4 @@ def _for_paper(chart: Chart) -> list[dict[str, Any]]:
     values = spec["data"]["values"]
     parts = list(dict.fromkeys(value["part"] for value in values))
     chunks = [parts[first : first + _FACETS_AT_ONCE] for first in range(0, len(parts), _FACETS_AT_ONCE)]
-    return [
-        {**spec, "data": {"values": [value for value in values if value["part"] in chunk]}} for chunk in chunks
-    ]
+    return [{**spec, "data": {"values": [value for value in values if value["part"] in chunk]}} for chunk in chunks]

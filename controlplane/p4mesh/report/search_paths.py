@@ -69,10 +69,13 @@ def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Cha
         },
     }
     title = "Path of every search"
-    heads = (Head("Part", key=True), Head("Trial", number=True), Head("Load", "% of line", number=True), Head("Verdict"))
-    rows = tuple(
-        GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict)) for trial in shown
+    heads = (
+        Head("Part", key=True),
+        Head("Trial", number=True),
+        Head("Load", "% of line", number=True),
+        Head("Verdict"),
     )
+    rows = tuple(GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict)) for trial in shown)
     return Chart("searches", title, spec, numbers=Grid(title, heads, rows, folded=True))
 
 

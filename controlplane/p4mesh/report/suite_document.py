@@ -34,7 +34,9 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
     cover: list[Block] = [_overview(rows, badges, ran)]
     for test in tests:
         title = test.run.config["title"]
-        cover += [replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)]
+        cover += [
+            replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)
+        ]
     findings = tuple(f"{test.run.config['title']}: {text}" for test in tests for text in test.outcome.findings)
     if findings:
         cover.append(Bullets("Findings", findings, Tone.BAD))

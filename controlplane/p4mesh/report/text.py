@@ -10,11 +10,11 @@ from rich.table import Table as TextTable
 from rich.text import Text
 
 from p4mesh.methods.results.outcome import Outcome, Table
+from p4mesh.report.document import Grid, GridCell
 from p4mesh.report.grids import grid_of
-from p4mesh.report.document import Badge, Grid, GridCell
 from p4mesh.report.verdict import statement_of
 
-_BOX = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+_BOX = Box("    \n    \n -  \n    \n    \n    \n    \n    \n", ascii=True)
 """Columns two blanks apart, and a line below the heads."""
 _WIDEST = 100_000
 """No table is cut: a terminal wraps it, a file keeps it."""
@@ -38,7 +38,7 @@ def table_text(table: Table) -> str:
 
 def grid_text(grid: Grid) -> str:
     """Return one table of a report as text."""
-    shown = TextTable(box=_BOX, padding=(0, 1), show_edge=False, pad_edge=False)
+    shown = TextTable(box=_BOX, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     units = any(head.unit for head in grid.heads)
     for head in grid.heads:
         title = f"{head.title}\n{head.unit}" if units else head.title

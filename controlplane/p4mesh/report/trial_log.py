@@ -43,9 +43,7 @@ def untrusted_chapter(run: StoredRun) -> Chapter:
         Head("Reason"),
     )
     rows = tuple(
-        GridRow(
-            (trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.result["status"], trial.result["reason"])
-        )
+        GridRow((trial.unit, str(trial.index), f"{trial.load_pct:g}", trial.result["status"], trial.result["reason"]))
         for trial in found
     )
     text = f"{len(found)} of {len(run.trials)} trials; they are neither PASS nor FAIL and enter no average."

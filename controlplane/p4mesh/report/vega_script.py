@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 _BUNDLE = "window.vegaEmbed = vegaEmbed;"
@@ -18,7 +19,7 @@ def vega_script() -> str:
     """Return JavaScript that defines ``vegaEmbed``; it contains no end tag of a script."""
     import vl_convert
 
-    kept = _cache_directory() / f"vega-embed-{vl_convert.__version__}.js"
+    kept = _cache_directory() / f"vega-embed-{version('vl-convert-python')}.js"
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
     script = str(vl_convert.javascript_bundle(_BUNDLE)).replace("</script", "<\\/script")

@@ -34,6 +34,8 @@ class RunOptions:
     target: str = SIMULATED
     calibration: str | Path | None = None
     """File of measured wires, to be shown beside latencies."""
+    notes: tuple[str, ...] = ()
+    """What the report says about the run, as ``key=text``; they come before those of the topology."""
     opener: str = ""
     """What opens the measurer instead of the target, as ``module:function``."""
 

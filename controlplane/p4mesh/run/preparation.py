@@ -14,7 +14,7 @@ from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, parse_frame_sizes
+from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
@@ -37,6 +37,7 @@ class Prepared:
     cluster: str
     """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
+    notes: dict[str, str]
 
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
@@ -53,7 +54,10 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target)
+    notes = notes_of(options.notes) | {
+        key: text for key, text in topology.notes.items() if key not in notes_of(options.notes)
+    }
+    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, notes)
 
 
 def check_settings(topology: Topology) -> None:

@@ -108,9 +108,7 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
     )
     note += f" {criterion_note(loss_limit_pct)}"
     headline = ("mfr_fps", "mfr_offered_pct", "frmol_fps")
-    return Table(
-        "forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note, headline=headline
-    )
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note, headline=headline)
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:

@@ -63,9 +63,7 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
         )
     note = f"{_NOTE} {advertised}".rstrip()
     headline = ("state", "throughput_pct", "throughput_fps", "fails_at_pct")
-    return Table(
-        "throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note, headline=headline
-    )
+    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note, headline=headline)
 
 
 def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
