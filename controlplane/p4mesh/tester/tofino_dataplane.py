@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,18 +59,23 @@ class TofinoDataPlane(DataPlane):
 
         A register counts in one pipe, and is 0 in all others: the largest is the sum.
         """
-        found: np.ndarray[Any, Any] | None = None
-        for loop in self._loops:
-            self._enter(loop)
-            records = self._reader.read(max(cells, self._port_cells), wait, port=loop)
-            found = records if found is None else _joined(found, records)
-        assert found is not None, "a tester has ports"
+        found = self.read_some([range(max(cells, self._port_cells))], wait)
         spacings = found[_OF_PORTS].copy()
         found[_OF_PORTS] = 0
         for number, device in self._ports.devices.items():
             if number < len(found):
                 found[_OF_PORTS][number] = spacings[device]
         return found[:cells]
+
+    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, from whichever pipe they count in."""
+        found: np.ndarray[Any, Any] | None = None
+        for loop in self._loops:
+            self._enter(loop)
+            records = self._reader.read(wanted, wait, port=loop)
+            found = records if found is None else _joined(found, records)
+        assert found is not None, "a tester has ports"
+        return found
 
     def _sweep(self, cells: int, wait: WaitForPasses, window: int) -> None:
         for loop in self._loops:

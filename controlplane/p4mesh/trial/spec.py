@@ -103,3 +103,5 @@ class TrialSpec:
     interruption: Interruption | None = None
     controller_frames: tuple[ControllerFrame, ...] = ()
     """In order of their times."""
+    watch_queues: bool = field(default=False, metadata={"stored": "if set"})
+    """Read latencies while the streams run, and say whether a queue of the device fills."""
