@@ -148,7 +148,7 @@ class _Judge:
         if self._windows is None:
             return _unclear(_MOST_LONGER)
         watched = {pair for pair in self._pairs if self._windows.has(self._pairs[pair])}
-        of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in watched & self._moved}
+        of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in sorted(watched & self._moved)}
         slopes = {pair: _slope(series) for pair, series in of_pair.items() if series is not None}
         of_ports = self._of_ports(watched)
         if found := self._filling(slopes, of_ports):
@@ -164,8 +164,8 @@ class _Judge:
         """Return the slope of each receive port whose latency has moved; None where it has too few windows."""
         assert self._windows is not None
         found: dict[int, _Slope | None] = {}
-        for rx in dict.fromkeys(rx for _, rx in self._moved):
-            members = [self._windows.series(self._pairs[pair]) for pair in watched if pair[1] == rx]
+        for rx in sorted({rx for _, rx in self._moved}):
+            members = [self._windows.series(self._pairs[pair]) for pair in sorted(watched) if pair[1] == rx]
             joined = _joined([series for series in members if series is not None])
             found[rx] = _slope(joined) if joined is not None else None
         return found
@@ -178,21 +178,26 @@ class _Judge:
             if slope is not None and slope.is_filling(self._growth_ticks(rx))
         }
         if ports:
-            rx = max(ports, key=lambda port: ports[port].value)
-            return self._full(rx, ports[rx], self._frames_to[rx])
+            order = sorted(ports, key=lambda port: -ports[port].value)
+            return self._full(order, ports[order[0]], self._frames_to[order[0]])
         some = {pair: slope for pair, slope in slopes.items() if slope.is_filling(self._growth_ticks(pair[1]))}
         if some:
-            pair = max(some, key=lambda each: some[each].value)
-            return self._full(pair[1], some[pair], round(self._frames_to[pair[1]] * self._share(pair, some)))
+            pair, *_ = fastest = sorted(some, key=lambda each: -some[each].value)
+            frames = round(self._frames_to[pair[1]] * self._share(pair, some))
+            return self._full([rx for _, rx in fastest], some[pair], frames)
+        return self._of_single_flows()
+
+    def _of_single_flows(self) -> QueueTrend | None:
+        """Return the queue that only some flows of a pair of ports go through, such as those of one priority."""
         assert self._windows is not None
-        for pair in self._moved:
-            for flow in (
-                self._pairs[pair] if len(self._pairs[pair]) > 1 and self._windows.has(self._pairs[pair]) else ()
-            ):
+        for pair in sorted(self._moved):
+            flows = self._pairs[pair]
+            for flow in flows if len(flows) > 1 and self._windows.has(flows) else ():
                 series = self._windows.series([flow])
                 slope = _slope(series) if series is not None else None
                 if series is not None and slope is not None and slope.is_filling(self._growth_ticks(pair[1])):
-                    return self._full(pair[1], slope, round(series.frames * self._duration_ticks / slope.span_ticks))
+                    frames = round(series.frames * self._duration_ticks / slope.span_ticks)
+                    return self._full([pair[1]], slope, frames)
         return None
 
     def _share(self, pair: Pair, some: Mapping[Pair, _Slope]) -> float:
@@ -200,7 +205,7 @@ class _Judge:
         mates = [other for other in self._pairs if other[1] == pair[1]]
         return sum(other in some for other in mates) / len(mates)
 
-    def _full(self, rx_port: int, slope: _Slope, frames: int) -> QueueTrend:
+    def _full(self, rx_ports: Sequence[int], slope: _Slope, frames: int) -> QueueTrend:
         seconds = self._duration_ticks * self._tick_ps / 1e12
         excess_fps = frames / seconds * slope.value
         return QueueTrend(
@@ -209,7 +214,7 @@ class _Judge:
             error_ppm=_PPM * _SIGMAS * slope.error,
             excess_fps=excess_fps,
             overflow_s=_REPORTED_BUFFER_FRAMES / excess_fps,
-            rx_port=rx_port,
+            rx_ports=tuple(dict.fromkeys(rx_ports)),
         )
 
     def _growth_ticks(self, rx_port: int) -> float:
@@ -334,8 +339,7 @@ def _clocks(plan: Plan) -> dict[int, dict[object, int]]:
 
 
 def _frames(records: Array, flows: Iterable[Flow]) -> int:
-    frames: int = records["frames"][[flow.cell for flow in flows]].sum().item()
-    return frames
+    return int(records["frames"][[flow.cell for flow in flows]].sum().item())
 
 
 def _of_departures(slope: float) -> float:

@@ -181,8 +181,8 @@ class QueueTrend:
     excess_fps: float = 0.0
     overflow_s: float = 0.0
     """When an empty buffer of 1,000 frames would be full."""
-    rx_port: int = 0
-    """Where the frames of the queue arrive."""
+    rx_ports: tuple[int, ...] = ()
+    """Where frames of queues that fill arrive, of the fastest one first."""
     longer: int = 0
     """Where unclear: how many times longer a trial would tell."""
 
