@@ -339,7 +339,7 @@ def _clocks(plan: Plan) -> dict[int, dict[object, int]]:
 
 
 def _frames(records: Array, flows: Iterable[Flow]) -> int:
-    return int(records["frames"][[flow.cell for flow in flows]].sum().item())
+    return sum(records["frames"][[flow.cell for flow in flows]].tolist())
 
 
 def _of_departures(slope: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
@@ -42,6 +43,7 @@ class Transmission:
         self,
         tester: Tester,
         stations: StationService,
+        groups: GroupService,
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
@@ -50,6 +52,7 @@ class Transmission:
         self.plan = plan
         self._tester = tester
         self._stations = stations
+        self._groups = groups
         self._spec = spec
         self._watch = watch
         self._samples = samples
@@ -74,6 +77,8 @@ class Transmission:
             self._queue_times_ns = [lead_ns + time_ns for time_ns in self._queue_watch.times_ns]
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
+        if self._spec.memberships is not None:
+            self._groups.change_after(lead_ns)
         if self._spec.interruption is None:
             self._stations.transmission(end_ns, frames, self._wait)
         else:
