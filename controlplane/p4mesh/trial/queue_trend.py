@@ -227,10 +227,9 @@ class _Judge:
         """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T."""
         if slope is None:
             return _MOST_LONGER
-        by_noise = (_SIGMAS * slope.error / (LIMIT / 2)) ** (2 / 3)
+        by_noise = pow(_SIGMAS * slope.error / (LIMIT / 2), 2 / 3)
         by_growth = self._growth_ticks(rx_port) / (max(slope.value, LIMIT) * slope.span_ticks)
-        wanted = ceil(max(by_noise, by_growth))
-        return max(2, min(_MOST_LONGER, wanted))
+        return max(2, min(_MOST_LONGER, ceil(max(float(by_noise), by_growth))))
 
     def _hidden(self, watched: set[Pair]) -> bool:
         """Whether a pair that was not read has latencies that differ by more than those of the pairs that were."""
