@@ -21,7 +21,6 @@ from p4mesh.trial.spec import Learning, TrialSpec
 
 SCALED_FRAMES = 30_000
 GIGABIT = 10**9
-QUICK = {"learning": Learning(wait_ns=10**6), "settle_ns": 10**6, "restabilise_ns": 0}
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,8 @@ links: [{{from: "tester:1-{self.ports}", to: "dut:1-{self.ports}"}}]
             self.receivers,
             burst=Burst(self.burst_frames) if self.burst_frames > 1 else None,
         )
-        return TrialSpec("seeded", (stream,), duration_ns, watch_queues=True, **QUICK)
+        quick = Learning(wait_ns=10**6)
+        return TrialSpec("seeded", (stream,), duration_ns, quick, 10**6, restabilise_ns=0, watch_queues=True)
 
     @property
     def _to_one(self) -> bool:

@@ -20,7 +20,7 @@ from p4mesh.trial.result import QueueTrend, Trend
 
 DEVICES = int(os.environ.get("P4MESH_QUEUE_DEVICES", "6"))
 PPM = Fraction(1, 1_000_000)
-GAP_OF_16_BYTES = {"ifg_bits": 128}
+GAP_OF_16_BYTES = 128
 """24 bytes beside a frame, so that the output sends less than a line can bring."""
 
 
@@ -35,7 +35,7 @@ def trend_at(device: Device, excess_ppm: float) -> QueueTrend:
 @pytest.mark.parametrize("pattern", [FullMesh(), Pairs(), Rotate(), MeshStreams()], ids=lambda each: each.kind)
 @pytest.mark.parametrize("excess_ppm", [60, 300, 1500])
 def test_the_excess_is_that_of_the_closed_form(pattern: Pattern, excess_ppm: int) -> None:
-    device = Device(ports=4, pattern=pattern, **GAP_OF_16_BYTES)
+    device = Device(ports=4, pattern=pattern, ifg_bits=GAP_OF_16_BYTES)
     trend = trend_at(device, excess_ppm)
     assert trend.trend is Trend.FILLING
     assert trend.excess_ppm == pytest.approx(excess_ppm, abs=trend.error_ppm + 0.5) and trend.error_ppm < 10
@@ -67,7 +67,7 @@ def test_the_queue_of_a_server_for_broadcast_frames_is_seen_at_all_ports() -> No
 )
 @pytest.mark.parametrize("load", ["0.3", "0.99", "0.9999"])
 def test_jitter_is_no_queue_that_fills(model: str, load: str) -> None:
-    device = Device(ports=3, model=f"    jitter: {{{model}}}", **GAP_OF_16_BYTES)
+    device = Device(ports=3, model=f"    jitter: {{{model}}}", ifg_bits=GAP_OF_16_BYTES)
     result, _ = measured(device, device.sustained_pct * Fraction(load))
     assert result.queues is not None and result.queues.trend is not Trend.FILLING, result.queues
 
@@ -76,7 +76,12 @@ def test_jitter_is_no_queue_that_fills(model: str, load: str) -> None:
 @pytest.mark.parametrize("pattern", [FullMesh(), Rotate()], ids=lambda each: each.kind)
 def test_bursts_fill_queues_for_a_while_only(pattern: Pattern, burst_frames: int) -> None:
     device = Device(
-        ports=3, pattern=pattern, burst_frames=burst_frames, queue_frames=5000, frame_size_bytes=128, **GAP_OF_16_BYTES
+        ports=3,
+        pattern=pattern,
+        burst_frames=burst_frames,
+        queue_frames=5000,
+        frame_size_bytes=128,
+        ifg_bits=GAP_OF_16_BYTES,
     )
     assert trend_at(device, -500).trend is not Trend.FILLING
     assert trend_at(device, 1500).trend is Trend.FILLING
@@ -84,7 +89,7 @@ def test_bursts_fill_queues_for_a_while_only(pattern: Pattern, burst_frames: int
 
 def test_senders_with_other_clocks_and_rates_meet_in_phases_that_move() -> None:
     """Backlogs of a few frames come and go slowly where streams of nearly equal rates meet at one output."""
-    device = Device(ports=3, pattern=Rotate(), tester_ppm=(100, -100), **GAP_OF_16_BYTES)
+    device = Device(ports=3, pattern=Rotate(), tester_ppm=(100, -100), ifg_bits=GAP_OF_16_BYTES)
     spec = device.spec(Fraction(1))
     (stream,) = spec.streams
     rates = (stream.rate_fps * 30, stream.rate_fps * 30 * (1 + 30 * PPM))
@@ -99,13 +104,15 @@ def test_senders_with_other_clocks_and_rates_meet_in_phases_that_move() -> None:
 
 def test_cut_through_that_becomes_store_and_forward_is_a_step() -> None:
     cut = "    forwarding: cut_through\n    look_ahead_bytes: 64"
-    device = Device(ports=4, frame_size_bytes=1024, model=cut, **GAP_OF_16_BYTES)
+    device = Device(ports=4, frame_size_bytes=1024, model=cut, ifg_bits=GAP_OF_16_BYTES)
     assert trend_at(device, -100).trend is Trend.STEADY
     assert trend_at(device, 1500).trend is Trend.FILLING
 
 
 def test_addresses_that_age_while_traffic_runs_flood_but_fill_nothing() -> None:
-    device = Device(ports=3, pattern=Rotate(), model="    mac_table: {entries: 64, aging_s: 0.01}", **GAP_OF_16_BYTES)
+    device = Device(
+        ports=3, pattern=Rotate(), model="    mac_table: {entries: 64, aging_s: 0.01}", ifg_bits=GAP_OF_16_BYTES
+    )
     spec = device.spec(device.sustained_pct * Fraction("0.95"))
     spec = replace(spec, learning=replace(spec.learning, wait_ns=1000, verify=False))
     with opened(device) as engine:
@@ -115,7 +122,7 @@ def test_addresses_that_age_while_traffic_runs_flood_but_fill_nothing() -> None:
 
 
 def test_a_queue_that_is_full_loses_frames_and_fills_no_more() -> None:
-    device = Device(ports=2, queue_frames=10, **GAP_OF_16_BYTES)
+    device = Device(ports=2, queue_frames=10, ifg_bits=GAP_OF_16_BYTES)
     result, _ = measured(device, device.sustained_pct * Fraction("1.01"))
     assert result.lost_frames > 0
     assert result.queues is not None and result.queues.trend is Trend.STEADY
@@ -136,7 +143,7 @@ def test_one_frame_has_no_trend() -> None:
 
 @pytest.mark.parametrize("load", ["40", "95.6"])
 def test_watching_changes_no_count_and_no_latency(load: str) -> None:
-    device = Device(ports=4, model="    jitter: {uniform: {max_ns: 300}}", **GAP_OF_16_BYTES)
+    device = Device(ports=4, model="    jitter: {uniform: {max_ns: 300}}", ifg_bits=GAP_OF_16_BYTES)
     spec = device.spec(Fraction(load))
     with opened(device) as engine:
         watched = engine.measure(spec)
