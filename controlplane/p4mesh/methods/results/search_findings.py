@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 
-from p4mesh.methods.search.rare_loss import RareLoss
-from p4mesh.methods.search.throughput import HasSearch, Searched, SearchRow
+from p4mesh.methods.results.rare_loss import RareLoss
+from p4mesh.methods.results.searched import HasSearch, Searched, SearchRow
 
 _PPM = 1_000_000
 _MARGIN = 3

@@ -9,10 +9,11 @@ from typing import Generic, Protocol, TypeVar
 
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.limit import SearchAttributes
-from p4mesh.methods.search.rare_loss import RareLoss
+from p4mesh.methods.search.goal import Grid, Verdict
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod
+from p4mesh.methods.search.mlr import MlrGoalResult
 from p4mesh.trial.result import TrialResult
 
 NS_PER_MS = 1_000_000
@@ -57,6 +58,25 @@ class JudgedTrial(Generic[Row]):
     def for_search(self) -> Verdict:
         """The verdict that a search goes on with."""
         return search_verdict(self.result, self.verdict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAttributes(Record):
+    """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
+
+    search_method: SearchMethod
+    minimum_pct: float
+    maximum_pct: float
+    acceptable_loss_pct: float
+    threshold_pct: float
+    step_pct: float | None = field(default=None, metadata=OMITTED)
+    initial_pct: float | None = field(default=None, metadata=OMITTED)
+    try_max_first: bool | None = field(default=None, metadata=OMITTED)
+    backoff_pct: float | None = field(default=None, metadata=OMITTED)
+    resolution_pct: float | None = field(default=None, metadata=OMITTED)
+    grid: Grid | None = field(default=None, metadata=OMITTED)
+    verify_trials: int | None = field(default=None, metadata=OMITTED)
+    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,3 +154,48 @@ class HasSearch(Protocol):
     def search(self) -> Searched[SearchRow]:
         """What the search has found."""
         ...
+
+
+def search_attributes(search: LimitSearch) -> SearchAttributes:
+    """Return the parameters that the method of a search uses."""
+    method = search.method
+    bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
+    steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
+    narrows = bisects or method is SearchMethod.COMBO
+    verifies = method is SearchMethod.VERIFIED
+    return SearchAttributes(
+        search_method=method,
+        minimum_pct=float(search.goal.minimum),
+        maximum_pct=float(search.goal.maximum),
+        acceptable_loss_pct=float(100 * search.loss_ratio),
+        threshold_pct=float(search.threshold),
+        step_pct=float(search.step) if steps else None,
+        initial_pct=float(search.goal.initial) if narrows else None,
+        try_max_first=search.goal.try_max_first if bisects else None,
+        backoff_pct=float(100 * search.backoff) if method is SearchMethod.COMBO else None,
+        resolution_pct=float(search.goal.resolution) if narrows else None,
+        grid=search.goal.grid if narrows else None,
+        verify_trials=search.verification.trials if verifies else None,
+        verify_overload_frames=search.verification.overload_frames if verifies else None,
+    )
+
+
+def mlr_row(result: MlrGoalResult) -> MlrGoalRow:
+    goal = result.goal
+    initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
+    return MlrGoalRow(
+        initial_duration_ms=float(1000 * initial_s),
+        final_duration_ms=float(1000 * goal.final_trial_duration_s),
+        duration_sum_ms=float(1000 * goal.duration_sum_s),
+        goal_loss_pct=float(100 * goal.loss_ratio),
+        exceed_pct=float(100 * goal.exceed_ratio),
+        width_pct=float(100 * goal.relative_width),
+        lower_pct=_number(result.lower),
+        upper_pct=_number(result.upper),
+        conditional_pct=_number(result.conditional),
+        regularity="irregular" if result.lower is None else "regular",
+    )
+
+
+def _number(load: Fraction | None) -> float | None:
+    return None if load is None else float(load)

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Generic
 
 from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
+from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
 from p4mesh.methods.search.mlr import MlrGoalResult
-from p4mesh.methods.search.rare_loss import CountedTrial, rare_loss
-from p4mesh.methods.search.throughput import JudgedTrial, MlrGoalRow, Row, Searched
 from p4mesh.traffic.line_rate import NS_PER_S
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
@@ -129,8 +129,8 @@ class _Trials(Generic[Row]):
             lower_pct=_number(outcome.passed),
             upper_pct=_number(outcome.failed),
             at_least=outcome.at_least,
-            goal=self.search.attributes,
-            mlr_goals=tuple(_mlr_row(result) for result in self.goals),
+            goal=search_attributes(self.search),
+            mlr_goals=tuple(mlr_row(result) for result in self.goals),
             trials=len(self.rows),
             shown=shown,
             rows=tuple(self.rows),
@@ -144,23 +144,6 @@ class _Trials(Generic[Row]):
         """Return the loss ratio that the last trial at the result excludes."""
         at = [trial for trial in self.counted if trial.load_pct == result]
         return _PPM * excluded_ratio(at[-1].lost_frames, at[-1].frames) if at else None
-
-
-def _mlr_row(result: MlrGoalResult) -> MlrGoalRow:
-    goal = result.goal
-    initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
-    return MlrGoalRow(
-        initial_duration_ms=float(1000 * initial_s),
-        final_duration_ms=float(1000 * goal.final_trial_duration_s),
-        duration_sum_ms=float(1000 * goal.duration_sum_s),
-        goal_loss_pct=float(100 * goal.loss_ratio),
-        exceed_pct=float(100 * goal.exceed_ratio),
-        width_pct=float(100 * goal.relative_width),
-        lower_pct=_number(result.lower),
-        upper_pct=_number(result.upper),
-        conditional_pct=_number(result.conditional),
-        regularity="irregular" if result.lower is None else "regular",
-    )
 
 
 def _number(load: Fraction | None) -> float | None:
