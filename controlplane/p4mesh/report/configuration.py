@@ -6,8 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
+from p4mesh.traffic.stamps import StampKind
 
 _BPS_PER_GBPS = 1_000_000_000
+_EDGES = {
+    StampKind.FIRST_BIT: "from the first bit sent to the first bit received",
+    StampKind.SOFTWARE: "between time stamps that software takes around whole frames",
+    StampKind.PARSER: "from the egress parser of the chip to the first bit received",
+}
 
 
 def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
@@ -77,9 +83,9 @@ def _ports(config: dict[str, Any]) -> Grid:
 
 def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bullets, ...]:
     stamps = config["time_stamps"]
-    edges = "first bit sent to first bit received" if stamps["first_bit"] else "between software time stamps"
+    edges = _EDGES[StampKind(stamps["kind"])]
     resolution = float(Fraction(stamps["resolution_ns"]))
-    text = f"Latency is measured from the {edges}, resolution {resolution:g} ns."
+    text = f"Latency is measured {edges}, resolution {resolution:g} ns."
     if stamps["note"]:
         text += f" {stamps['note']}"
     calibration = config["calibration"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from p4mesh.methods.results.latency import LILO_LIKE, Definition
+from p4mesh.methods.results.latency import NAME_WITHOUT_DEFINITION
 from p4mesh.methods.results.outcome import Figure, Series
 from p4mesh.report.document import Chart, Grid, GridRow, Head
 from p4mesh.report.line_charts import SCHEMA, line_chart
 from p4mesh.report.palette import legend_of
 from p4mesh.store.run_files import StoredTrial
+from p4mesh.traffic.stamps import StampKind
 
 _NS_PER_US = 1000
 _LOAD = "intended load (% of line rate)"
@@ -19,7 +20,7 @@ _MOST_CURVES = 12
 
 def measured_definition(config: dict[str, Any]) -> str:
     """Return the definition of the latencies of trials: what the time stamps of the target give."""
-    return Definition.FIFO.value if config["time_stamps"]["first_bit"] else LILO_LIKE
+    return NAME_WITHOUT_DEFINITION[StampKind(config["time_stamps"]["kind"])]
 
 
 def latency_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
