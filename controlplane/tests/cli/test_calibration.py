@@ -76,7 +76,7 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: st
         jobs=1,
         opener="support.delays:open_device",
         calibration="wires.json",
-        **more,
+        **more,  # type: ignore[arg-type]
     )
     return single_command.run_test(options)
 
