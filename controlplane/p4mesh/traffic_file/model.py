@@ -123,7 +123,10 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Streams of one kind, with one verdict."""
 
     senders: Annotated[Ports, Meta(title="ports that send")]
-    receivers: Annotated[Ports | UnsetType, Meta(title="ports that receive; in a mesh, of a broadcast or multicast the senders by default")] = UNSET
+    receivers: Annotated[
+        Ports | UnsetType,
+        Meta(title="ports that receive; in a mesh, of a broadcast or multicast the senders by default"),
+    ] = UNSET
     pattern: Annotated[
         Literal[
             "mesh",

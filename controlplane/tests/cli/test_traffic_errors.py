@@ -56,7 +56,9 @@ FILES: dict[str, str] = {
     "size_given_twice": GOOD.replace("sizes: 128", "sizes: [{bytes: 128}, {bytes: 128, weight: 2}]"),
     "size_range_downwards": GOOD.replace("sizes: 128", "sizes: 1518-128"),
     "sizes_more_than_streams": GOOD.replace("sizes: 128", "sizes: 128-1518\n    frames: 1391"),
-    "frames_fewer_than_sizes": GOOD.replace("sizes: 128", "sizes: imix\n    frames: 11").replace("duration_s: 0.01\n", ""),
+    "frames_fewer_than_sizes": GOOD.replace("sizes: 128", "sizes: imix\n    frames: 11").replace(
+        "duration_s: 0.01\n", ""
+    ),
     "no_receivers": GOOD.replace("    receivers: 2\n", ""),
     "no_such_port": GOOD.replace("receivers: 2", "receivers: 2-9"),
     "no_such_name": GOOD.replace("receivers: 2", "receivers: north"),
@@ -73,7 +75,9 @@ FILES: dict[str, str] = {
     "classes_alike": GOOD + OTHER.replace("receivers: 2-3, pattern: one_to_many", "receivers: 2, pattern: pairs"),
     "modifier_without_values": GOOD.replace("sizes: 128", "sizes: 128\n    modifiers: [{field: udp_dst}]"),
     "extensions_without_ipv6": GOOD.replace("sizes: 128", "sizes: 128\n    headers: {extensions: [routing]}"),
-    "bidirectional_mesh": GOOD.replace("receivers: 2", "receivers: 1").replace("pairs", "mesh\n    bidirectional: true"),
+    "bidirectional_mesh": GOOD.replace("receivers: 2", "receivers: 1").replace(
+        "pairs", "mesh\n    bidirectional: true"
+    ),
     "sweep_of_too_many_runs": GOOD
     + "sweep: {product: {one.sizes: [%s], one.rate: [%s]}}\n"
     % (", ".join(map(str, range(100, 420))), ", ".join(f"{n} frames/s" for n in range(1000, 1313))),

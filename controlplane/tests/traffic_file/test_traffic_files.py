@@ -74,7 +74,9 @@ def test_a_rate_means_the_same_in_every_unit(text: str, fps: Fraction) -> None:
     assert line_share(rate_fps, 90, 10**9) == Fraction(fps) * 8 * 110 / 10**9
 
 
-@pytest.mark.parametrize("text", ["10", "10 Mbit/s", "0 %", "-1 %", "10 percent", "1e3 frames/s", "1 Pbit/s L1", "1 %x"])
+@pytest.mark.parametrize(
+    "text", ["10", "10 Mbit/s", "0 %", "-1 %", "10 percent", "1e3 frames/s", "1 Pbit/s L1", "1 %x"]
+)
 def test_a_rate_without_its_unit_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="a rate with its unit"):
         Rate.parse(text)
