@@ -91,8 +91,7 @@ types: setup ## check the types of all Python
 	MYPYPATH=controlplane:scripts $(MYPY_TOOLS) scripts
 	MYPYPATH=controlplane:engine/differential $(MYPY_TOOLS) engine/differential
 	MYPYPATH=controlplane:engine/python $(MYPY_TOOLS) engine/python/bench engine/python/tests
-	MYPYPATH=controlplane:controlplane/tests:controlplane/tests/p4runtime:ptf-tests $(MYPY_TOOLS) --implicit-reexport \
-		--disable-error-code operator --disable-error-code comparison-overlap controlplane/tests
+	MYPYPATH=controlplane:controlplane/tests:controlplane/tests/p4runtime:ptf-tests $(MYPY_TOOLS) --implicit-reexport --disable-error-code operator --disable-error-code comparison-overlap controlplane/tests
 
 format: setup ## format Python and Rust
 	$(BIN)/ruff format .

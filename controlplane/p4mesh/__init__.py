@@ -9,6 +9,7 @@ Dependencies point one way: ``cli -> run -> methods -> trial -> tester -> target
 from __future__ import annotations
 
 from p4mesh._lazy import lazily
+from p4mesh.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ __all__ = [
     "run_suite",
     "run_traffic",
 ]
-
-__version__ = "0.1.0"
 
 __getattr__ = lazily(
     __name__,

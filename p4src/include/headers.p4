@@ -100,6 +100,10 @@ header signature_t {
     bit<16> check;
 }
 
+// The fields that `check` covers.
+#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, \
+                           hdr.signature.flow, hdr.signature.sequence, hdr.signature.transmit_time }
+
 // State that a frame carries while it circulates. It has the size of the signature, which takes
 // its place in a transmitted copy: a seed is exactly as long as the frames made from it.
 header loop_t {
@@ -143,49 +147,12 @@ header packet_out_t {
 
 @controller_header("packet_in")
 header packet_in_t {
-    // KIND_READ: the payload is a record_t. KIND_SEND: the payload is a frame from `port`.
+    // KIND_READ: the payload is what a cell holds. KIND_SEND: the payload is a frame from `port`.
     bit<8>  kind;
     bit<8>  flags;
     bit<16> port;
     // When the frame arrived, or when the pass that reads the record began; 0 where records have no time.
     bit<48> time;
-}
-
-// Everything that is measured at one cell number: the flow, the transmitter and the port of that
-// number, read in one pass. Minima are kept as the maximum of the complement, so that a cleared
-// cell is the neutral element: minimum = ~inverted. A sum is sum_high * 2^32 + sum_low; IPDV is
-// kept with its top bit flipped, and ipdv_sum_high is signed.
-header record_t {
-    bit<32> cell;
-    bit<64> frames;
-    bit<64> bytes;
-    bit<32> duplicates;
-    bit<32> reordered;
-    bit<32> next_sequence;
-    bit<64> last_gap_time;
-    bit<32> latency_min_inverted;
-    bit<32> latency_max;
-    bit<64> latency_sum_high;
-    bit<32> latency_sum_low;
-    bit<32> latency_last;
-    bit<32> latency_overflows;
-    bit<32> jitter_min_inverted;
-    bit<32> jitter_max;
-    bit<64> jitter_sum_high;
-    bit<32> jitter_sum_low;
-    bit<32> jitter_smoothed_x16;
-    bit<64> ipdv_count;
-    bit<32> ipdv_min_inverted;
-    bit<32> ipdv_max;
-    bit<64> ipdv_sum_high;
-    bit<32> ipdv_sum_low;
-    bit<64> first_arrival;
-    bit<64> last_arrival;
-    bit<64> flow_sequence;
-    bit<64> departures;
-    bit<64> first_departure;
-    bit<64> last_departure;
-    bit<32> spacing_min_inverted;
 }
 
 #endif

@@ -1,8 +1,9 @@
-// Every table and register size, with the reason for it. Index widths follow from these numbers.
+// Sizes of tables and registers, with the reason for each. Index widths follow from these numbers. The memory of a
+// target bounds three of them, whose numbers are in its own sizes.p4: FLOWS, WINDOW_BITS and HISTOGRAMS.
 #ifndef P4MESH_SIZES
 #define P4MESH_SIZES
 
-// Ports that P4 can name: 9 bits on v1model and Tofino 1.
+// Ports that P4 can name: 9 bits on v1model and Tofino.
 #define PORTS 512
 
 // Streams that run at the same time. A trial of the standard suites needs one to eight; 64 leave
@@ -12,8 +13,7 @@
 // Transmitters, one for each (stream, transmit port): 64 streams on every one of 256 ports.
 #define TRANSMITTERS 16384
 
-// Flows, one for each (stream, source, destination): 256 x 255 = 65,280 for a 256-port full mesh.
-#define FLOWS 65536
+// FLOWS, one for each (stream, source, destination): 256 x 255 = 65,280 for a 256-port full mesh.
 
 // Places in the destination lists of all streams.
 #define DESTINATIONS 16384
@@ -21,16 +21,14 @@
 // (port, address) pairs that a receiving port answers to.
 #define RECEIVERS 4096
 
-// Sequence numbers remembered for each flow to tell a duplicate from a late frame. A duplicate is
-// recognised when fewer than this many later frames of its flow lie between it and the original.
-#define WINDOW_BITS 3
-#define WINDOW_CELLS (FLOWS << WINDOW_BITS)
+// WINDOW_BITS: so many bits of the sequence numbers of each flow are a place in its window, which tells a duplicate
+// from a late frame. A duplicate is recognised when fewer than 2^WINDOW_BITS later frames of its flow lie between it
+// and the original.
 
-// Latency histograms, and the bins of each: 64 bins per power of two give a relative bin width of
+// HISTOGRAMS of latency, and the bins of each: 64 bins per power of two give a relative bin width of
 // at most 1/64, so that the middle of a bin is within 0.79 % of every latency in it. 256 histograms
 // are one for each receive port of a 256-port stream; such a full mesh needs 8 rules on each port.
 // A histogram of IPDV has these bins twice, for increases and for decreases.
-#define HISTOGRAMS 256
 #define HISTOGRAM_BINS 2048
 #define HISTOGRAM_RULES 4096
 

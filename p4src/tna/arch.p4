@@ -12,7 +12,7 @@
 #include "../include/ids.p4"
 #include "../include/headers.p4"
 #include "../include/reasons.p4"
-#include "headers.p4"
+#include "../include/codes.p4"
 
 // Ports of the chip that are not test ports: the PCIe port to the CPU, and the recirculation port
 // of pipe 0. In every pipe the recirculation port has the same number within the pipe.
@@ -25,9 +25,6 @@ const bit<9> PORT_LOOP = 68;
 #endif
 // The bits of a port number that are the number within the pipe.
 const bit<9> PORT_IN_PIPE_MASK = 0x07F;
-
-// Multicast group that hands a record to the controller and sends the reading frame round again.
-const bit<16> GROUP_READ = 1;
 
 // Counters of 32 bits: the driver adds them up in 64 bits before they wrap.
 #define FRAME_COUNTER(SIZE, NAME) Counter<bit<32>, bit<32>>(SIZE, CounterType_t.PACKETS_AND_BYTES) NAME

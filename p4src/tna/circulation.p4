@@ -2,6 +2,8 @@
 #ifndef P4MESH_CIRCULATION
 #define P4MESH_CIRCULATION
 
+#include "types.p4"
+
 // A cell is read in three passes (headers.p4): KIND_READ, KIND_READ_HIGH, and KIND_REPORT, of which the
 // controller gets a copy; a silent reading frame has the third for its last cell only.
 control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,

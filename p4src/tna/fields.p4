@@ -2,8 +2,7 @@
 #ifndef P4MESH_FIELDS
 #define P4MESH_FIELDS
 
-#include "arch.p4"
-#include "../include/fields.p4"
+#include "types.p4"
 
 // Adds the values of both modifiers to their fields, modulo the width of the field; of a MAC address to
 // the low 32 bits, as wide as an ALU is. ALUs do not mix words of 32 and of 16 bits: the hash unit makes

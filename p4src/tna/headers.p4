@@ -1,6 +1,6 @@
 // Headers that exist only inside a Tofino: between ingress and egress, and round the loop.
-#ifndef P4MESH_TNA_HEADERS
-#define P4MESH_TNA_HEADERS
+#ifndef P4MESH_TARGET_HEADERS
+#define P4MESH_TARGET_HEADERS
 
 #include "../include/headers.p4"
 
@@ -49,13 +49,6 @@ header transmit_half_t {
 header report_t {
     bit<32> cell;
 }
-
-// What a register cell does in a pass: OP_UPDATE, or one of the reading passes.
-const bit<8> OP_NONE   = 0;
-const bit<8> OP_UPDATE = 1;
-const bit<8> OP_LOW    = 2;
-const bit<8> OP_HIGH   = 3;
-const bit<8> OP_CLEAR  = 4;
 
 #define RECEIVE_HALF_BITS 448
 #define TRANSMIT_HALF_BITS 128

@@ -2,11 +2,10 @@
 #ifndef P4MESH_INGRESS
 #define P4MESH_INGRESS
 
-#include "ingress_parser.p4"
+#include "types.p4"
 #include "measurement.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
-#include "transmit_registers.p4"
 #include "../shared/reception.p4"
 #include "../shared/requests.p4"
 #include "../shared/streams.p4"
@@ -98,4 +97,5 @@ control TesterIngress(inout ingress_headers_t hdr, inout ingress_t meta,
         }
     }
 }
+
 #endif

@@ -2,7 +2,7 @@
 #ifndef P4MESH_MAC_STAMP
 #define P4MESH_MAC_STAMP
 
-#include "arch.p4"
+#include "types.p4"
 
 // The MAC takes a ptp_metadata_t off the frame, adds the time of departure to `updated_cf`, which is 0
 // here, and writes the sum to the 48 bits at `cf_byte_offset`, which egress left 0. It makes good for the

@@ -3,8 +3,13 @@
 #ifndef P4MESH_MEASUREMENT
 #define P4MESH_MEASUREMENT
 
-#include "ingress_parser.p4"
+#include "types.p4"
 #include "registers.p4"
+
+// Order of a frame within its flow: one bit for each outcome of the two comparisons of a stateful ALU,
+// sequence >= expected (1) and sequence = expected (2).
+const bit<8> ORDER_LATE = 0x1;
+const bit<8> ORDER_GAP  = 0x2;
 
 // 65,536 flows leave the compiler for Tofino 2 little choice, which it takes long to find: a register
 // of pairs fills a stage, with its two banks, and so do two registers of words.

@@ -6,7 +6,7 @@
 #ifndef P4MESH_REGISTERS
 #define P4MESH_REGISTERS
 
-#include "arch.p4"
+#include "types.p4"
 
 struct pair_t {
     bit<32> low;

@@ -3,7 +3,7 @@
 #ifndef P4MESH_REPORTING
 #define P4MESH_REPORTING
 
-#include "ingress_parser.p4"
+#include "types.p4"
 
 // Entries of the table `classify` for reading passes (headers.p4).
 #define READING_PASSES \

@@ -2,7 +2,7 @@
 #ifndef P4MESH_STREAM_REGISTERS
 #define P4MESH_STREAM_REGISTERS
 
-#include "ingress_parser.p4"
+#include "types.p4"
 #include "registers.p4"
 
 // Ideal time of the last departure (low), and departures left (high). A departure is due when `time` has

@@ -4,9 +4,11 @@
 
 #include <core.p4>
 #include <v1model.p4>
-#include "../include/sizes.p4"
+#include "sizes.p4"
 #include "../include/ids.p4"
-#include "../include/types.p4"
+#include "../include/headers.p4"
+#include "../include/reasons.p4"
+#include "../include/codes.p4"
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.
@@ -15,9 +17,6 @@ const bit<9> PORT_LOOP = 509;
 
 // instance_type of a frame that comes round the loop (simple_switch).
 const bit<32> INSTANCE_RECIRCULATED = 4;
-
-// Multicast group that hands a record to the controller and sends the reading frame round again.
-const bit<16> GROUP_READ = 1;
 
 #define FRAME_COUNTER(SIZE, NAME) counter(SIZE, CounterType.packets_and_bytes) NAME
 #define BIN_COUNTER(SIZE, NAME) counter(SIZE, CounterType.packets) NAME

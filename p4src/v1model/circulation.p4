@@ -2,6 +2,8 @@
 #ifndef P4MESH_CIRCULATION
 #define P4MESH_CIRCULATION
 
+#include "types.p4"
+
 // The copy of a reading pass that goes to the controller reads the registers of egress; a silent one
 // reads them on its way round.
 control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,

@@ -2,8 +2,7 @@
 #ifndef P4MESH_FIELDS
 #define P4MESH_FIELDS
 
-#include "arch.p4"
-#include "../include/fields.p4"
+#include "types.p4"
 
 // Adds `value` to a field, modulo the width of the field.
 control FieldAdder(inout egress_headers_t hdr, in bit<8> field, in addend_t value) {

@@ -3,6 +3,13 @@
 #ifndef P4MESH_MEASUREMENT
 #define P4MESH_MEASUREMENT
 
+#include "types.p4"
+#include "registers.p4"
+
+// Largest difference of two latencies that RFC 3550 jitter takes in, and largest IPDV, in ticks.
+const bit<32> SMOOTHED_DIFFERENCE_MAX = 0x0FFFFFFF;
+const bit<32> IPDV_MAX = 0x7FFFFFFF;
+
 // Place of a number of ticks in a histogram with 64 bins for every power of two.
 control Bin(in bit<32> value, out bit<32> bin) {
     bit<32> place = 0;

@@ -1,16 +1,8 @@
-// Parser, checksums and deparser for v1model.
+// Parser; signatures are checked in deparser.p4.
 #ifndef P4MESH_PARSER
 #define P4MESH_PARSER
 
-#include "arch.p4"
-
-struct metadata_t {
-    local_t   local;
-    arrival_t arrival;
-    // Type of the next IPv6 header while extension headers are parsed.
-    bit<8>    next_header;
-    bit<1>    is_template;
-}
+#include "types.p4"
 
 parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                     inout standard_metadata_t standard) {
@@ -146,52 +138,6 @@ parser TesterParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     state parse_signature {
         packet.extract(hdr.signature);
         transition accept;
-    }
-}
-
-#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, \
-                           hdr.signature.flow, hdr.signature.sequence, hdr.signature.transmit_time }
-
-control VerifySignature(inout headers_t hdr, inout metadata_t meta) {
-    apply {
-        verify_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
-                        HashAlgorithm.csum16);
-    }
-}
-
-control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
-    apply {
-        update_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
-                        HashAlgorithm.csum16);
-        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid(),
-            { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
-              hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
-              hdr.ipv4.src, hdr.ipv4.dst },
-            hdr.ipv4.checksum, HashAlgorithm.csum16);
-        // IPv4 test frames carry no UDP checksum; IPv6 requires one (RFC 8200 8.1).
-        update_checksum_with_payload(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid(),
-            { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
-              16w0, hdr.udp.length_bytes, 8w0, PROTOCOL_UDP, 8w0, 8w0,
-              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes,
-              hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
-              hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check },
-            hdr.udp.checksum, HashAlgorithm.csum16);
-    }
-}
-
-control TesterDeparser(packet_out packet, in headers_t hdr) {
-    apply {
-        packet.emit(hdr.packet_in);
-        packet.emit(hdr.record);
-        packet.emit(hdr.loop);
-        packet.emit(hdr.ethernet);
-        packet.emit(hdr.outer_vlan);
-        packet.emit(hdr.inner_vlan);
-        packet.emit(hdr.ipv4);
-        packet.emit(hdr.ipv6);
-        packet.emit(hdr.extension);
-        packet.emit(hdr.udp);
-        packet.emit(hdr.signature);
     }
 }
 

@@ -3,7 +3,7 @@
 #ifndef P4MESH_REGISTERS
 #define P4MESH_REGISTERS
 
-#include "arch.p4"
+#include "types.p4"
 
 // Counts up to 2^32 - 1 and stays there; returns the old value.
 control Count32(in bit<2> op, in bit<32> cell, out bit<32> value)(bit<32> size) {

@@ -2,7 +2,7 @@
 #ifndef P4MESH_STREAM_REGISTERS
 #define P4MESH_STREAM_REGISTERS
 
-#include "arch.p4"
+#include "types.p4"
 
 // Ideal time of the last departure, and departures left. A departure is due when `time` has reached the
 // last one; it moves the clock by the gap. ENDLESS departures stay as they are.

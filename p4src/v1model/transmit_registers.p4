@@ -3,7 +3,7 @@
 #ifndef P4MESH_TRANSMIT_REGISTERS
 #define P4MESH_TRANSMIT_REGISTERS
 
-#include "arch.p4"
+#include "types.p4"
 
 // Where a reading pass puts what it finds.
 #define TRANSMIT_RECORD(FIELD) hdr.record.FIELD

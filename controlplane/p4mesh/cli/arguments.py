@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from p4mesh import __version__
 from p4mesh.errors import UsageError
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
+from p4mesh.version import __version__
 
 _LONGEST_MESSAGE = 300
 HANDLER = "handler"

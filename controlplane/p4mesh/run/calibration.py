@@ -8,7 +8,6 @@ from datetime import datetime, timezone
 from fractions import Fraction
 from pathlib import Path
 
-from p4mesh import __version__
 from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
@@ -23,6 +22,7 @@ from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
+from p4mesh.version import __version__
 
 _AT_ONCE = 256
 """Flows that have a histogram of their own in one trial."""

@@ -105,9 +105,13 @@ class Target(ABC):
         """The target's time, which never goes back; only differences have a meaning."""
         return time.monotonic_ns() * 1000
 
-    @abstractmethod
-    def align(self, packet_outs: int, number: int) -> None:
-        """Make trial ``number`` independent of those before it, where time and chance are simulated."""
+    @property
+    def alignment_ns(self) -> Fraction:
+        """Time to wait so that a trial begins at a time that does not depend on those before it; 0 in real time."""
+        return Fraction(0)
+
+    def reseed(self, packet_outs: int, number: int) -> None:  # noqa: B027 - most targets simulate no chance
+        """Once ``packet_outs`` have been handled, start the random numbers of trial ``number``, where there are any."""
 
     @abstractmethod
     def in_flight(self) -> int:

@@ -43,9 +43,6 @@ class NamespaceTarget(Target):
         """Sleep; the switch runs on the wall clock."""
         time.sleep(float(duration_ns) / 1e9)
 
-    def align(self, packet_outs: int, number: int) -> None:
-        """Do nothing: trials on the wall clock differ anyway."""
-
     def links(self) -> dict[int, LinkState]:
         """Return the carrier of the tester's interfaces."""
         return {port: LinkState(up, losses) for port, (up, losses) in self._network.carriers().items()}

@@ -97,9 +97,14 @@ class SimTarget(Target):
         """Virtual time."""
         return self._network.now_ps
 
-    def align(self, packet_outs: int, number: int) -> None:
-        """Advance to the next whole second of virtual time, and start the random numbers of this trial."""
-        self._network.advance(-self._network.now_ps % _PS_PER_S, packet_outs)
+    @property
+    def alignment_ns(self) -> Fraction:
+        """Time to the next whole second of virtual time."""
+        return Fraction(-self._network.now_ps % _PS_PER_S, 1000)
+
+    def reseed(self, packet_outs: int, number: int) -> None:
+        """Let everything happen that is due now, and start the random numbers of this trial."""
+        self._network.advance(0, packet_outs)
         self._network.reseed(number)
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:

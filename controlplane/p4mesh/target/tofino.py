@@ -102,9 +102,6 @@ class TofinoTarget(Target):
         """Sleep; the switch runs on the wall clock."""
         time.sleep(float(duration_ns) / 1e9)
 
-    def align(self, packet_outs: int, number: int) -> None:
-        """Do nothing: trials on the wall clock differ anyway."""
-
     def links(self) -> dict[int, LinkState]:
         """Return every link as up: P4Runtime does not tell, so a loss of link shows as loss of frames only."""
         return {port.number: LinkState(True, 0) for port in self.topology.tester_ports}

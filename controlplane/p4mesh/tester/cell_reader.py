@@ -1,12 +1,14 @@
 """Reads and clears the cells of the tester in band (docs/DATAPLANE.md, "Records").
 
 A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be
-lost, come twice or come late; what is returned is complete, or an error.
+lost, come twice or come late; what is returned is complete, or an error. Where the way to the controller takes fewer
+records than the loop makes, cells are read in windows: the next one is asked for when the one before has come, and
+a window that loses records is halved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,8 @@ WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
 
 _READ_ATTEMPTS = 3
+_WINDOW_TIMEOUT_S = 0.5
+"""The records of a window come within milliseconds; none for this long are lost."""
 _TIME_BITS = 48
 
 
@@ -28,16 +32,18 @@ _TIME_BITS = 48
 class RecordFormat:
     """What a target sends for a cell."""
 
-    decode: Callable[[bytes], np.ndarray[Any, Any]]
-    """From the payloads of packet-ins, one after the other, to records; each begins with its cell in 4 bytes."""
+    decode: Callable[[Sequence[bytes]], np.ndarray[Any, Any]]
+    """From the payloads of packet-ins to records; each payload begins with its cell in 4 bytes."""
     passes: int = 1
     """Rounds of the loop that a reading frame makes for a cell."""
+    window_cells: int | None = None
+    """Cells that are read at a time; None where the target takes as many records as there are."""
 
 
 def v1model_format(contract: Contract) -> RecordFormat:
     """Return the format of ``record_t``."""
     dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
-    return RecordFormat(lambda payloads: np.frombuffer(payloads, dtype=dtype))
+    return RecordFormat(lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype))
 
 
 class CellReader:
@@ -51,10 +57,12 @@ class CellReader:
         self._form = form
         self._keep = keep
         self._last_record_ticks: int | None = None
+        self._window_cells = form.window_cells
 
     def forget(self) -> None:
         """Begin anew with a program that has just been loaded."""
         self._last_record_ticks = None
+        self._window_cells = self._form.window_cells
 
     def clear(self, cells: int, wait: WaitForPasses, *, window: int = 0, port: int = 0) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record.
@@ -84,27 +92,44 @@ class CellReader:
         missing = [(0, cells)]
         older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
-            for first, count in missing:
-                self._request(count, wait, value=first, port=port)
-            found |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
+            for together in self._windows(missing):
+                for first, count in together:
+                    self._request(count, wait, value=first, port=port)
+                wanted = {cell for first, count in together for cell in range(first, first + count)}
+                come = self._records(wanted, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
+                found |= come
+                if len(come) < len(wanted) and self._window_cells is not None:
+                    self._window_cells = max(1, self._window_cells // 2)
             missing = _gaps(found.keys(), cells)
             if not missing:
                 packets = [found[cell] for cell in range(cells)]
-                records = self._form.decode(b"".join(packet.payload for packet in packets))
+                records = self._form.decode([packet.payload for packet in packets])
                 return with_read_ticks(records, [packet.metadata["time"] for packet in packets])
         raise TargetError(
             f"{sum(count for _, count in missing)} of {cells} records were not received in {_READ_ATTEMPTS} attempts",
             hint="the controller channel or the loop loses frames",
         )
 
+    def _windows(self, runs: Sequence[tuple[int, int]]) -> Iterator[Sequence[tuple[int, int]]]:
+        """Return (first, count) of the cells that are read together; a window may shrink between two of them."""
+        if self._window_cells is None:
+            yield runs
+            return
+        for first, count in runs:
+            end = first + count
+            while first < end:
+                taken = min(self._window_cells, end - first)
+                yield [(first, taken)]
+                first += taken
+
     def _request(self, count: int, wait: WaitForPasses, **fields: int) -> None:
         self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
         wait(self._form.passes * count + 2)
 
-    def _records(self, cells: Set[int], older: int | None) -> dict[int, PacketIn]:
+    def _records(self, cells: Set[int], older: int | None, timeout_s: float | None = None) -> dict[int, PacketIn]:
         """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
         found: dict[int, PacketIn] = {}
-        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found))):
+        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found), timeout_s)):
             for packet in packets:
                 cell = int.from_bytes(packet.payload[:4], "big")
                 if packet.metadata["kind"] != self._contract["KIND_READ"]:

@@ -192,7 +192,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """
     for stream in streams:
         check_stream(stream)
-    streams = [with_addresses(stream.pattern.as_sent(stream)) for stream in streams]
+    streams = [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
         with suppress(UnsupportedError):
             return _allocate(streams, limits, rate_bps_of, whole_departures=False)
@@ -329,7 +329,7 @@ def _list_base(
 
 def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
     wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
-    burst = stream.burst.frames if stream.burst else 1
+    burst = stream.burst_frames
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address
 
+from p4mesh.traffic.random_numbers import splitmix64
+
 BROADCAST_MAC = b"\xff" * 6
-_MASK64 = (1 << 64) - 1
 _IPV4_BASE = int(IPv4Address("198.18.0.0"))
 _IPV6_BASE = int(IPv6Address("2001:2::"))
 _MAX_PORT = 0xFFFF
@@ -22,7 +23,7 @@ MAX_ADVERTISED_PORT = 0x1FFF
 def station_mac(port: int, host: int = 0, seed: int = 0) -> bytes:
     """Return ``(RR & 0xFC):PP:PP:RR:RR:RR`` of RFC 4814 section 4.2, PP:PP the 1-based port number."""
     _check_port(port)
-    random = _splitmix64((seed << 40) ^ (port << 20) ^ host)
+    random = splitmix64((seed << 40) ^ (port << 20) ^ host)
     return bytes([random >> 56 & 0xFC]) + port.to_bytes(2, "big") + (random & 0xFFFFFF).to_bytes(3, "big")
 
 
@@ -40,7 +41,7 @@ def random_offsets(count: int, seed: int = 0) -> tuple[int, ...]:
     offsets: dict[int, None] = {}
     step = 0
     while len(offsets) < count:
-        offsets.setdefault(_splitmix64((seed << 40) ^ step) & 0xFFFFFF)
+        offsets.setdefault(splitmix64((seed << 40) ^ step) & 0xFFFFFF)
         step += 1
     return tuple(offsets)
 
@@ -80,10 +81,3 @@ def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
 def _check_port(port: int) -> None:
     if not 1 <= port <= _MAX_PORT:
         raise ValueError(f"port number {port} is not in 1..{_MAX_PORT}")
-
-
-def _splitmix64(value: int) -> int:
-    value = (value + 0x9E3779B97F4A7C15) & _MASK64
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _MASK64
-    value = (value ^ value >> 27) * 0x94D049BB133111EB & _MASK64
-    return value ^ value >> 31

@@ -6,7 +6,7 @@ destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -153,3 +153,17 @@ class Stream:
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""
         object.__setattr__(self, "multicast_group", self.pattern.first_group)
+
+    @property
+    def burst_frames(self) -> int:
+        """Frames of a burst; 1 without bursts."""
+        return self.burst.frames if self.burst else 1
+
+    @property
+    def ip_version(self) -> int | None:
+        """4, 6, or None for frames without IP."""
+        return self.template.ip_version
+
+    def as_sent(self) -> Stream:
+        """Return the stream that the tester sends for this one: patterns may choose start offsets."""
+        return replace(self, pattern=self.pattern.sent_as, start_offset_ns=self.pattern.start_offsets_ns(self))

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from p4mesh.tester.frames import FCS_BYTES
+from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
+from p4mesh.tester.responders.group_messages import MAX_MESSAGE_BYTES
 from p4mesh.tester.station_service import StationService
-from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.trial.classify import classify, not_measured
+from p4mesh.trial.joining import verify_joins
 from p4mesh.trial.learning import learn, verify_learning
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.resets import reset_before_trial
@@ -31,26 +33,36 @@ class TrialEngine:
     def __init__(self, tester: Tester) -> None:
         self.tester = tester
         self._stations = StationService(tester.packets)
+        self._groups = GroupService(tester.packets, tester.wait)
 
     def measure(self, spec: TrialSpec, samples: Samples | None = None) -> TrialResult:
         """Run one trial and return its counts; ``samples`` are taken of its streams while they run."""
-        trial = _Trial(self.tester, self._stations, spec, samples)
+        trial = _Trial(self.tester, self._stations, self._groups, spec, samples)
+        reason = aborted = ""
         try:
             trial.reset()
-            if reason := trial.prepare() or trial.learn():
-                return not_measured(spec, Status.INVALID, reason)
-            trial.transmit()
+            reason = trial.prepare() or trial.learn() or trial.join()
+            if not reason:
+                trial.transmit()
         except LinkLostError as lost:
-            return trial.result(aborted=str(lost))
-        return trial.result()
+            aborted = str(lost)
+        return not_measured(spec, Status.INVALID, reason) if reason else trial.result(aborted)
 
 
 class _Trial:
     """The phases of one trial, in their order, and what they know of each other."""
 
-    def __init__(self, tester: Tester, stations: StationService, spec: TrialSpec, samples: Samples | None) -> None:
+    def __init__(
+        self,
+        tester: Tester,
+        stations: StationService,
+        groups: GroupService,
+        spec: TrialSpec,
+        samples: Samples | None,
+    ) -> None:
         self._tester = tester
         self._stations = stations
+        self._groups = groups
         self._spec = spec
         self._samples = samples
         self._transmission: Transmission | None = None
@@ -62,7 +74,8 @@ class _Trial:
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
         finally:
-            target.align(self._tester.dataplane.packet_outs_sent, self._spec.number)
+            self._tester.wait(target.alignment_ns)
+            target.reseed(self._tester.dataplane.packet_outs_sent, self._spec.number)
 
     def prepare(self) -> str:
         """Find routers, plan the streams and look at the links; return which router is silent, or an empty text."""
@@ -84,13 +97,23 @@ class _Trial:
         self._watch.require_links()
         return f"learning not verified: {failed}" if failed else ""
 
+    def join(self) -> str:
+        """Let hosts join their groups; return which of them receives nothing, or an empty text."""
+        self._groups.join(self._spec.memberships, self._spec.number)
+        silent = verify_joins(self._tester, self._spec, self._transmitted)
+        self._watch.require_links()
+        if silent:
+            self._groups.leave()
+        return f"joins not verified: {silent}" if silent else ""
+
     def transmit(self) -> None:
         """Let the streams of the trial run, and read what they did."""
         self._transmitted(self._plan, self._spec, self._samples)
 
-    def result(self, aborted: str = "") -> TrialResult:
+    def result(self, aborted: str) -> TrialResult:
         """Return the result; the streams of an aborted trial are ended, and count if they had been started."""
         observed = self._transmission.end() if self._transmission else None
+        self._groups.leave()
         if self._transmission is None or observed is None or self._transmission.plan is not self._plan:
             return not_measured(self._spec, Status.ABORT, aborted)
         self._tester.wait(self._spec.restabilise_ns)
@@ -106,7 +129,7 @@ class _Trial:
         return replace(result, answered_frames=self._stations.answered_frames)
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, samples: Samples | None = None) -> Reading:
-        self._transmission = Transmission(self._tester, self._stations, plan, spec, self._watch, samples)
+        self._transmission = Transmission(self._tester, self._stations, self._groups, plan, spec, self._watch, samples)
         self._transmission.run()
         observed = self._transmission.end()
         self._watch.require_links()
@@ -115,9 +138,12 @@ class _Trial:
     def _lateness_ns(self, plan: Plan) -> int:
         """Return how late a departure may be."""
         lateness_ns = 2 * self._tester.round_ns(plan) + self._tester.target.capabilities.scheduling_jitter_ns
-        return lateness_ns + sum(self._wire_ns(frame) for frame in self._spec.controller_frames)
+        lateness_ns += sum(self._wire_ns(frame.port, len(frame.payload)) for frame in self._spec.controller_frames)
+        if self._spec.memberships:
+            # The answer of a host that sends test frames, too.
+            lateness_ns += max(self._wire_ns(port, MAX_MESSAGE_BYTES) for port in plan.ports)
+        return lateness_ns
 
-    def _wire_ns(self, frame: ControllerFrame) -> int:
+    def _wire_ns(self, port: int, length_bytes: int) -> int:
         """Return how long a controller's frame may hold up the test frames of its port."""
-        rate_bps = self._tester.target.own_rate_bps_of[frame.port]
-        return int(frame_time_ns(len(frame.payload) + FCS_BYTES, rate_bps)) + 1
+        return int(frame_time_ns(length_bytes + FCS_BYTES, self._tester.target.own_rate_bps_of[port])) + 1

@@ -53,7 +53,13 @@ def verify_learning(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
         return ""
     plan = tester.plan(streams)
     short = replace(
-        spec, streams=streams, duration_ns=duration_ns, settle_ns=0, controller_frames=(), interruption=None
+        spec,
+        streams=streams,
+        duration_ns=duration_ns,
+        settle_ns=0,
+        controller_frames=(),
+        interruption=None,
+        memberships=None,
     )
     routed = any(stream.routed for stream in streams)
     missing = {port for stream in streams for port in stream.rx_ports}

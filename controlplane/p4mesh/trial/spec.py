@@ -7,6 +7,7 @@ from enum import Enum
 
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.memberships import Memberships
 from p4mesh.traffic.stream import Stream
 
 
@@ -103,3 +104,5 @@ class TrialSpec:
     interruption: Interruption | None = None
     controller_frames: tuple[ControllerFrame, ...] = ()
     """In order of their times."""
+    memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})
+    """Groups that hosts on the ports receive; None = no host speaks."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
@@ -37,6 +38,7 @@ class Transmission:
         self,
         tester: Tester,
         stations: StationService,
+        groups: GroupService,
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
@@ -45,6 +47,7 @@ class Transmission:
         self.plan = plan
         self._tester = tester
         self._stations = stations
+        self._groups = groups
         self._spec = spec
         self._watch = watch
         self._samples = samples
@@ -64,6 +67,8 @@ class Transmission:
         self._sample_ns = lead_ns + self._samples.every_ns if self._samples else 0
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
+        if self._spec.memberships is not None:
+            self._groups.change_after(lead_ns)
         if self._spec.interruption is None:
             self._stations.transmission(end_ns, frames, self._wait)
         else:

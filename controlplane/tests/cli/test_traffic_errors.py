@@ -79,8 +79,7 @@ FILES: dict[str, str] = {
         "pairs", "mesh\n    bidirectional: true"
     ),
     "sweep_of_too_many_runs": GOOD
-    + "sweep: {product: {one.sizes: [%s], one.rate: [%s]}}\n"
-    % (", ".join(map(str, range(100, 420))), ", ".join(f"{n} frames/s" for n in range(1000, 1313))),
+    + f"sweep: {{product: {{one.sizes: {list(range(100, 420))}, one.frames: {list(range(1, 314))}}}}}\n",
     "sweep_of_an_unknown_key": GOOD + "sweep: {product: {one.sises: [64]}}\n",
     "sweep_of_an_unknown_class": GOOD + "sweep: {list: [{two.rate: 1 %}]}\n",
     "sweep_twice": GOOD + "sweep: {product: {one.rate: [1 %]}, list: [{one.rate: 2 %}]}\n",

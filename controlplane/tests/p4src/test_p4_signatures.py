@@ -79,6 +79,37 @@ def test_shared_controls_are_written_once_and_are_part_of_both_programs() -> Non
         assert names & declared(folder).keys() == set(), f"{folder} repeats a shared control"
 
 
+def test_both_programs_have_the_same_files_for_the_same_jobs() -> None:
+    own = {"mac_stamp.p4"}
+    names = {folder: {path.name for path in sources(folder)} for folder in MAIN}
+
+    assert {"ingress.p4", "egress.p4", "parser.p4", "deparser.p4", "sizes.p4"} <= names["v1model"]
+    assert names["v1model"] == names["tna"] - own
+
+
+def test_the_include_folder_holds_what_both_programs_share() -> None:
+    """Goal: every file is part of both programs, and every header type in them is one that both use."""
+    shared = {path.relative_to(P4SRC).as_posix() for path in sources("include")}
+    headers = set(re.findall(r"^header (\w+)", (P4SRC / "include" / "headers.p4").read_text(), re.M))
+
+    assert headers
+    for folder, main in MAIN.items():
+        assert shared <= set(sources_of(main)), f"{folder} does not include all of p4src/include"
+        members = set(re.findall(r"^\s+(\w+)(?:\[\w+\])?\s+\w+;", (P4SRC / folder / "types.p4").read_text(), re.M))
+        assert headers <= members, f"{folder} has no use for {sorted(headers - members)}"
+
+
+def test_a_size_is_given_once() -> None:
+    """Goal: a target repeats no size of p4src/include; both give those that the memory of a target bounds."""
+    given = {
+        folder: set(re.findall(r"^#define (\w+)\s+\S", (P4SRC / folder / "sizes.p4").read_text(), re.M))
+        for folder in ("include", *MAIN)
+    }
+
+    assert given["include"].isdisjoint(given["v1model"] | given["tna"])
+    assert {"FLOWS", "WINDOW_BITS", "HISTOGRAMS"} <= given["v1model"] & given["tna"]
+
+
 def test_no_control_of_a_target_is_hidden_in_a_macro() -> None:
     assert [macro for folder in MAIN for path in sources(folder) for macro in macro_declarations(path)] == []
 

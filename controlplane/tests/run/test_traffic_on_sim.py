@@ -87,7 +87,8 @@ name: overload
 duration_s: 0.02
 {PHASES}classes:
   one: {{senders: 1, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, accept: {{loss_ratio: 0.5}}}}
-  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, start_ms: 0.0005, accept: {{lost_frames: 9}}}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, start_ms: 0.0005,
+        accept: {{lost_frames: 9}}}}
 """
     one, two = rows(send(tmp_path, text), "classes")
     sent = int(0.02 * 0.6 * 1e9 / (8 * 148))

@@ -148,6 +148,30 @@ def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> Non
     assert (result.latency.ipdv_count, result.latency.rfc3550_jitter_flows) == (0, 0)
 
 
+def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(program: Path) -> None:
+    """Goal: every record of 256 flows comes where one reading frame gets 40 reports through, and few are asked twice."""
+    ports = tuple(DEVICE_PORTS)
+    streams = tuple(Stream(f"s{n}", 128, Fraction(10_000), 2, FullMesh(), ports, ports) for n in range(40))
+    spec = replace(mesh(), streams=streams, duration_ns=200_000)
+    with FakeTofino(switch(), reports_taken=40) as chip:
+        (result,) = measured(program, chip, spec)
+    assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 320, 320)
+    assert 0 < chip.reports_lost < 64, "the first window loses, those of half its size do not"
+
+
+def test_records_of_a_flow_in_two_pipes_are_refused_not_joined(program: Path) -> None:
+    """Goal: a device that delivers a flow to a port of each pipe, both of which own its address, is found out."""
+
+    def both(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [(DEVICE_PORTS[2], LATENCY_NS), (DEVICE_PORTS[3], LATENCY_NS)]
+
+    pair = Stream("pair", 128, Fraction(1_000_000), 10, Pairs(), (1,), (2,))
+    with FakeTofino(both) as chip:
+        chip.owners[DEVICE_PORTS[3]] = DEVICE_PORTS[2]
+        with pytest.raises(TargetError, match=r"^cell 0 was received in pipes 0 and 1: its values cannot be joined$"):
+            measured(program, chip, replace(mesh(), streams=(pair,)))
+
+
 def test_the_shortest_distance_of_frames_is_that_of_the_ports_own_pipe(program: Path, fake: FakeTofino) -> None:
     """Goal: a cell of a port is read by the number of its device port. Port 4 gets a frame each microsecond."""
     stream = Stream("pair", 128, Fraction(1_000_000), 10, Pairs(), (1,), (4,))

@@ -27,9 +27,10 @@ from scapy.packet import Packet
 
 from p4mesh.errors import ParameterError
 from p4mesh.tester.responders.group_hosts import Filter, GroupHosts
-from p4mesh.tester.responders.group_messages import Group, Host, Query, RecordKind, Version, read, report
+from p4mesh.tester.responders.group_messages import Group, Host, Query, RecordKind, read, report
 from p4mesh.tester.stations import station
 from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.memberships import Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import FrameTemplate, Stream
 from p4mesh.trial.opening import open_measurer
@@ -322,7 +323,7 @@ def test_a_pace_that_cannot_be_kept_is_refused(joins_per_s: int) -> None:
 
 @pytest.mark.parametrize("version", [Version.IGMPV2, Version.MLDV1])
 def test_single_senders_need_records(version: Version) -> None:
-    with pytest.raises(ParameterError, match=f"{version.label} cannot ask for single senders"):
+    with pytest.raises(ParameterError, match=f"{version.value} cannot ask for single senders"):
         hosts(version).join(1, groups_of(version, 1), 0, Filter(exclude=True, sources=frozenset(groups_of(version, 1))))
 
 
@@ -340,7 +341,7 @@ links: [{from: "tester:1-4", to: "dut:1-4"}]
 """
 
 
-@pytest.fixture(params=ALL_VERSIONS, ids=lambda version: version.label)
+@pytest.fixture(params=ALL_VERSIONS, ids=lambda version: version.value)
 def version(request: pytest.FixtureRequest) -> Iterator[Version]:
     yield request.param
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
-from p4mesh.methods.search.throughput import HasSearch
+from p4mesh.methods.results.searched import HasSearch
 
 
 class Counted(Protocol):

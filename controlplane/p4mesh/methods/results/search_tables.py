@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.search.throughput import HasSearch
+from p4mesh.methods.results.searched import HasSearch
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 _CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)

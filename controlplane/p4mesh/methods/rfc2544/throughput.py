@@ -18,6 +18,7 @@ from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import JudgedTrial, search_throughput
 from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
 from p4mesh.methods.rfc2544.per_source_port import (
     PER_SOURCE_PORT,
@@ -29,7 +30,6 @@ from p4mesh.methods.rfc2544.per_source_port import (
 from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.limit import SearchMethod
-from p4mesh.methods.search.throughput import JudgedTrial, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.1"

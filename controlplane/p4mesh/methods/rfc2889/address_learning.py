@@ -23,7 +23,7 @@ from p4mesh.methods.rfc2889.addressed import (
     spread,
 )
 from p4mesh.methods.search.goal import SearchGoal
-from p4mesh.methods.search.sweeps import sweep_loads
+from p4mesh.methods.sweeps import sweep_loads
 
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"

@@ -20,14 +20,14 @@ from p4mesh.methods.results.metrics import judge_loss, rate_metrics
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.throughput import (
+from p4mesh.methods.results.searched import (
     NS_PER_MS,
     JudgedTrial,
     Searched,
     search_throughput,
 )
+from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames

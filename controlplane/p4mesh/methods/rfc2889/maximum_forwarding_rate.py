@@ -17,7 +17,7 @@ from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.sweeps import swept
+from p4mesh.methods.sweeps import swept
 from p4mesh.traffic.patterns import Pairs
 
 COLUMNS = (

@@ -23,19 +23,19 @@ from p4mesh.tester.responders.group_messages import (
     Query,
     Record,
     RecordKind,
-    Version,
+    ether_type,
     leave,
     packed,
+    punted,
     read,
     report,
     reports,
 )
 from p4mesh.tester.stations import Station
+from p4mesh.traffic.memberships import Version
 
 _NS_PER_S = 1_000_000_000
 MAX_JOINS_PER_S = 1_000_000
-_GROUP_MACS = {4: (0x01005E000000, 0xFFFFFF800000), 6: (0x333300000000, 0xFFFF00000000)}
-_ETHER_TYPES = {4: 0x0800, 6: 0x86DD}
 _UNSOLICITED_NS = {False: 10 * _NS_PER_S, True: _NS_PER_S}
 """Longest time to the repetition of a report, by whether it has records: RFC 2236 8.10, RFC 3376 8.11."""
 _OLDER_ROUTER_NS = 260 * _NS_PER_S
@@ -124,11 +124,17 @@ class GroupHosts:
         self._timers: list[tuple[int, int, int, Group | _Message | None]] = []
         """(time, order, port, what is due: None = the answer for all groups, a group, or a message again)."""
         self._order = count()
+        self._records: dict[tuple[Group, Filter | None, Filter], tuple[Record, ...]] = {}
 
     @property
     def pending_changes(self) -> int:
         """Joins and leaves that have not been reported once."""
         return sum(len(message.records) for message in self._waiting)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a change waits for its repetition."""
+        return any(isinstance(due, _Message) for _, _, _, due in self._timers)
 
     def memberships(self, port: int) -> Mapping[Group, Filter]:
         """Return what the host of a port receives."""
@@ -141,7 +147,7 @@ class GroupHosts:
         """
         if senders != ANY_SENDER and not self.version.has_records:
             raise ParameterError(
-                f"{self.version.label} cannot ask for single senders of a group", hint="use igmpv3 or mldv2"
+                f"{self.version.value} cannot ask for single senders of a group", hint="use igmpv3 or mldv2"
             )
         self._change(port, groups, senders, now_ns)
 
@@ -151,13 +157,12 @@ class GroupHosts:
 
     def wants(self) -> Collection[PuntRule]:
         """Return all frames to groups of the IP version: queries go to all systems, or to the group asked for."""
-        version = self.version.ip_version
-        return (PuntRule.of(ether_type=_ETHER_TYPES[version], destination_mac=_GROUP_MACS[version]),)
+        return (punted(self.version),)
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
         """Take note of queries and of reports of other hosts; answers follow after their random delay."""
         host = self._ports.get(port)
-        if host is None or int.from_bytes(frame[12:14], "big") != _ETHER_TYPES[self.version.ip_version]:
+        if host is None or int.from_bytes(frame[12:14], "big") != ether_type(self.version):
             return ()
         heard = read(frame)
         if isinstance(heard, Query):
@@ -189,9 +194,11 @@ class GroupHosts:
         host = self._ports[port]
         if not self._waiting:
             self._free_ns = max(self._free_ns, Fraction(now_ns))
+        if not self._waiting:
+            self._records.clear()
         records: list[Record] = []
         for group in groups:
-            records += senders.change_records(group, host.filters.get(group))
+            records += self._change_records(group, host.filters.get(group), senders)
             if senders == _NO_SENDER:
                 host.filters.pop(group, None)
             else:
@@ -199,6 +206,13 @@ class GroupHosts:
         for part in self._parts(host, records, now_ns):
             once = not self.version.has_records and part[0].kind is RecordKind.TO_INCLUDE
             self._waiting.append(_Message(port, part, 0 if once else self._robustness - 1))
+
+    def _change_records(self, group: Group, before: Filter | None, senders: Filter) -> tuple[Record, ...]:
+        """Return the records of a change; hosts that make the same one share them."""
+        key = (group, before, senders)
+        if key not in self._records:
+            self._records[key] = senders.change_records(group, before)
+        return self._records[key]
 
     def _parts(self, host: _Port, records: Sequence[Record], now_ns: int) -> Iterable[tuple[Record, ...]]:
         if self._speaks_records(host, now_ns):

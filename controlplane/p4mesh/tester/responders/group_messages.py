@@ -6,14 +6,14 @@ Scapy builds and reads them. Frames go from the destination address on, without 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum, IntEnum
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from scapy.config import conf
-from scapy.layers.igmp import IGMP, IGMPv2_LG, IGMPv2_MR, IGMPv3_MQ, IGMPv3_MR, IGMPv3_MR_Group
+from scapy.layers.igmp import IGMP, IGMP_MQ, IGMPv2_LG, IGMPv2_MR, IGMPv3_MQ, IGMPv3_MR, IGMPv3_MR_Group
 from scapy.layers.inet import IP, IPOption_Router_Alert
 from scapy.layers.inet6 import (
     ICMPv6MLDMultAddrRec,
@@ -30,7 +30,9 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
+from p4mesh.tester.responders.base import PuntRule
 from p4mesh.traffic.addresses import group_mac
+from p4mesh.traffic.memberships import Version
 
 # Scapy reads lists of 100 elements unless told otherwise; a frame of 1500 bytes has room for 367 sources.
 conf.max_list_count = max(conf.max_list_count, 400)
@@ -39,6 +41,9 @@ Group = IPv4Address | IPv6Address
 
 _MIN_FRAME_BYTES = 60
 _MTU_BYTES = 1500
+MAX_MESSAGE_BYTES = 14 + _MTU_BYTES
+"""Of the longest frame with a message, without FCS."""
+_ALL_SYSTEMS, _ALL_NODES = IPv4Address("224.0.0.1"), IPv6Address("ff02::1")
 _ALL_ROUTERS_V4, _ALL_ROUTERS_V6 = IPv4Address("224.0.0.2"), IPv6Address("ff02::2")
 _REPORTS_V4, _REPORTS_V6 = IPv4Address("224.0.0.22"), IPv6Address("ff02::16")
 _IPV4_HEADER_BYTES, _IPV6_HEADER_BYTES = 24, 48
@@ -46,26 +51,20 @@ _IPV4_HEADER_BYTES, _IPV6_HEADER_BYTES = 24, 48
 _REPORT_HEADER_BYTES = 8
 _ICMPV6 = 58
 _NS_PER_MS = 1_000_000
+_NS_PER_S = 1_000_000_000
+_LARGEST_CODE = 127
 _IGMP_UNIT_NS = 100 * _NS_PER_MS
 
 
-class Version(Enum):
-    """A protocol by which hosts tell their memberships: its name, IP version, and whether reports have records."""
+def ether_type(version: Version) -> int:
+    """Return the EtherType of the protocol's frames."""
+    return 0x0800 if version.ip_version == 4 else 0x86DD
 
-    IGMPV2 = ("igmpv2", 4, False)
-    IGMPV3 = ("igmpv3", 4, True)
-    MLDV1 = ("mldv1", 6, False)
-    MLDV2 = ("mldv2", 6, True)
 
-    def __init__(self, label: str, ip_version: int, has_records: bool) -> None:
-        self.label = label
-        self.ip_version = ip_version
-        self.has_records = has_records
-
-    @property
-    def older(self) -> Version:
-        """The protocol that is spoken with an older router."""
-        return Version.IGMPV2 if self.ip_version == 4 else Version.MLDV1
+def punted(version: Version) -> PuntRule:
+    """Return all frames to groups of the IP version: queries and reports go to several."""
+    macs = (0x01005E000000, 0xFFFFFF800000) if version.ip_version == 4 else (0x333300000000, 0xFFFF00000000)
+    return PuntRule.of(ether_type=ether_type(version), destination_mac=macs)
 
 
 class RecordKind(IntEnum):
@@ -110,6 +109,7 @@ class Query:
     group: Group | None
     sources: tuple[Group, ...]
     max_response_ns: int
+    sender: Group | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,14 @@ class OtherReport:
     """Another host has told that it receives a group (IGMPv2, MLDv1)."""
 
     group: Group
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A host has told that it receives less of a group: nothing of it, or not from some sources."""
+
+    group: Group
+    sources: tuple[Group, ...] = ()
 
 
 def report(host: Host, group: Group) -> bytes:
@@ -142,6 +150,59 @@ def reports(host: Host, records: Sequence[Record]) -> Iterator[bytes]:
             yield _mld_frame(host, _REPORTS_V6, _mldv2_body(part))
 
 
+def query_frame(host: Host, query: Query, robustness: int, interval_ns: int) -> bytes:
+    """Return a query: a general one goes to all hosts, one of a group to the group.
+
+    Times are as exact as a code below 128 tells them, 12.7 s at most with IGMP and 32.767 s with MLD; of the interval,
+    which hosts only pass on, as much as a code holds.
+    """
+    interval_s = min(interval_ns // _NS_PER_S, _LARGEST_CODE)
+    sources = [str(source) for source in query.sources]
+    if query.version.ip_version == 4:
+        group = query.group or IPv4Address(0)
+        code = query.max_response_ns // _IGMP_UNIT_NS
+        body: Packet = IGMP_MQ(mrcode=code, gaddr=str(group))
+        if query.version.has_records:
+            body = IGMPv3_MQ(mrcode=code, gaddr=str(group), qrv=robustness, qqic=interval_s, srcaddrs=sources)
+        return _igmp_frame(host, IPv4Address(query.group or _ALL_SYSTEMS), bytes(body))
+    address, delay_ms = str(query.group or "::"), query.max_response_ns // _NS_PER_MS
+    if query.version.has_records:
+        message: Packet = ICMPv6MLQuery2(
+            mladdr=address, mrd=delay_ms, QRV=robustness, QQIC=interval_s, sources=sources, sources_number=len(sources)
+        )
+    else:
+        message = ICMPv6MLQuery(mladdr=address, mrd=delay_ms)
+    return _mld_frame(host, IPv6Address(query.group or _ALL_NODES), message)
+
+
+def departures(frame: bytes) -> tuple[Departure, ...]:
+    """Return what hosts receive no longer by their report, leave or done; nothing for any other frame."""
+    packet = Ether(frame)
+    if IGMPv2_LG in packet:
+        return (Departure(IPv4Address(packet[IGMPv2_LG].gaddr)),)
+    if ICMPv6MLDone in packet:
+        return (Departure(IPv6Address(packet[ICMPv6MLDone].mladdr)),)
+    found: list[Departure] = []
+    if IGMPv3_MR in packet:
+        for record in packet[IGMPv3_MR].records:
+            sources = tuple(IPv4Address(source) for source in record.srcaddrs)
+            found += _departure(record.rtype, IPv4Address(record.maddr), sources)
+    elif ICMPv6MLReport2 in packet:
+        # Scapy reads a record as the payload of the one before.
+        record = next(iter(packet[ICMPv6MLReport2].records), None)
+        while isinstance(record, ICMPv6MLDMultAddrRec):
+            senders = tuple(IPv6Address(source) for source in record.sources)
+            found += _departure(record.rtype, IPv6Address(record.dst), senders)
+            record = record.payload
+    return tuple(found)
+
+
+def _departure(kind: int, group: Group, sources: tuple[Group, ...]) -> tuple[Departure, ...]:
+    if kind == RecordKind.TO_INCLUDE:
+        return (Departure(group),)
+    return (Departure(group, sources),) if kind == RecordKind.BLOCK_OLD else ()
+
+
 def read(frame: bytes) -> Query | OtherReport | None:
     """Return what a frame says to hosts; None when it is none of this."""
     packet = Ether(frame)
@@ -162,9 +223,9 @@ def _read_igmp(packet: Packet) -> Query | OtherReport | None:
     code = bytes(message)[1]
     if not isinstance(message, IGMPv3_MQ):
         # A query of IGMPv1 has no code; hosts take it as 10 s (RFC 2236 4).
-        return Query(Version.IGMPV2, group, (), (code or 100) * _IGMP_UNIT_NS)
+        return Query(Version.IGMPV2, group, (), (code or 100) * _IGMP_UNIT_NS, IPv4Address(packet.src))
     sources = tuple(IPv4Address(source) for source in message.srcaddrs or ())
-    return Query(Version.IGMPV3, group, sources, _floating(code, 8) * _IGMP_UNIT_NS)
+    return Query(Version.IGMPV3, group, sources, _floating(code, 8) * _IGMP_UNIT_NS, IPv4Address(packet.src))
 
 
 def _read_mld(packet: Packet) -> Query | OtherReport | None:
@@ -177,7 +238,8 @@ def _read_mld(packet: Packet) -> Query | OtherReport | None:
             later = version is Version.MLDV2
             sources = tuple(IPv6Address(source) for source in message.sources) if later else ()
             delay_ms = _floating(message.mrd, 16) if later else message.mrd
-            return Query(version, group if int(group) else None, sources, delay_ms * _NS_PER_MS)
+            asked = group if int(group) else None
+            return Query(version, asked, sources, delay_ms * _NS_PER_MS, IPv6Address(packet.src))
     return None
 
 

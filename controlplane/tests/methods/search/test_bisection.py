@@ -14,7 +14,7 @@ import pytest
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
-from p4mesh.methods.search.sweeps import frame_loss_loads, sweep_loads
+from p4mesh.methods.sweeps import frame_loss_loads, sweep_loads
 
 VECTORS = json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
 

@@ -1,9 +1,9 @@
-// Headers and metadata that all controls share.
+// What parsers and controls hand to each other.
 #ifndef P4MESH_TYPES
 #define P4MESH_TYPES
 
+#include "arch.p4"
 #include "headers.p4"
-#include "reasons.p4"
 
 // What a register cell does in this pass.
 const bit<2> OP_NONE   = 0;
@@ -21,7 +21,7 @@ struct headers_t {
     vlan_t             inner_vlan;
     ipv4_t             ipv4;
     ipv6_t             ipv6;
-    extension_unit_t[8] extension;
+    extension_unit_t[EXTENSION_UNITS] extension;
     udp_t              udp;
     signature_t        signature;
 }
@@ -92,5 +92,13 @@ struct local_t {
 typedef headers_t ingress_headers_t;
 typedef headers_t egress_headers_t;
 typedef local_t ingress_t;
+
+struct metadata_t {
+    local_t   local;
+    arrival_t arrival;
+    // Type of the next IPv6 header while extension headers are parsed.
+    bit<8>    next_header;
+    bit<1>    is_template;
+}
 
 #endif

@@ -1,8 +1,8 @@
-// The part of the parsers that both gresses share: Ethernet to UDP.
-#ifndef P4MESH_FRAME
-#define P4MESH_FRAME
+// Parsers of both gresses.
+#ifndef P4MESH_PARSER
+#define P4MESH_PARSER
 
-#include "arch.p4"
+#include "types.p4"
 
 // IPv6 extension headers: up to EXTENSION_UNITS = 4 headers of 8 bytes, or some of them and a longer
 // one in front of UDP. N is the number of units before; the first two bytes of a header are its
@@ -143,7 +143,115 @@ struct extension_start_t {
         transition parse_test; \
     }
 
-#define SIGNATURE_FIELDS { hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, \
-                           hdr.signature.flow, hdr.signature.sequence, hdr.signature.transmit_time }
+parser TesterIngressParser(packet_in packet, out ingress_headers_t hdr, out ingress_t meta,
+                           out ingress_intrinsic_metadata_t standard) {
+    Checksum() signature_check;
+
+    // Front ports in loopback, in the loop beside the recirculation port of each pipe.
+    value_set<bit<9>>(LOOP_PORTS) loop_ports;
+
+    state start {
+        packet.extract(standard);
+        meta.run_difference = 0;
+        meta.owned = 0;
+        meta.receiver_difference = 0;
+        meta.punted = 0;
+        meta.flow_op = OP_NONE;
+        meta.port_op = OP_NONE;
+        meta.reason = REASON_NONE;
+        meta.overflow = 0;
+        meta.duplicate = 0;
+        meta.order = 0;
+        meta.first = 0;
+        meta.known = 0;
+        meta.due = 0;
+        meta.slot = 0;
+        packet.advance(PORT_METADATA_SIZE);
+        transition select(standard.ingress_port) {
+            PORT_LOOP &&& PORT_IN_PIPE_MASK : parse_loop;
+            PORT_CPU : parse_packet_out;
+            loop_ports : parse_loop;
+            default : parse_ethernet;
+        }
+    }
+    // The payload of a packet-out is a template or a foreign frame: nothing to look at.
+    state parse_packet_out {
+        packet.extract(hdr.packet_out);
+        meta.pass = PASS_REQUEST;
+        transition accept;
+    }
+    // The template of a seed is payload in ingress.
+    state parse_loop {
+        packet.extract(hdr.loop);
+        meta.pass = hdr.loop.kind;
+        meta.cell = hdr.loop.value;
+        meta.port_cell = hdr.loop.value[15:0];
+        meta.window = hdr.loop.carry;
+        transition select(hdr.loop.kind, hdr.loop.flags) {
+            (KIND_READ, FLAG_HALVES &&& FLAG_HALVES) : drop_halves;
+            default : accept;
+        }
+    }
+    state drop_halves {
+        packet.advance(2 * (RECEIVE_HALF_BITS + TRANSMIT_HALF_BITS));
+        transition accept;
+    }
+    PARSE_FRAME(,)
+    state parse_test {
+        transition select(packet.lookahead<bit<16>>()) {
+            SIGNATURE_MAGIC : parse_signature;
+            default : accept;
+        }
+    }
+    state parse_signature {
+        packet.extract(hdr.signature);
+        signature_check.add(hdr.signature);
+        meta.damaged = (bit<1>)signature_check.verify();
+        meta.cell = (bit<32>)hdr.signature.flow;
+        meta.window = hdr.signature.sequence[7:0];
+        meta.pass = PASS_TEST;
+        transition accept;
+    }
+}
+
+const bit<32> LOOP_BITS = 144;
+const bit<32> BRIDGE_BITS = 8;
+
+parser TesterEgressParser(packet_in packet, out egress_headers_t hdr, out egress_t meta,
+                          out egress_intrinsic_metadata_t standard) {
+    Checksum() udp_checksum;
+
+    state start {
+        packet.extract(standard);
+        transition select(packet.lookahead<bit<8>>(), standard.egress_rid) {
+            (KIND_FOREIGN, _) : skip_bridge;
+            (KIND_SEED, 0) : parse_loop;
+            (KIND_SEED, _) : parse_template;
+            default : parse_loop;
+        }
+    }
+    state skip_bridge {
+        packet.advance(BRIDGE_BITS);
+        transition accept;
+    }
+    state parse_loop {
+        packet.extract(hdr.loop);
+        meta.cell = hdr.loop.value[15:0];
+        transition accept;
+    }
+    // The loop header ends here: a copy gets a signature, which is as long.
+    state parse_template {
+        packet.advance(LOOP_BITS);
+        meta.cell = standard.egress_rid;
+        meta.reason = REASON_UNKNOWN_TRANSMITTER;
+        transition parse_ethernet;
+    }
+    PARSE_FRAME(udp_checksum.subtract({ IPV6_ADDRESSES });,
+                udp_checksum.subtract({ hdr.udp.src, hdr.udp.dst, hdr.udp.checksum });
+                udp_checksum.subtract_all_and_deposit(meta.udp_rest);)
+    state parse_test {
+        transition accept;
+    }
+}
 
 #endif

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
 from p4mesh.methods.results.outcome import Cell, Column
-from p4mesh.methods.results.record import Record
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.limit import LimitSearch, SearchAttributes, TrialAnswer
+from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.search.goal import Grid, Verdict
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
 from p4mesh.methods.search.mlr import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -52,6 +52,25 @@ class JudgedTrial(Generic[Row]):
     verdict: Verdict
     result: TrialResult
     row: Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAttributes(Record):
+    """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
+
+    search_method: SearchMethod
+    minimum_pct: float
+    maximum_pct: float
+    acceptable_loss_pct: float
+    threshold_pct: float
+    step_pct: float | None = field(default=None, metadata=OMITTED)
+    initial_pct: float | None = field(default=None, metadata=OMITTED)
+    try_max_first: bool | None = field(default=None, metadata=OMITTED)
+    backoff_pct: float | None = field(default=None, metadata=OMITTED)
+    resolution_pct: float | None = field(default=None, metadata=OMITTED)
+    grid: Grid | None = field(default=None, metadata=OMITTED)
+    verify_trials: int | None = field(default=None, metadata=OMITTED)
+    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,12 +165,36 @@ def search_throughput(
         lower_pct=_number(outcome.passed),
         upper_pct=_number(outcome.failed),
         at_least=outcome.at_least,
-        goal=search.attributes,
+        goal=search_attributes(search),
         mlr_goals=tuple(_mlr_row(result) for result in found.goals),
         trials=len(rows),
         shown=answers[-1] if answers else rows[-1],
         rows=tuple(rows),
         flooded_frames=sum(row.flooded_frames for row in rows),
+    )
+
+
+def search_attributes(search: LimitSearch) -> SearchAttributes:
+    """Return the parameters that the method of a search uses."""
+    method = search.method
+    bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
+    steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
+    narrows = bisects or method is SearchMethod.COMBO
+    verifies = method is SearchMethod.VERIFIED
+    return SearchAttributes(
+        search_method=method,
+        minimum_pct=float(search.goal.minimum),
+        maximum_pct=float(search.goal.maximum),
+        acceptable_loss_pct=float(100 * search.loss_ratio),
+        threshold_pct=float(search.threshold),
+        step_pct=float(search.step) if steps else None,
+        initial_pct=float(search.goal.initial) if narrows else None,
+        try_max_first=search.goal.try_max_first if bisects else None,
+        backoff_pct=float(100 * search.backoff) if method is SearchMethod.COMBO else None,
+        resolution_pct=float(search.goal.resolution) if narrows else None,
+        grid=search.goal.grid if narrows else None,
+        verify_trials=search.verification.trials if verifies else None,
+        verify_overload_frames=search.verification.overload_frames if verifies else None,
     )
 
 

@@ -1,0 +1,75 @@
+"""The proof that hosts have joined their groups: the streams of a trial, in short, reach every member (RFC 3918 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.tester.instrument import Tester
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
+from p4mesh.traffic.patterns import Multicast
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.spec import TrialSpec
+
+_ATTEMPTS = 3
+_LOAD_PCT = 1
+
+Transmit = Callable[[Plan, TrialSpec], Reading]
+"""Lets the streams of a plan run as a trial says, to their end."""
+
+
+def verify_joins(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
+    """Send one frame to each group; return which member got none after the last attempt, or an empty text."""
+    if spec.memberships is None or not spec.memberships.verify:
+        return ""
+    streams = tuple(_priming(spec.streams, tester.target.own_rate_bps_of))
+    if not streams:
+        return ""
+    duration_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
+    short = replace(
+        spec,
+        streams=streams,
+        duration_ns=duration_ns,
+        settle_ns=0,
+        controller_frames=(),
+        interruption=None,
+        memberships=None,
+    )
+    plan = tester.plan(streams)
+    members = {
+        (port, str(group)) for part in spec.memberships.at_start() for group in part.groups for port in part.receivers
+    }
+    wanted = [
+        flow for flow in plan.flows if flow.expected and (flow.rx_port, flow.part or _only_group(streams)) in members
+    ]
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            tester.wait(spec.memberships.join_wait_ns)
+        received = transmit(plan, short).records["frames"]
+        silent = [flow for flow in wanted if not received[flow.cell]]
+        if not silent:
+            return ""
+    first = silent[0]
+    return (
+        f"port {first.rx_port} does not receive group {first.part or _only_group(streams)}, which it has joined; "
+        f"{len(silent)} of {len(wanted)} memberships are silent"
+    )
+
+
+def _only_group(streams: tuple[Stream, ...]) -> str:
+    """Return the group of streams whose frames need not be told apart."""
+    return streams[0].pattern.first_group
+
+
+def _priming(streams: tuple[Stream, ...], rate_bps_of: dict[int, int]) -> Iterator[Stream]:
+    """Yield the multicast streams with one frame to each group from every source, at a load that any device carries."""
+    for stream in streams:
+        if not isinstance(stream.pattern, Multicast):
+            continue
+        rate_bps = min(rate_bps_of[port] for port in stream.tx_ports)
+        rate: Fraction = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
+        count = stream.pattern.places(stream, 0).positions
+        yield replace(stream, rate_fps=rate, frame_count=count, burst=None, start_offset_ns=())

@@ -1,0 +1,122 @@
+"""Trials whose hosts join groups: members get every frame, others none, and the device is left without members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from p4mesh.store.codec import decode, encode
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
+from p4mesh.traffic.patterns import GroupRange, Multicast
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, TrialSpec
+
+MS, SECOND = 1_000_000, 1_000_000_000
+SNOOPING = """
+name: snooping
+tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
+    snooping: {{leave_delay_ns: 1000000{keys}}}
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+FIRST = {4: "225.1.1.1", 6: "ff0e::1:1"}
+
+
+def measurer(keys: str = "") -> Iterator[TrialEngine]:
+    with open_measurer(parse_topology("snooping.yaml", SNOOPING.format(keys=keys))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def device() -> Iterator[TrialEngine]:
+    yield from measurer()
+
+
+def trial(version: Version, groups: tuple[GroupRange, ...], frames: int = 40, rate_fps: int = 10_000) -> TrialSpec:
+    """Return a trial from port 1 whose members are those of ``groups``."""
+    stream = Stream(
+        "groups", 128, Fraction(rate_fps), frames, Multicast(groups), (1,), (2, 3), FrameTemplate(version.ip_version)
+    )
+    duration_ns = frames * SECOND // rate_fps
+    memberships = Memberships(version, groups, joins_per_s=10_000)
+    return TrialSpec(
+        "members", (stream,), duration_ns, Learning(enabled=False), 0, 0, per_flow=True, memberships=memberships
+    )
+
+
+@pytest.mark.parametrize("version", list(Version))
+def test_members_get_every_frame_of_their_groups_and_leave_after_the_trial(
+    device: TrialEngine, version: Version
+) -> None:
+    first = FIRST[version.ip_version]
+    second = first[:-1] + "9"
+    spec = trial(version, (GroupRange(first, 2, (2, 3)), GroupRange(second, 2, (3,))))
+    result = device.measure(spec)
+    after = device.measure(replace(spec, memberships=None))
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.tx_frames, result.expected_rx_frames, result.lost_frames, result.flooded_frames) == (40, 60, 0, 0)
+    assert {flow.rx_frames for flow in result.flows} == {10}
+    assert (after.rx_frames, after.flooded_frames) == (0, 0), "the hosts have left"
+
+
+def test_members_for_single_senders_get_those_alone(device: TrialEngine) -> None:
+    group = (GroupRange("232.1.1.1", 1, (2, 3)),)
+    spec = trial(Version.IGMPV3, group)
+    assert spec.memberships is not None
+    given = replace(spec, memberships=replace(spec.memberships, sources=("198.18.1.2",)))
+    assert device.measure(given).lost_frames == 0
+
+
+def test_a_member_that_receives_nothing_makes_the_trial_invalid() -> None:
+    """Memberships end within a second here, and nobody asks for them again."""
+    for device in measurer(", membership_s: 1"):
+        result = device.measure(trial(Version.IGMPV2, (GroupRange("225.1.1.1", 1, (2, 3)),)))
+    assert result.status is Status.INVALID
+    assert result.reason == (
+        "joins not verified: port 2 does not receive group 225.1.1.1, which it has joined; "
+        "2 of 2 memberships are silent"
+    )
+
+
+@pytest.mark.parametrize("version", [Version.IGMPV3, Version.MLDV1])
+def test_hosts_answer_the_querier_during_a_trial(version: Version) -> None:
+    """The device forgets a member after 25 s; hosts answer within 10 s of a query."""
+    given = trial(version, (GroupRange(FIRST[version.ip_version], 1, (2, 3)),), frames=600, rate_fps=10)
+    assert given.memberships is not None
+    for device in measurer(", membership_s: 25"):
+        alone = device.measure(given)
+        asked = replace(given.memberships, querier_port=1, query_interval_ns=8 * SECOND)
+        with_querier = device.measure(replace(given, memberships=asked))
+    assert alone.lost_frames > 100
+    assert (with_querier.status, with_querier.lost_frames) == (Status.VALID, 0)
+
+
+def test_hosts_join_and_leave_while_the_streams_run(device: TrialEngine) -> None:
+    group = (GroupRange("225.1.1.1", 1, (2, 3)),)
+    spec = trial(Version.IGMPV3, group, frames=100)
+    assert spec.memberships is not None
+    joins = replace(spec.memberships, robustness=1, change=MembershipChange(5 * MS, (3,), joins=True))
+    leaves = replace(spec.memberships, robustness=1, change=MembershipChange(5 * MS, (3,), joins=False))
+    joined = device.measure(replace(spec, memberships=joins))
+    left = device.measure(replace(spec, memberships=leaves))
+    # One frame every 100 us; the device takes a report at once, and a leave 1 ms after it.
+    assert {flow.rx_port: flow.rx_frames for flow in joined.flows} == {2: 100, 3: 50}
+    assert {flow.rx_port: flow.rx_frames for flow in left.flows} == {2: 100, 3: 60}
+    assert [flow.tail_lost_frames for flow in left.flows if flow.rx_port == 3] == [40]
+    assert (joined.flooded_frames, left.flooded_frames) == (0, 0)
+
+
+def test_memberships_are_stored_with_a_trial_that_has_them() -> None:
+    spec = trial(Version.MLDV2, (GroupRange("ff0e::1", 3, (2,)),))
+    assert decode(TrialSpec, encode(spec)) == spec
+    assert "memberships" not in encode(replace(spec, memberships=None))

@@ -1,0 +1,50 @@
+// Checksums and deparser.
+#ifndef P4MESH_DEPARSER
+#define P4MESH_DEPARSER
+
+#include "types.p4"
+
+control VerifySignature(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        verify_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
+                        HashAlgorithm.csum16);
+    }
+}
+
+control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        update_checksum(hdr.signature.isValid(), SIGNATURE_FIELDS, hdr.signature.check,
+                        HashAlgorithm.csum16);
+        update_checksum(hdr.signature.isValid() && hdr.ipv4.isValid(),
+            { hdr.ipv4.version, hdr.ipv4.header_words, hdr.ipv4.dscp_ecn, hdr.ipv4.total_length,
+              hdr.ipv4.identification, hdr.ipv4.flags_offset, hdr.ipv4.ttl, hdr.ipv4.protocol,
+              hdr.ipv4.src, hdr.ipv4.dst },
+            hdr.ipv4.checksum, HashAlgorithm.csum16);
+        // IPv4 test frames carry no UDP checksum; IPv6 requires one (RFC 8200 8.1).
+        update_checksum_with_payload(hdr.signature.isValid() && hdr.ipv6.isValid() && hdr.udp.isValid(),
+            { hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low,
+              16w0, hdr.udp.length_bytes, 8w0, PROTOCOL_UDP, 8w0, 8w0,
+              hdr.udp.src, hdr.udp.dst, hdr.udp.length_bytes,
+              hdr.signature.magic, hdr.signature.run, hdr.signature.receiver, hdr.signature.flow,
+              hdr.signature.sequence, hdr.signature.transmit_time, hdr.signature.check },
+            hdr.udp.checksum, HashAlgorithm.csum16);
+    }
+}
+
+control TesterDeparser(packet_out packet, in headers_t hdr) {
+    apply {
+        packet.emit(hdr.packet_in);
+        packet.emit(hdr.record);
+        packet.emit(hdr.loop);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.outer_vlan);
+        packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv6);
+        packet.emit(hdr.extension);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.signature);
+    }
+}
+
+#endif

@@ -1,0 +1,59 @@
+// Egress of the tester: copies of seeds become test frames, frames of the loop are stamped and recirculated,
+// records go to the controller.
+#ifndef P4MESH_EGRESS
+#define P4MESH_EGRESS
+
+#include "types.p4"
+#include "transmit_registers.p4"
+#include "fields.p4"
+#include "circulation.p4"
+#include "../shared/transmission.p4"
+
+control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    @id(ID_COUNTER_TRANSMIT_REASON)
+    @brief("Copies of seeds at egress, per port and reason; cell = port x 32 + reason")
+    FRAME_COUNTER(REASON_CELLS, transmit_reason);
+
+    Transmission() transmission;
+    ToController() to_controller;
+
+    apply {
+        bit<REASON_BITS> reason = REASON_NONE;
+        cell_t index = hdr.record.cell[15:0];
+        // simple_switch has no FCS: its MACs would have to damage it.
+        bit<1> bad_fcs = 0;
+        bit<1> again = 0;
+        if (hdr.loop.isValid()) {
+            if (standard.egress_port != PORT_CPU) {
+                if (standard.egress_rid == 0) {
+                    again = 1;
+                    hdr.loop.time = standard.egress_global_timestamp;
+                } else {
+                    reason = REASON_UNKNOWN_TRANSMITTER;
+                    index = standard.egress_rid;
+                }
+            }
+            if (hdr.record.isValid() || (again == 0 && standard.egress_rid < TRANSMITTERS)) {
+                transmission.apply(hdr, standard.egress_port, standard.egress_rid,
+                                   standard.egress_global_timestamp, index, reason, bad_fcs);
+            }
+        }
+        if (standard.egress_port == PORT_CPU) {
+            to_controller.apply(hdr, meta.arrival);
+        }
+        if (reason != REASON_NONE) {
+            COUNT(transmit_reason, (bit<32>)(standard.egress_port ++ reason));
+            if (reason == REASON_TRANSMITTED) {
+                hdr.loop.setInvalid();
+            } else {
+                mark_to_drop(standard);
+            }
+        }
+        if (again == 1) {
+            hdr.record.setInvalid();
+            recirculate_preserving_field_list(0);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,44 @@
+// Headers that only v1model has.
+#ifndef P4MESH_TARGET_HEADERS
+#define P4MESH_TARGET_HEADERS
+
+#include "../include/headers.p4"
+
+// Everything that is measured at one cell number: the flow, the transmitter and the port of that
+// number, read in one pass. Minima are kept as the maximum of the complement, so that a cleared
+// cell is the neutral element: minimum = ~inverted. A sum is sum_high * 2^32 + sum_low; IPDV is
+// kept with its top bit flipped, and ipdv_sum_high is signed.
+header record_t {
+    bit<32> cell;
+    bit<64> frames;
+    bit<64> bytes;
+    bit<32> duplicates;
+    bit<32> reordered;
+    bit<32> next_sequence;
+    bit<64> last_gap_time;
+    bit<32> latency_min_inverted;
+    bit<32> latency_max;
+    bit<64> latency_sum_high;
+    bit<32> latency_sum_low;
+    bit<32> latency_last;
+    bit<32> latency_overflows;
+    bit<32> jitter_min_inverted;
+    bit<32> jitter_max;
+    bit<64> jitter_sum_high;
+    bit<32> jitter_sum_low;
+    bit<32> jitter_smoothed_x16;
+    bit<64> ipdv_count;
+    bit<32> ipdv_min_inverted;
+    bit<32> ipdv_max;
+    bit<64> ipdv_sum_high;
+    bit<32> ipdv_sum_low;
+    bit<64> first_arrival;
+    bit<64> last_arrival;
+    bit<64> flow_sequence;
+    bit<64> departures;
+    bit<64> first_departure;
+    bit<64> last_departure;
+    bit<32> spacing_min_inverted;
+}
+
+#endif

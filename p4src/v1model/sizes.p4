@@ -1,0 +1,17 @@
+// Sizes that the memory of the target bounds; software has room for all that include/sizes.p4 asks for.
+#ifndef P4MESH_TARGET_SIZES
+#define P4MESH_TARGET_SIZES
+
+#include "../include/sizes.p4"
+
+#define FLOWS 65536
+
+#define WINDOW_BITS 3
+#define WINDOW_CELLS (FLOWS << WINDOW_BITS)
+
+#define HISTOGRAMS 256
+
+// Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
+#define EXTENSION_UNITS 8
+
+#endif
