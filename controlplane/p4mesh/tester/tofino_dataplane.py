@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,17 +63,21 @@ class TofinoDataPlane(DataPlane):
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of cells 0 to ``cells`` - 1 of all pipes, joined by :func:`joined_pipes`."""
-        of_pipes = {}
-        for loop in self._loops:
-            self._enter(loop)
-            of_pipes[loop // PORTS_PER_PIPE] = self._reader.read(max(cells, self._port_cells), wait, port=loop)
-        found = joined_pipes(of_pipes)
+        found = self.read_some([range(max(cells, self._port_cells))], wait)
         spacings = found[_OF_PORTS].copy()
         found[_OF_PORTS] = 0
         for number, device in self._ports.devices.items():
             if number < len(found):
                 found[_OF_PORTS][number] = spacings[device]
         return found[:cells]
+
+    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, from whichever pipe they count in."""
+        of_pipes = {}
+        for loop in self._loops:
+            self._enter(loop)
+            of_pipes[loop // PORTS_PER_PIPE] = self._reader.read(wanted, wait, port=loop)
+        return joined_pipes(of_pipes)
 
     def _sweep(self, cells: int, wait: WaitForPasses, window: int) -> None:
         for loop in self._loops:

@@ -11,10 +11,12 @@ import numpy as np
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
     FlowCounts,
     Outage,
     PortCounts,
+    QueueTrend,
     Status,
     StreamPacing,
     TrialResult,
@@ -38,6 +40,8 @@ class Observed:
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
     """How often the link of each port went down."""
+    queues: Readings | None = None
+    """What was read while the streams ran; None where nobody looked, or there was no time for it."""
 
 
 def classify(
@@ -97,6 +101,7 @@ def classify(
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
         outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
         misdirected_frames=reading.received("misdirected"),
+        queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
 
 
@@ -226,6 +231,11 @@ def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, late
                 f"(tolerance {100 * tolerance / wanted:.4f} %)"
             )
     return ""
+
+
+def _queues(spec: TrialSpec, plan: Plan, observed: Observed, tick_ps: int) -> QueueTrend | None:
+    duration_ticks = spec.duration_ns * 1000 / tick_ps
+    return queue_trend(plan, observed.queues, observed.reading.records, duration_ticks=duration_ticks, tick_ps=tick_ps)
 
 
 def _departures(plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
