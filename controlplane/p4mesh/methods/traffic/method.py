@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from p4mesh.errors import UnsupportedError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
-from p4mesh.methods.results.latency import LILO_LIKE, Definition
+from p4mesh.methods.results.latency import Definition, require_definition, shown_definition
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.traffic.results import RunResult, result_of
@@ -34,12 +33,7 @@ class Traffic(MethodOf[RunResult]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Raise UnsupportedError when the time stamps of the target do not give the definition of latency."""
-        if not bed.stamps.first_bit and self.definition is not Definition.LILO:
-            raise UnsupportedError(
-                f"latency_definition {self.definition.value} is not supported on {bed.target}: its time stamps are "
-                f"{LILO_LIKE}, taken by software around whole frames",
-                hint="leave latency_definition out, or use a target whose time stamps are those of the first bit",
-            )
+        require_definition(self.name, bed, self.definition)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
         """Return one unit per run."""
@@ -69,7 +63,7 @@ class Traffic(MethodOf[RunResult]):
         counted = ", ".join(
             f"{count} {kind.value}" for kind in State if (count := sum(item.state is kind for item in classes))
         )
-        definition = self.definition.value if bed.stamps.first_bit else LILO_LIKE
+        definition = shown_definition(bed, self.definition)
         return Outcome(
             state,
             f"{self.title}: {len(found)} runs, classes {counted}, {state.value}",

@@ -9,15 +9,13 @@ from fractions import Fraction
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
 from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
-
-CONFIDENCE_FRAMES = 3
-"""No loss in n frames shows, with 95 % confidence, a ratio below 3 / n: the "rule of three"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +204,7 @@ def _class_result(
         mean_bytes=float(item.mean_bytes),
         counts=counts,
         loss_ratio=None if ratio is None else float(ratio),
-        loss_ratio_below=CONFIDENCE_FRAMES / counts.expected_frames if counts.expected_frames and not ratio else None,
+        loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
         delay=delay,
     )
 
