@@ -20,9 +20,11 @@ def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
     """Return the configuration echo, and the calibration where there is one."""
     topology = config["topology"]
     blocks = (_parameters(config), _ports(config))
+    sent = (_traffic(config["traffic"]),) if "traffic" in config else ()
     described = (Paragraph(topology["description"]),) if topology["description"] else ()
     return (
         Chapter("Configuration", "configuration", blocks),
+        *sent,
         Chapter("Calibration and time stamps", "calibration", _calibration(config)),
         Chapter(f"Topology {topology['name']}", "topology", (*described, Listing("Topology file", topology["text"]))),
     )
@@ -79,6 +81,12 @@ def _ports(config: dict[str, Any]) -> Grid:
         for port in config["ports"]
     )
     return Grid("Ports of the tester", heads, rows, folded=True)
+
+
+def _traffic(traffic: dict[str, Any]) -> Chapter:
+    """Return the traffic file of a run that had one, and what was set on top of it."""
+    settings = (Bullets("Set in addition", tuple(traffic["settings"])),) if traffic["settings"] else ()
+    return Chapter(f"Traffic {traffic['name']}", "traffic", (*settings, Listing("Traffic file", traffic["text"])))
 
 
 def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bullets, ...]:

@@ -151,7 +151,6 @@ def _config(prepared: Prepared) -> dict[str, Any]:
         "section": method.section,
         "version": __version__,
         "target": prepared.target,
-        **({"notes": prepared.notes} if prepared.notes else {}),
         "topology": {"name": topology.name, "description": topology.description, "text": topology.text},
         "ports": [encode(port) for port in job.bed.ports],
         "time_stamps": encode(job.bed.stamps),
@@ -167,4 +166,5 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **prepared.echo,
     }
