@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
-from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.delays import DelayMeasurer, Delays, constant
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import Method, TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
@@ -33,25 +34,19 @@ from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
 QUICK = ("scaled_frames=100", "search_resolution_pct=10")
 
 
 def bed(*rates_bps: int, first_bit: bool = True, calibration: Calibration | None = None) -> Bed:
-    ports = tuple(Port(n, f"p{n}", rate) for n, rate in enumerate(rates_bps or (GIGABIT, GIGABIT), start=1))
+    rates_bps = rates_bps or (GIGABIT, GIGABIT)
     if first_bit:
-        return Bed("fake", ports, calibration=calibration)
-    return Bed("fake", ports, target="bmv2", stamps=TimeStamps(Fraction(1000), first_bit=False))
+        return make_bed(rates_bps=rates_bps, calibration=calibration)
+    return make_bed(rates_bps=rates_bps, target="bmv2", stamps=TimeStamps(Fraction(1000), first_bit=False))
 
 
 def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> tuple[DelayMeasurer, Outcome]:
-    parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
-    test.check(where, parameters)
     measurer = DelayMeasurer(delays)
-    results: dict[Unit, Any] = {
-        unit: test.run_unit(unit, where, parameters, measurer) for unit in test.units(parameters, (size,))
-    }
-    return measurer, test.assemble(where, parameters, results)
+    return measurer, run_units(test, where, measurer, (size,), *QUICK, *settings)[1]
 
 
 def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:

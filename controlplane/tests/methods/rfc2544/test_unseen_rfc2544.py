@@ -13,7 +13,7 @@ from math import floor
 from random import Random
 
 import pytest
-from support import published
+from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.outcome import State
@@ -110,7 +110,7 @@ def error_ns(trials: list[tuple[TrialSpec, TrialResult]]) -> Fraction:
 def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
     device = Unseen.of(seed)
     settings = (f"scaled_frames={FRAMES}", "search_resolution_pct=0.01", "confirm_factor=2", ONE_WAY, *QUICK)
-    _, outcome, trials = published.run(Throughput(), device.topology, (device.size,), *settings)
+    _, outcome, trials = run_on_sim(Throughput(), device.topology, (device.size,), *settings)
     (row,) = outcome.tables[0].rows
     near_ns = error_ns(trials) + device.out_ns
     assert device.lossless(Fraction(str(row["throughput_pct"])), 2 * FRAMES, near_ns)
@@ -124,7 +124,7 @@ def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
 def test_loss_at_line_rate_is_what_neither_left_nor_waits(seed: int) -> None:
     device = Unseen.of(seed)
     settings = (f"scaled_frames={FRAMES}", "step_pct=10", ONE_WAY, *QUICK)
-    _, outcome, trials = published.run(FrameLoss(), device.topology, (device.size,), *settings)
+    _, outcome, trials = run_on_sim(FrameLoss(), device.topology, (device.size,), *settings)
     row = outcome.tables[0].rows[0]
     assert (row["load_pct"], row["tx_frames"]) == (100, FRAMES)
     assert abs(int(str(row["rx_frames"])) - device.accepted(FRAMES)) <= 1 + error_ns(trials) / device.out_ns
@@ -135,7 +135,7 @@ def test_latency_of_an_idle_device_is_its_own_and_the_frame(seed: int) -> None:
     """Store and forward: last bit in to last bit out."""
     device = Unseen.of(seed)
     settings = ("scaled_frames=200", "search_max_pct=10", "search_initial_pct=10", ONE_WAY, *QUICK)
-    _, outcome, _ = published.run(Latency(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(Latency(), device.topology, (device.size,), *settings)
     row = outcome.tables[0].rows[0]
     expected_us = device.latency_ns / 1000 + float(serialization_ns(device.size, device.rate_bps)) / 1000
     tick_us = device.topology.clock_tick_ps / 1e6
@@ -148,7 +148,7 @@ def test_latency_of_an_idle_device_is_its_own_and_the_frame(seed: int) -> None:
 def test_a_reset_takes_as_long_as_the_device_says(seed: int) -> None:
     device = Unseen.of(seed)
     settings = ("scaled_frames=1000", "load_pct=50", "resets=1", ONE_WAY, *QUICK)
-    _, outcome, _ = published.run(Reset(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(Reset(), device.topology, (device.size,), *settings)
     (row,) = next(table for table in outcome.tables if table.name == "reset").rows
     assert row["state"] == "DONE"
     assert row["reset_ms_avg"] == pytest.approx(1000 * device.reset_s, abs=float(str(row["resolution_ms"])))
@@ -159,7 +159,7 @@ def test_an_output_queue_recovers_at_once_where_it_can_be_overloaded(seed: int) 
     """At half the rate a frame leaves the full queue before the next one comes."""
     device = Unseen.of(seed)
     settings = (f"scaled_frames={FRAMES}", "runs=2", *QUICK)
-    _, outcome, _ = published.run(SystemRecovery(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(SystemRecovery(), device.topology, (device.size,), *settings)
     (row,) = next(table for table in outcome.tables if table.name == "system_recovery").rows
     overload_frames = 10 * FRAMES
     hidden = device.accepted(overload_frames) == overload_frames
@@ -185,7 +185,7 @@ def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, ra
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
     topology = parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps))
     settings = ("scaled_frames=1500", "search_resolution_pct=0.1", *QUICK)
-    _, outcome, trials = published.run(test, topology, (64,), *settings)
+    _, outcome, trials = run_on_sim(test, topology, (64,), *settings)
     assert outcome.state in (State.PASS, State.DONE)
     assert max(sum(paced.loop_share_pct for paced in result.pacing) for _, result in trials) <= 100.001
 
