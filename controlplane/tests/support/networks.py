@@ -1,11 +1,12 @@
 """Makes the topologies that tests simulate: wires, one device between all tester ports, and those of the repository.
 
-Extra keys are written as in a topology file: ``"queue_frames: 8, ifg_bits: 88"``.
+Keys are written as in a topology file, ``"queue_frames: 8, ifg_bits: 88"``: for all ports (links), or for some of them
+by number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,54 +20,53 @@ GIGABIT = 10**9
 
 Rates = int | Sequence[int]
 """Rate of all ports, or of each port in order."""
+Keys = str | Mapping[int, str]
 
 
-def wire(rates_bps: Rates = GIGABIT, latency_ns: float = 0, *, pairs: int = 1, tester: str = "", port: str = "") -> str:
+def wire(
+    rates_bps: Rates = GIGABIT, latency_ns: float = 0, *, pairs: int = 1, tester: str = "", tester_port: Keys = ""
+) -> str:
     """Return tester ports that are cabled to each other: 1 to 2, 3 to 4, and so on."""
     rates = _each(rates_bps, 2 * pairs)
     links = [
         {"from": f"tester:{first}", "to": f"tester:{first + 1}", "latency_ns": latency_ns}
         for first in range(1, 2 * pairs, 2)
     ]
-    return _text({"name": "wire", "tester": {**keys(tester), "ports": _ports(rates, port)}, "links": links})
+    return _text({"name": "wire", "tester": {**_keys(tester), "ports": _ports(rates, tester_port)}, "links": links})
 
 
 def switch(
-    model: str = "",
-    *,
+    *model: str,
     ports: int = 4,
     rates_bps: Rates = GIGABIT,
-    port: str = "",
+    port: Keys = "",
     tester: str = "",
-    tester_port: str = "",
-    link: str = "",
+    tester_port: Keys = "",
+    link: Keys = "",
     device: str = "ethernet_switch",
     seed: int | None = None,
 ) -> str:
     """Return one device between all tester ports.
 
-    ``model`` are keys of the device, ``port`` of its ports, ``tester_port`` of the tester's ports, ``tester`` of the
-    tester, ``link`` of the links.
+    ``model`` are keys of the device, ``port`` of its ports, ``tester`` of the tester, ``tester_port`` of its ports,
+    ``link`` of the links.
     """
     rates = _each(rates_bps, ports)
-    numbers = f"1-{len(rates)}"
+    node: dict[str, Any] = {"name": "dut", "device": device, "ports": _ports(rates, port)}
+    for text in model:
+        node |= _keys(text)
     return _text(
         {
             "name": "switch",
             **({} if seed is None else {"seed": seed}),
-            "tester": {**keys(tester), "ports": _ports(rates, tester_port)},
-            "nodes": [{"name": "dut", "device": device, "ports": _ports(rates, port), **keys(model)}],
-            "links": [{"from": f"tester:{numbers}", "to": f"dut:{numbers}", **keys(link)}],
+            "tester": {**_keys(tester), "ports": _ports(rates, tester_port)},
+            "nodes": [node],
+            "links": [
+                {"from": f"tester:{number}", "to": f"dut:{number}", **_keys_of(link, number)}
+                for number in range(1, len(rates) + 1)
+            ],
         }
     )
-
-
-def keys(text: str) -> dict[str, Any]:
-    """Return keys that are written in lines, or in one line with commas between them."""
-    if not text.strip():
-        return {}
-    found: dict[str, Any] = yaml.safe_load(text if "\n" in text.strip() else f"{{{text}}}")
-    return found
 
 
 def parsed(text: str) -> Topology:
@@ -92,8 +92,17 @@ def _each(rates_bps: Rates, count: int) -> Sequence[int]:
     return [rates_bps] * count if isinstance(rates_bps, int) else rates_bps
 
 
-def _ports(rates_bps: Sequence[int], more: str) -> list[dict[str, Any]]:
-    return [{"numbers": number, "rate_bps": rate, **keys(more)} for number, rate in enumerate(rates_bps, 1)]
+def _ports(rates_bps: Sequence[int], more: Keys) -> list[dict[str, Any]]:
+    return [{"numbers": number, "rate_bps": rate, **_keys_of(more, number)} for number, rate in enumerate(rates_bps, 1)]
+
+
+def _keys_of(keys: Keys, number: int) -> dict[str, Any]:
+    return _keys(keys if isinstance(keys, str) else keys.get(number, ""))
+
+
+def _keys(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(text if "\n" in text else f"{{{text}}}")
+    return found
 
 
 def _text(document: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from support.networks import shipped
+from support.networks import parsed, shipped, switch
 from support.runs import run_on_sim
 
 from p4mesh.methods.mesh import Leg, Mesh
@@ -28,7 +28,6 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc9004.back_to_back import BackToBack, burst_spec
 from p4mesh.methods.rfc9004.buffer_times import hidden_share, without_buffer
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.engine import TrialEngine
@@ -37,20 +36,14 @@ from p4mesh.trial.result import Status
 
 GIGABIT = 10**9
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-DEVICE = """
-name: queue
-tester: {{clock_tick_ps: {tick_ps}, ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]}}
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-2, rate_bps: {rate_bps}, ifg_bits: {ifg_bits},
-  queue_frames: {queue}}}]}}]
-links: [{{from: "tester:1-2", to: "dut:1-2"}}]
-"""
 WHITE_RABBIT = 64, 128, 1
 """Queue, gap in bits and clock offset in ppm of the outputs of ``wrs-18x1g``."""
 
 
 def device(rate_bps: int, queue: int, ifg_bits: int) -> Topology:
     tick_ps = 1000 if rate_bps <= GIGABIT else 10
-    return parse_topology("queue.yaml", DEVICE.format(**locals()))
+    port = f"ifg_bits: {ifg_bits}, queue_frames: {queue}"
+    return parsed(switch(ports=2, rates_bps=rate_bps, port=port, tester=f"clock_tick_ps: {tick_ps}"))
 
 
 def output_ns(size: int, rate_bps: int, ifg_bits: int, clock_ppm: int = 0) -> Fraction:
