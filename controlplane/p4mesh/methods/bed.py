@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from p4mesh.errors import TopologyError
 from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES, own_line_rate_bps
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.calibration import Calibration
 
 
@@ -36,10 +37,7 @@ class TimeStamps:
     """What the tester's time stamps are."""
 
     resolution_ns: Fraction
-    first_bit: bool = True
-    """Of a frame's first bit on the wire; else taken by software around whole frames."""
-    note: str = ""
-    """What else must be said of them."""
+    kind: StampKind = StampKind.FIRST_BIT
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,15 @@ class Bed:
     """Whether devices under test can be reset without a command of the user's."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
+
+    @property
+    def defines_latency(self) -> bool:
+        """Whether latency has a definition of RFC 1242, from which the others follow: its first bits are known.
+
+        A stamp of an egress parser is a constant before the first bit, and a measurement over wires gives the constant.
+        """
+        kind = self.stamps.kind
+        return kind is StampKind.FIRST_BIT or (kind is StampKind.PARSER and self.calibration is not None)
 
     @property
     def port_numbers(self) -> tuple[int, ...]:

@@ -7,13 +7,14 @@ from importlib.resources import files
 from typing import Any
 
 from p4mesh.methods.results.iterations import ITERATION, Row
-from p4mesh.methods.results.latency import LILO_LIKE, Definition
+from p4mesh.methods.results.latency import NAME_WITHOUT_DEFINITION
 from p4mesh.methods.results.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.svg import figure_svg
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_directory import StoredRun
+from p4mesh.traffic.stamps import StampKind
 
 _STATE_CLASS = {
     State.PASS: "good",
@@ -146,7 +147,7 @@ def _configuration(config: dict[str, Any]) -> str:
 
 def _trial_log(run: StoredRun) -> str:
     times = {(timing.unit, timing.index): timing for timing in run.timings}
-    measured = f"{Definition.FIFO.value if run.config['time_stamps']['first_bit'] else LILO_LIKE} latency"
+    measured = f"{NAME_WITHOUT_DEFINITION[StampKind(run.config['time_stamps']['kind'])]} latency"
     head = "".join(f"<th>{escape(title.format(latency=measured))}</th>" for _, title in _LOG_COLUMNS)
     lines = []
     for trial in run.trials:

@@ -115,7 +115,7 @@ def _tofino(topology: str, given: dict[str, Any]) -> TofinoSwitch:
         election_id=data["election_id"],
         loop_latency_ns=float(data["loop_latency_ns"]),
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
-        mac_stamp=data["transmit_stamp"] == "mac",
+        pipe_frames_per_s=data["pipe_frames_per_s"],
         bad_fcs=data["bad_fcs"],
         tls=_tls(topology, data["tls"]) if "tls" in data else None,
     )

@@ -77,8 +77,8 @@ class TofinoSwitch:
     election_id: int = 1
     loop_latency_ns: float = 700.0
     front_loops: tuple[FrontLoop, ...] = ()
-    mac_stamp: bool = False
-    """The MAC takes the stamps of sent frames, not the egress parser."""
+    pipe_frames_per_s: int = 1_000_000_000
+    """Frames that a pipe passes in each gress."""
     bad_fcs: bool = False
     tls: TlsFiles | None = None
     """None: the connection to the server is not encrypted."""

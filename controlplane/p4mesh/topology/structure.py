@@ -133,7 +133,8 @@ def _tofino(rate_bps: Rule) -> Rule:
     keys = {
         "chip": {"title": "its chip", "enum": ["tofino1", "tofino2"]},
         "pipes": {
-            "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key",
+            "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key; with more than 2 a tofino1"
+            " needs the program for four",
             **_integer(1, 4),
         },
         "address": {
@@ -177,10 +178,10 @@ def _tofino(rate_bps: Rule) -> Rule:
             "maxItems": 8,
             "items": front_loop,
         },
-        "transmit_stamp": {
-            "title": "where the program takes the stamps of sent frames",
-            "default": "parser",
-            "enum": ["parser", "mac"],
+        "pipe_frames_per_s": {
+            "title": "frames that a pipe of the chip passes: its clock, 1000000000 to 1250000000 by public documents",
+            "default": 1_000_000_000,
+            **_integer(1_000_000, 10_000_000_000),
         },
         "bad_fcs": {
             "title": "the program was compiled with -DFORCE_TX_ERROR",
