@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.errors import TopologyError
@@ -25,6 +25,10 @@ class Port:
     """Whether frames below 64 bytes leave with padding, as on most hardware."""
     clock_offset_ppm: float = 0.0
     """How far its clock is known to be from nominal."""
+    role: str = field(default="", metadata={"stored": "if set"})
+    """What it is for in the set-up, by the topology."""
+    layer: str = field(default="", metadata={"stored": "if set"})
+    """Which layer of the network it belongs to, by the topology."""
 
     @property
     def own_rate_bps(self) -> int:

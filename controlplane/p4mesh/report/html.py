@@ -139,9 +139,22 @@ def _configuration(config: dict[str, Any]) -> str:
         '<section><h2>Parameters</h2><div class="scroll"><table><thead><tr><th>Parameter</th>'
         '<th class="number">Value</th><th>Unit</th><th>Clause</th><th>Meaning</th></tr></thead>'
         f"<tbody>\n{rows}</tbody></table></div></section>"
+        f"{_traffic(config)}"
         f"<section><h2>Topology {escape(config['topology']['name'])}</h2>"
         f"<p>{escape(config['topology']['description'])}</p>"
         f"<details><summary>Topology file</summary><pre>{escape(config['topology']['text'])}</pre></details></section>"
+    )
+
+
+def _traffic(config: dict[str, Any]) -> str:
+    """Return the traffic file of a run that had one, and what was set on top of it."""
+    if "traffic" not in config:
+        return ""
+    traffic = config["traffic"]
+    settings = "".join(f"<p><code>--set {escape(setting)}</code></p>" for setting in traffic["settings"])
+    return (
+        f"<section><h2>Traffic {escape(traffic['name'])}</h2>{settings}"
+        f"<details><summary>Traffic file</summary><pre>{escape(traffic['text'])}</pre></details></section>"
     )
 
 

@@ -23,7 +23,7 @@ from p4mesh.tester.histogram_plan import with_histograms
 from p4mesh.tester.pacing import LoopUse, loop_use
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.pipe_load import require_pipe_rates
-from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
+from p4mesh.tester.plan import Limits, Plan, StreamPlan, limits_of, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.stream_checks import require_line_rates
 from p4mesh.traffic.derived import with_start_skew
@@ -190,15 +190,7 @@ class Tester:
 
     @property
     def _limits(self) -> Limits:
-        capabilities = self.target.capabilities
-        return Limits.of(
-            self.contract,
-            self.tick_ps,
-            capabilities.loop,
-            capabilities.target,
-            bad_fcs=capabilities.bad_fcs,
-            front_loops=capabilities.front_loops,
-        )
+        return limits_of(self.contract, self.target.capabilities)
 
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:

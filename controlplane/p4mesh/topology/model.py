@@ -26,6 +26,10 @@ class TesterPort:
     """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
     device_port: int | None = None
     """Its number on a Tofino."""
+    role: str = ""
+    """What it is for in the set-up; ports with one role can be named together."""
+    layer: str = ""
+    """Which layer of the network it belongs to."""
 
     @property
     def own_rate_bps(self) -> int:

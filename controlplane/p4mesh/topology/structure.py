@@ -79,6 +79,11 @@ _TESTS: Rule = {
         },
     },
 }
+_WORD: Rule = {
+    "type": "string",
+    "pattern": "^[a-z][a-z0-9_-]*$",
+    "description": "a name of lower-case letters, digits, - and _",
+}
 _NUMBERS: Rule = {
     "title": "numbers of the ports of this group; in all 1 to N without gaps",
     "anyOf": [_integer(1, 512), {"type": "string", "pattern": _PORT_LIST}],
@@ -201,6 +206,8 @@ def _tester_port(engine: Rule) -> Rule:
             "description": "device ports such as 128-131 or 128,136,144",
         },
         "name": {"title": "prefix of the ports' names", "default": "p", "type": "string", "minLength": 1},
+        "role": {"title": "what the ports are for; traffic files name ports by it", **_WORD},
+        "layer": {"title": "layer of the network that the ports belong to; traffic files name ports by it", **_WORD},
     }
     late = {
         "start_skew_ns": {

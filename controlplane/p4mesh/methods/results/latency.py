@@ -70,12 +70,16 @@ LATENCY_DEFINITION = choice(
 
 
 def check_definition(test: str, bed: Bed, parameters: ParameterSet) -> None:
-    """Raise UnsupportedError when the time stamps of the target do not give the definition."""
-    wanted = parameters.text(LATENCY_DEFINITION.name)
-    if not bed.defines_latency and wanted != Definition.LILO.value:
+    """Raise UnsupportedError when the time stamps of the target do not give the definition of the parameters."""
+    require_definition(test, bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+
+
+def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
+    """Raise UnsupportedError when the time stamps of the target do not give a definition."""
+    if not bed.defines_latency and wanted is not Definition.LILO:
         kind = bed.stamps.kind
         raise UnsupportedError(
-            f"{test}: latency_definition={wanted} is not supported on {bed.target}: "
+            f"{test}: latency_definition={wanted.value} is not supported on {bed.target}: "
             f"its time stamps are {NAME_WITHOUT_DEFINITION[kind]}, taken {_TAKEN[kind]}",
             hint=_LATENCY_HINT[kind],
         )
@@ -83,9 +87,12 @@ def check_definition(test: str, bed: Bed, parameters: ParameterSet) -> None:
 
 def definition_text(bed: Bed, parameters: ParameterSet) -> str:
     """Return what tables call the latency of this run."""
-    if bed.defines_latency:
-        return parameters.text(LATENCY_DEFINITION.name)
-    return NAME_WITHOUT_DEFINITION[bed.stamps.kind]
+    return shown_definition(bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+
+
+def shown_definition(bed: Bed, definition: Definition) -> str:
+    """Return what tables call latency in a definition."""
+    return definition.value if bed.defines_latency else NAME_WITHOUT_DEFINITION[bed.stamps.kind]
 
 
 def stamps_text(bed: Bed) -> str:
