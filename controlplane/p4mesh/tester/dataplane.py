@@ -124,9 +124,10 @@ class DataPlane:
         """Remove the stream entries; every seed ends at its next pass."""
         self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})
 
-    def send(self, port: int, frame: bytes) -> None:
-        """Send one frame of the controller out of a port."""
-        self._request("SEND", frame, port=self._ports.of(port))
+    def send(self, port: int, frame: bytes, *, stamped: bool = False) -> None:
+        """Send one frame of the controller out of a port; ``stamped`` keeps when it leaves, where the program can."""
+        flags = self._contract.constants.get("STAMP_SENT", 0) if stamped else 0
+        self._request("SEND", frame, port=self._ports.of(port), flags=flags)
 
     def inject_seed(
         self, stream: int, payload: bytes, number: int, count: int, loop: int = 0, fraction_q32: int = 0
