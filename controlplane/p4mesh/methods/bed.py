@@ -64,6 +64,8 @@ class Bed:
     """What was measured over wires, to be shown beside latencies."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()
     """Chains of IPv6 extension headers that the tester cannot measure behind."""
+    stamps_controller_frames: bool = True
+    """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
     resets_devices: bool = True
     """Whether devices under test can be reset without a command of the user's."""
     reset_times_s: tuple[tuple[str, float], ...] = ()

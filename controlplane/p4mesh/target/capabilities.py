@@ -56,6 +56,8 @@ class Capabilities:
     """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     bad_fcs: bool = False
     """Ports can send frames with a frame check sequence that does not fit."""
+    stamps_controller_frames: bool = True
+    """The program keeps when a frame of the controller leaves."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model says how can be reset."""
     unmeasured: tuple[str, ...] = ()

@@ -94,6 +94,7 @@ class TofinoTarget(Target):
             start_lead_ns=50_000_000,
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,
+            stamps_controller_frames=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
             unsupported_headers=_BEYOND_THE_PARSER,
         )
