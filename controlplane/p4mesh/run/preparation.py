@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import difflib
-<<<<<<< HEAD
-from collections.abc import Mapping, Sequence
-=======
-from collections.abc import Callable, Mapping
->>>>>>> main
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path

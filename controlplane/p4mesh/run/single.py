@@ -93,13 +93,9 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     results = _results(prepared, units, directory, observer)
     outcome = method.assemble(job.bed, job.parameters, results)
     found = tuple(text for unit in units for text in misdirection(unit.key, directory.stored(unit.key)))
-<<<<<<< HEAD
-    outcome = replace(outcome, findings=(*outcome.findings, *found), goal=method.goal(job.parameters))
-=======
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
-    outcome = replace(outcome, findings=(*outcome.findings, *found))
->>>>>>> main
+    outcome = replace(outcome, findings=(*outcome.findings, *found), goal=method.goal(job.parameters))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
