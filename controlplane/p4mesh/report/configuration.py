@@ -94,8 +94,6 @@ def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bul
     edges = _EDGES[StampKind(stamps["kind"])]
     resolution = float(Fraction(stamps["resolution_ns"]))
     text = f"Latency is measured {edges}, resolution {resolution:g} ns."
-    if stamps["note"]:
-        text += f" {stamps['note']}"
     calibration = config["calibration"]
     if not calibration:
         return (Paragraph(f"{text} No calibration was given: the wires between tester and device are part of it."),)

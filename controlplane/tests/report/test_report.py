@@ -102,8 +102,8 @@ def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finis
     durations = {
         trial.spec["duration_ns"] / 1e6 for trial in read_run(finished).trials if trial.unit.startswith("64B/")
     }
-    assert len(durations) == 1
-    assert grid.rows[0].cells[-1] == f"{durations.pop():.4g} ms"
+    low, high = min(durations), max(durations)
+    assert grid.rows[0].cells[-1] == (f"{low:.4g} ms" if low == high else f"{low:.4g} to {high:.4g} ms")
     assert ("Operator", "Ada") in document.facts.pairs
 
 
