@@ -72,6 +72,19 @@ _TO_THE_HALF = [0, *_eight_from(0x2000_0000), *_eight_from(0x5000_0000)]
 _TO_THE_WRAP = [*_TO_THE_HALF, *_eight_from(0x8000_0000), *_eight_from(0xB000_0000), *_eight_from(0xE000_0000)]
 _BINS = [0, 1, 62, 63, *(value for octave in range(6, 32) for value in (1 << octave, (3 << octave) // 2 + 1))]
 
+_OF_EVERY_REASON: list[tuple[int, dict[str, Any]]] = [
+    (1, {}),
+    (1, {"destination": station(2)}),
+    (2, {"destination": station(2), "tag": 3}),
+    (2, {"run": 0}),
+    (3, {"is_damaged": True}),
+    (3, {"is_damaged": True, "run": 0}),
+    (4, {"ether_type": FOREIGN}),
+    (4, {"ether_type": PAUSE}),
+    (1, {"destination": UNKNOWN}),
+    (1, {"destination": station(2), "run": 0}),
+]
+
 SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
     "frames_in_order": ("FlowMeasurement", _of_sequences(0, 1, 2, 3, 4)),
     "gaps_are_no_reordering": ("FlowMeasurement", _of_sequences(0, 1, 5, 6, 9)),
@@ -119,23 +132,7 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
     ),
     "every_reason": (
         "Classification",
-        [
-            Arrival(port, place * _STEP, **fields)
-            for place, (port, fields) in enumerate(
-                (
-                    (1, {}),
-                    (1, {"destination": station(2)}),
-                    (2, {"destination": station(2), "tag": 3}),
-                    (2, {"run": 0}),
-                    (3, {"is_damaged": True}),
-                    (3, {"is_damaged": True, "run": 0}),
-                    (4, {"ether_type": FOREIGN}),
-                    (4, {"ether_type": PAUSE}),
-                    (1, {"destination": UNKNOWN}),
-                    (1, {"destination": station(2), "run": 0}),
-                )
-            )
-        ],
+        [Arrival(port, place * _STEP, **fields) for place, (port, fields) in enumerate(_OF_EVERY_REASON)],
     ),
     "the_shortest_distance_of_starts": (
         "ArrivalSpacing",
