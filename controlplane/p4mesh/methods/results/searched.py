@@ -10,12 +10,15 @@ from typing import Generic, Protocol, TypeVar
 from p4mesh.methods.results.outcome import Cell, Column
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.goal import Grid, Verdict
+from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
 from p4mesh.methods.search.mlr import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 
 NS_PER_MS = 1_000_000
+_PASSED = (Verdict.PASS, Verdict.UNCLEAR)
+"""Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
 
 
 class SearchRow(Protocol):
@@ -52,6 +55,8 @@ class JudgedTrial(Generic[Row]):
     verdict: Verdict
     result: TrialResult
     row: Row
+    kept_frames: int = 0
+    """Those that a queue keeps which fills all the time: a search takes them for lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,18 +152,27 @@ class HasSearch(Protocol):
 def search_throughput(
     search: LimitSearch, duration_ns: int, trial: Callable[[Fraction, int, int], JudgedTrial[Row]]
 ) -> Searched[Row]:
-    """Return result, bounds, goal and rows; ``trial(load, remaining, duration_ns)`` measures and judges one load."""
+    """Return result, bounds, goal and rows; ``trial(load, remaining, duration_ns)`` measures and judges one load.
+
+    A trial that is too short to tell whether a queue fills is followed by longer ones at its load.
+    """
     rows: list[Row] = []
 
     def answer(load: Fraction, duration_s: Fraction) -> TrialAnswer:
-        judged = trial(load, max(0, search.trials_expected - len(rows) - 1), round(duration_s * NS_PER_S))
-        rows.append(judged.row)
-        return TrialAnswer(judged.verdict, judged.result.expected_rx_frames, judged.result.lost_frames)
+        def measured(length_ns: int) -> JudgedTrial[Row]:
+            judged = trial(load, max(0, search.trials_expected - len(rows) - 1), length_ns)
+            rows.append(judged.row)
+            return judged
+
+        judged = until_clear(measured, round(duration_s * NS_PER_S))
+        result = judged.result
+        lost_frames = result.lost_frames + judged.kept_frames
+        return TrialAnswer(settled(judged.verdict, result), result.expected_rx_frames, lost_frames)
 
     found = search.run(answer, Fraction(duration_ns, NS_PER_S))
     outcome = found.outcome
     result_pct = _number(outcome.result)
-    answers = [row for row in rows if row.verdict is Verdict.PASS and row.load_pct == result_pct]
+    answers = [row for row in rows if row.verdict in _PASSED and row.load_pct == result_pct]
     return Searched(
         state=outcome.state,
         result_pct=result_pct,

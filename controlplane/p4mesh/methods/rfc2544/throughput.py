@@ -9,13 +9,13 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
-from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.searched import JudgedTrial, search_throughput
@@ -29,6 +29,7 @@ from p4mesh.methods.rfc2544.per_source_port import (
 )
 from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
 from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import SearchMethod
 from p4mesh.traffic.line_rate import NS_PER_S
 
@@ -136,20 +137,20 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     """
     search = shared.search_of(parameters)
     factor = parameters.integer("confirm_factor")
-    acceptable = parameters.number("acceptable_loss_pct")
+    criterion = criterion_of(parameters)
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
 
     def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
-        verdict = judge_loss(result, acceptable)
+        result = session.measure(spec, TrialNote(load, remaining, criterion))
+        verdict = criterion(result)
         row = replace(
             forwarding_row(spec, result, mesh, load),
             directions=directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result),
             verdict=verdict,
             duration_ms=length_ns / shared.NS_PER_MS,
         )
-        return JudgedTrial(verdict, result, row)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)
@@ -161,18 +162,26 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     rows = found.rows
     if found.result_pct is not None and factor > 1:
         load, long_ns = Fraction(found.result_pct), factor * duration_ns
-        judged = measured(CONFIRMATION, load, 0, long_ns)
-        rows = (*rows, judged.row)
+        confirming: list[MeshTrial] = []
+
+        def confirmed(length_ns: int) -> JudgedTrial[MeshTrial]:
+            judged = measured(CONFIRMATION, load, 0, length_ns)
+            confirming.append(judged.row)
+            return judged
+
+        judged = until_clear(confirmed, long_ns)
+        verdict = settled(judged.verdict, judged.result)
+        rows = (*rows, *confirming)
         goal = search.goal
-        if judged.verdict is Verdict.FAIL and load > goal.minimum + goal.resolution:
+        if verdict is Verdict.FAIL and load > goal.minimum + goal.resolution:
             initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
             below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
             found = search_throughput(below, long_ns, searched_below)
             rows = (*rows, *found.rows)
         else:
             found = replace(found, shown=judged.row)
-            if judged.verdict is not Verdict.PASS:
-                found = replace(found, state=judged.verdict, result_pct=None, at_least=False)
+            if verdict is not Verdict.PASS:
+                found = replace(found, state=verdict, result_pct=None, at_least=False)
     failed = [row.load_pct for row in rows if row.verdict is Verdict.FAIL]
     found = replace(
         found,

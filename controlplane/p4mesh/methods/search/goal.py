@@ -18,6 +18,8 @@ class Verdict(str, Enum):
     FAIL = "FAIL"
     INVALID = "INVALID"
     ABORT = "ABORT"
+    UNCLEAR = "UNCLEAR"
+    """No frame was lost, and the trial is too short to tell whether a queue fills: a longer one decides."""
 
     @property
     def decides(self) -> bool:
