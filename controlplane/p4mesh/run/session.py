@@ -13,6 +13,7 @@ from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.search.goal import Verdict
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
@@ -64,8 +65,11 @@ class UnitSession:
         kept: Mapping[int, KeptTrial],
         publish: Publish,
         bench: Bench,
+        limits: DeliveryLimits,
     ) -> None:
+        """Answer from what is stored, else from the bench; ``limits`` are those of all units that share a tester."""
         self._job = job
+        self._limits = limits
         self._unit = unit
         self._stored = stored
         self._kept = kept
@@ -89,7 +93,15 @@ class UnitSession:
         self._bench.announce([spec for spec in numbered if spec.number not in known])
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        """Return the result of a trial once it is on disk."""
+        """Return the result of a trial once it is on disk; one that the tester cannot send is not tried again."""
+        refused = None if self._index in self._announced else self._limits.refused(spec)
+        if refused is not None:
+            return refused
+        result = self._answer(spec, note)
+        self._limits.note(spec, result)
+        return result
+
+    def _answer(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         index, self._index = self._index, self._index + 1
         spec = replace(spec, number=index)
         question = encode(spec)

@@ -230,5 +230,7 @@ class TrialResult:
     """One per flow, in trials with an interruption."""
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
+    undelivered: bool = field(default=False, metadata={"stored": "if set"})
+    """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
     """None where nobody watched, or where there was nothing to see."""

@@ -231,6 +231,7 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
         ),
         parameters.number("acceptable_loss_pct") / 100,
         parameters.number("pass_threshold_pct"),
+        same_frames=parameters.is_word("duration_ms"),
     )
 
 

@@ -1,24 +1,23 @@
-"""Throughput as data: runs a limit search and keeps the row of every trial."""
+"""Throughput as data: what a search for it has found, and the row of every trial."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.queues import QueueCells
+from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.goal import Grid, Verdict
-from p4mesh.methods.search.lengthening import settled, until_clear
-from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr import MlrGoalResult
-from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 
 NS_PER_MS = 1_000_000
-_PASSED = (Verdict.PASS, Verdict.UNCLEAR)
-"""Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
 
 
 class SearchRow(Protocol):
@@ -35,8 +34,18 @@ class SearchRow(Protocol):
         ...
 
     @property
+    def lost_frames(self) -> int:
+        """Frames that did not arrive."""
+        ...
+
+    @property
     def verdict(self) -> Verdict | None:
         """Verdict of the search on the trial."""
+        ...
+
+    @property
+    def watched(self) -> QueueCells | None:
+        """What was seen of the queues of the device."""
         ...
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
@@ -57,6 +66,11 @@ class JudgedTrial(Generic[Row]):
     row: Row
     kept_frames: int = 0
     """Those that a queue keeps which fills all the time: a search takes them for lost."""
+
+    @property
+    def for_search(self) -> Verdict:
+        """The verdict that a search goes on with."""
+        return search_verdict(self.result, self.verdict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +125,12 @@ class Searched(Record, Generic[Shown]):
     """That of the result, or of the last load tried when nothing passed."""
     rows: tuple[Shown, ...]
     flooded_frames: int
+    excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
+    """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
+    undelivered_pct: float | None = field(default=None, metadata=OMITTED)
+    """Lowest load that the tester could not send; None when it could send all."""
+    rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
+    """Losses that are no lack of capacity; None when all of them may be."""
 
     @property
     def result_load_pct(self) -> Fraction | None:
@@ -149,45 +169,6 @@ class HasSearch(Protocol):
         ...
 
 
-def search_throughput(
-    search: LimitSearch, duration_ns: int, trial: Callable[[Fraction, int, int], JudgedTrial[Row]]
-) -> Searched[Row]:
-    """Return result, bounds, goal and rows; ``trial(load, remaining, duration_ns)`` measures and judges one load.
-
-    A trial that is too short to tell whether a queue fills is followed by longer ones at its load.
-    """
-    rows: list[Row] = []
-
-    def answer(load: Fraction, duration_s: Fraction) -> TrialAnswer:
-        def measured(length_ns: int) -> JudgedTrial[Row]:
-            judged = trial(load, max(0, search.trials_expected - len(rows) - 1), length_ns)
-            rows.append(judged.row)
-            return judged
-
-        judged = until_clear(measured, round(duration_s * NS_PER_S))
-        result = judged.result
-        lost_frames = result.lost_frames + judged.kept_frames
-        return TrialAnswer(settled(judged.verdict, result), result.expected_rx_frames, lost_frames)
-
-    found = search.run(answer, Fraction(duration_ns, NS_PER_S))
-    outcome = found.outcome
-    result_pct = _number(outcome.result)
-    answers = [row for row in rows if row.verdict in _PASSED and row.load_pct == result_pct]
-    return Searched(
-        state=outcome.state,
-        result_pct=result_pct,
-        lower_pct=_number(outcome.passed),
-        upper_pct=_number(outcome.failed),
-        at_least=outcome.at_least,
-        goal=search_attributes(search),
-        mlr_goals=tuple(_mlr_row(result) for result in found.goals),
-        trials=len(rows),
-        shown=answers[-1] if answers else rows[-1],
-        rows=tuple(rows),
-        flooded_frames=sum(row.flooded_frames for row in rows),
-    )
-
-
 def search_attributes(search: LimitSearch) -> SearchAttributes:
     """Return the parameters that the method of a search uses."""
     method = search.method
@@ -212,7 +193,7 @@ def search_attributes(search: LimitSearch) -> SearchAttributes:
     )
 
 
-def _mlr_row(result: MlrGoalResult) -> MlrGoalRow:
+def mlr_row(result: MlrGoalResult) -> MlrGoalRow:
     goal = result.goal
     initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
     return MlrGoalRow(

@@ -11,11 +11,12 @@ from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column, State, Table
 from p4mesh.methods.results.queues import EXCESS_COLUMNS, QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.search.bisection import bisect_each
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
 from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
@@ -109,7 +110,8 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
 
     def trial(loads: Mapping[int, Fraction], first_ns: int) -> dict[int, Verdict]:
         judged = until_clear(lambda length_ns: measured(loads, length_ns), first_ns)
-        return {port: settled(verdict, judged.result) for port, verdict in judged.of_ports.items()}
+        result = judged.result
+        return {port: search_verdict(result, settled(found, result)) for port, found in judged.of_ports.items()}
 
     goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
     found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
@@ -122,9 +124,9 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
         for port, load in held.items():
             if found[port].result is None or verdicts[port] is Verdict.PASS:
                 continue
-            failed_at[port] = load
-            found[port] = replace(found[port], state=verdicts[port], passed=None, failed=load, last_tried=load)
-            if verdicts[port] is Verdict.FAIL and load > goal.minimum + goal.resolution:
+            failed_at[port] = load if verdicts[port] is Verdict.FAIL else failed_at[port]
+            found[port] = SearchOutcome.of_steps((SearchStep(load, verdicts[port]),), goal)
+            if not verdicts[port].ends_search and load > goal.minimum + goal.resolution:
                 initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
                 again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))

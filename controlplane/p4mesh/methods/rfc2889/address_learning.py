@@ -143,7 +143,7 @@ class AddressLearning(Addressed[LearningUnit]):
             rates = searches.run(LEARNING_RATE, goals[LEARNING_RATE], _at_rate(addresses))
             number = CAPACITY if addresses == capacity else "step"
             found.append(replace(rates, addresses=addresses, number=number))
-            if not rates.state.decides:
+            if rates.state.ends_search:
                 break
         return unit()
 

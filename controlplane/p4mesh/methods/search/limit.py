@@ -110,6 +110,8 @@ class LimitSearch:
     loss_ratio: Fraction = Fraction(0)
     threshold: Fraction = Fraction(0)
     """Result below which the device fails, in percent of line rate."""
+    same_frames: bool = False
+    """A result counts when its trial had as many frames as one at the highest load; else all trials are as long."""
 
     @property
     def trials_expected(self) -> int:
