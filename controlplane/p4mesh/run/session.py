@@ -208,4 +208,8 @@ def _from_first_departure(result: TrialResult) -> TrialResult:
         )
         for flow in result.flows
     )
-    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows)
+    ports = tuple(
+        port if port.controller_tx_ns is None else replace(port, controller_tx_ns=port.controller_tx_ns - origin_ns)
+        for port in result.ports
+    )
+    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows, ports=ports)

@@ -166,4 +166,5 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **prepared.echo,
     }

@@ -257,7 +257,15 @@ def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, t
         bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
+
+
+def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
+    if "controller_departure" not in (reading.records.dtype.names or ()):
+        return None
+    ticks = int(reading.records["controller_departure"][port])
+    return ticks * tick_ps // 1000 if ticks else None
 
 
 def _tail_lost(sent: Any, next_sequence: Any) -> int:

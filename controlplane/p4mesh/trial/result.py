@@ -77,6 +77,8 @@ class PortCounts:
     """How often the link went down during the trial."""
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
+    controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
+    """When the first bit of the last report of a change left that a host on the port has sent among the streams."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
-from support.published import SIZES, run, shipped
+from support.networks import shipped
 from support.queue_devices import Device
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.bed import Bed, Port
@@ -64,11 +65,8 @@ class Buffered(FakeMeasurer):
 
 def searched(*settings: str) -> tuple[dict[str, Any], Outcome, Buffered]:
     """Search the throughput of the fake; return its row, the outcome and the measurer."""
-    method, measurer = Throughput(), Buffered()
-    parameters = resolve(method.name, method.parameters, (*QUICK, "bidirectional=false", *settings))
-    (unit,) = method.units(parameters, (64,))
-    found = method.run_unit(unit, BED, parameters, measurer)
-    outcome = method.assemble(BED, parameters, {unit: found})
+    measurer = Buffered()
+    _, outcome = run_unit(Throughput(), BED, measurer, 64, *QUICK, "bidirectional=false", *settings)
     return dict(outcome.tables[0].rows[0]), outcome, measurer
 
 
@@ -151,7 +149,7 @@ def test_throughput_is_the_sustained_rate_whatever_the_queue_holds(seed: int) ->
     device = queued(seed)
     method = FullyMeshed() if isinstance(device.pattern, FullMesh) else Throughput()
     settings = ("parts=throughput",) if isinstance(method, FullyMeshed) else ("confirm_factor=1",)
-    _, outcome, _ = run(method, device.topology, (device.frame_size_bytes,), *settings, *FINE)
+    _, outcome, _ = run_on_sim(method, device.topology, (device.frame_size_bytes,), *settings, *FINE)
     (row,) = (table.rows[0] for table in outcome.tables if table.name == "searches")
     slack = 11 * PPM * 100
     assert device.sustained_pct - Fraction("0.011") <= row["lower_pct"] <= device.sustained_pct + slack, device
@@ -165,7 +163,7 @@ def test_latency_at_the_throughput_is_not_that_of_a_queue_that_fills() -> None:
     device = Device(ports=2, ifg_bits=224, queue_frames=100, pattern=Pairs())
     assert float(device.sustained_pct) == 84
     settings = ("search_resolution_pct=0.01", "loads=all", *QUICK)
-    _, outcome, _ = run(Latency(), device.topology, (64,), *settings)
+    _, outcome, _ = run_on_sim(Latency(), device.topology, (64,), *settings)
     rows = {row["at"]: row for row in outcome.tables[0].rows}
     at = rows["throughput"]
     assert 83.985 <= at["load_pct"] <= 84.001
@@ -176,7 +174,7 @@ def test_latency_at_the_throughput_is_not_that_of_a_queue_that_fills() -> None:
 def test_a_load_that_fills_says_so_beside_its_latency() -> None:
     device = Device(ports=2, ifg_bits=224, queue_frames=10_000, pattern=FullMesh())
     settings = ("sweep_start_pct=80", "sweep_end_pct=85", "sweep_step_pct=5", "parts=forwarding", *QUICK)
-    _, outcome, _ = run(FullyMeshed(), device.topology, (64,), *settings)
+    _, outcome, _ = run_on_sim(FullyMeshed(), device.topology, (64,), *settings)
     (rows,) = (table.rows for table in outcome.tables if table.name == "latency_sweep")
     assert [row["queues"] for row in rows] == ["steady", "filling, 1.19e+04 ppm"]
     assert any("forwarding 64 B at 85 %: not sustained" in text for text in outcome.findings)
@@ -184,7 +182,7 @@ def test_a_load_that_fills_says_so_beside_its_latency() -> None:
 
 def test_broadcast_over_four_layers_is_measured_below_its_capacity() -> None:
     """Each layer replicates a frame in 1013.4 ns."""
-    _, outcome, _ = run(Broadcast(), shipped("wrs-4-layers"), (64,), *QUICK)
+    _, outcome, _ = run_on_sim(Broadcast(), shipped("wrs-4-layers"), (64,), *QUICK)
     (row,) = outcome.tables[0].rows
     capacity_pct = 100 * 672 / 1013.4
     assert capacity_pct - 0.1 <= row["tx_pct"] <= capacity_pct + 0.005
@@ -198,7 +196,7 @@ def test_broadcast_over_four_layers_is_measured_below_its_capacity() -> None:
     assert layers["localmaster"] == pytest.approx(2.4, abs=0.2)
 
 
-@pytest.mark.parametrize("size", [512, SIZES[-1]])
+@pytest.mark.parametrize("size", [512, 1518])
 def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: int) -> None:
     settings = (
         "parts=throughput",
@@ -207,7 +205,7 @@ def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: i
         "search_resolution_pct=0.01",
         *QUICK,
     )
-    _, outcome, _ = run(FullyMeshed(), shipped("wrs-18x1g"), (size,), *settings)
+    _, outcome, _ = run_on_sim(FullyMeshed(), shipped("wrs-18x1g"), (size,), *settings)
     (row,) = outcome.tables[0].rows
     sent_pct = 100 * (size + 20) / (size + 24) * (1 + 1e-6)
     assert sent_pct - 0.011 <= row["tx_pct"] <= sent_pct + 0.005
@@ -218,5 +216,5 @@ def test_the_mesh_of_the_white_rabbit_switch_reads_what_its_outputs_send(size: i
 def test_two_sources_of_one_port_are_judged_each_by_its_own_queue() -> None:
     device = Device(ports=4, ifg_bits=224, queue_frames=5000, pattern=Pairs())
     settings = ("decision=per_source_port", "confirm_factor=1", "search_resolution_pct=0.1", *QUICK)
-    _, outcome, _ = run(Throughput(), device.topology, (64,), *settings)
+    _, outcome, _ = run_on_sim(Throughput(), device.topology, (64,), *settings)
     assert [row["tx_pct"] for row in outcome.tables[0].rows] == [pytest.approx(84, abs=0.11)] * 4
