@@ -23,8 +23,4 @@
     const others = view.signal("hidden").filter((item) => item !== name);
     view.signal("hidden", shown ? others : [...others, name]).runAsync();
   });
-  let opened = [];
-  window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("figure details:not([open])")];
-  });
 })();
