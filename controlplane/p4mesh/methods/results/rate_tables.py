@@ -61,6 +61,7 @@ FORWARDING_COLUMNS = (
     Column("mfr_offered_pct", "Oload at MFR", "% of line", 2),
     Column("frmol_fps", "FRMOL", "frames/s", 0),
     Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
+    Column("late_frames", "Late", "frames"),
     Column("flooded_frames", "Flooded", "frames"),
     Column("state", "Result"),
 )
@@ -105,7 +106,8 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
     rows = tuple({**result.cells(measured), "state": sweep_state(result).value} for result in results)
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
-        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
+        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them. "
+        "Late: the most frames of a trial that came after its transmission, from queues; no rate counts them."
     )
     note += f" {criterion_note(loss_limit_pct)}"
     return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)

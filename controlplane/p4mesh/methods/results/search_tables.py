@@ -55,6 +55,7 @@ _TRIALS = (
     Column("duration_ms", "Duration", "ms", 3),
     Column("tx_frames", "Tx", "frames"),
     Column("rx_frames", "Rx", "frames"),
+    Column("late_frames", "of it late", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
     Column("flooded_frames", "Flooded", "frames"),

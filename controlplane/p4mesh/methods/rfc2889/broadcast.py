@@ -62,6 +62,7 @@ class BroadcastTrial(Record):
     offered_fps: float
     offered_l1_mbps: float
     forwarding_fps: float
+    late_frames: int
     lost_frames: int
     loss_pct: float
     flooded_frames: int
@@ -271,13 +272,15 @@ def _spec(
 def _row(
     spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict, length_ns: int
 ) -> BroadcastTrial:
-    rates = rate_metrics(spec, result, rate_bps)
-    size = spec.streams[0].frame_size_bytes
+    (stream,) = spec.streams
+    size = stream.frame_size_bytes
+    rates = rate_metrics(spec, result, rate_bps, len(stream.rx_ports) * max_rate_fps(size, rate_bps))
     return BroadcastTrial(
         load_pct=float(load),
         offered_fps=float(rates.offered_fps),
         offered_l1_mbps=float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
         forwarding_fps=float(rates.forwarding_fps),
+        late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
         loss_pct=float(rates.loss_pct),
         flooded_frames=result.flooded_frames,
