@@ -51,6 +51,8 @@ THROUGHPUT_COLUMNS = (
     Column("trials", "Trials"),
 )
 
+_NOTE = "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames."
+
 LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
 """Shown where the pattern over-subscribes an output, so that no device has 100 %."""
 
@@ -72,10 +74,19 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
     rows: list[dict[str, Cell]] = []
     for result in results:
         shown = result.search.shown
+        about: dict[str, Cell] = {
+            "frame_size_bytes": result.frame_size_bytes,
+            "state": result.search.state_text,
+            "upper_pct": result.search.upper_pct,
+            "trials": result.search.trials,
+            LIMIT_COLUMN.key: result.load_limit_pct,
+        }
+        if not shown.trusted:
+            rows.append(about)
+            continue
         rows.append(
-            {
-                "frame_size_bytes": result.frame_size_bytes,
-                "state": result.search.state_text,
+            about
+            | {
                 "tx_pct": shown.load_pct,
                 "tx_fps": shown.offered_fps,
                 "tx_l1_mbps": shown.offered_l1_mbps,
@@ -84,9 +95,6 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
                 "rx_l1_mbps": shown.received_l1_mbps,
                 "loss_pct": shown.loss_pct,
                 "lost_frames": shown.lost_frames,
-                "upper_pct": result.search.upper_pct,
-                "trials": result.search.trials,
-                LIMIT_COLUMN.key: result.load_limit_pct,
             }
         )
     limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
@@ -95,8 +103,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
-        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames. "
-        + excluded_note(results),
+        f"{_NOTE} {excluded_note(results)}".rstrip(),
     )
 
 
@@ -163,6 +170,7 @@ def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSw
     rows = tuple(
         {"part": part, "frame_size_bytes": size, "load_pct": row.load_pct, **port.data()}
         for part, size, row in (*shown, *swept)
+        if row.trusted
         for port in row.ports
     )
     note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.results.searched import HasSearch
+from p4mesh.methods.results.searched import HasSearch, SearchRow
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 _CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)
@@ -62,6 +62,8 @@ _TRIALS = (
     Column("verdict", "Verdict"),
 )
 
+_ASKED = ("load_pct", "duration_ms", "verdict")
+
 
 def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
     """Return goals and bounds of throughput searches, those of MLRsearch where it ran, and all trials."""
@@ -76,7 +78,7 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
         for number, goal in enumerate(result.search.mlr_goals, start=1)
     )
     trials = tuple(
-        {"frame_size_bytes": result.frame_size_bytes, "trial": number, **row.cells(_TRIALS[2:])}
+        {"frame_size_bytes": result.frame_size_bytes, "trial": number, **_trial_cells(row)}
         for result in results
         for number, row in enumerate(result.search.rows, start=1)
     )
@@ -94,6 +96,12 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
         )
     log = Table("search_trials", "Searches: all trials", _TRIALS, trials, detail=True, keys=())
     return (*found, log)
+
+
+def _trial_cells(row: SearchRow) -> dict[str, Cell]:
+    """Return the cells of a trial; of one that says nothing about the device, what was asked and the verdict."""
+    known = [column for column in _TRIALS[2:] if column.key in _ASKED or (row.verdict and row.verdict.decides)]
+    return row.cells(known)
 
 
 def _goal_row(result: HasSearch) -> dict[str, Cell]:

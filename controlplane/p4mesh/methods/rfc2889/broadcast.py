@@ -293,17 +293,21 @@ def _row(
 
 def _table_row(unit: BroadcastUnit) -> dict[str, Cell]:
     shown = unit.search.shown
-    return {
+    about: dict[str, Cell] = {
         "frame_size_bytes": unit.frame_size_bytes,
         "state": unit.search.state_text,
+        "upper_pct": unit.search.upper_pct,
+        "trials": unit.search.trials,
+    }
+    if shown.status is not Status.VALID:
+        return about
+    return about | {
         "tx_pct": shown.load_pct,
         "tx_fps": shown.offered_fps,
         "tx_l1_mbps": shown.offered_l1_mbps,
         "rx_fps": shown.forwarding_fps,
         "lost_frames": shown.lost_frames,
         "loss_pct": shown.loss_pct,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
     }
 
 
