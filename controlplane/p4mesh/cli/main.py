@@ -13,7 +13,7 @@ from p4mesh.cli.output import tell
 from p4mesh.errors import EXIT_BUG, EngineMissingError, EnvironmentFault, P4MeshError, UsageError
 
 EXIT_INTERRUPTED = 130
-COMMANDS = ("run", "calibrate", "tests", "show", "topology", "net", "switch")
+COMMANDS = ("run", "traffic", "calibrate", "tests", "show", "topology", "net", "switch")
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
-    with Interruption(notice.line, keep_errors=debug) as interruption:
+    with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
             return _reported(lambda: _dispatch(words, notice), debug)
         except KeyboardInterrupt:

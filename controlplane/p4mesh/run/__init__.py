@@ -22,15 +22,17 @@ if TYPE_CHECKING:
         Observer,
         RunFinished,
         RunStarted,
+        SampleTaken,
         SuiteStarted,
         TrialFinished,
         UnitFinished,
         WiresMeasured,
         WorkerLost,
     )
-    from p4mesh.run.options import CalibrationOptions, RunOptions
+    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
     from p4mesh.run.single import FinishedRun, run
     from p4mesh.run.suite import FinishedSuite, run_suite
+    from p4mesh.run.traffic import run_traffic
 
 __all__ = [
     "CalibrationOptions",
@@ -43,7 +45,9 @@ __all__ = [
     "RunFinished",
     "RunOptions",
     "RunStarted",
+    "SampleTaken",
     "SuiteStarted",
+    "TrafficOptions",
     "TrialFinished",
     "UnitFinished",
     "WiresMeasured",
@@ -51,6 +55,7 @@ __all__ = [
     "calibrate",
     "run",
     "run_suite",
+    "run_traffic",
 ]
 
 __getattr__ = lazily(
@@ -59,11 +64,12 @@ __getattr__ = lazily(
         "calibration": ("FinishedCalibration", "calibrate"),
         "events": (
             *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
-            *("SuiteStarted", "WiresMeasured", "WorkerLost"),
+            *("SampleTaken", "SuiteStarted", "WiresMeasured", "WorkerLost"),
         ),
-        "options": ("CalibrationOptions", "RunOptions"),
+        "options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
         "single": ("FinishedRun", "run"),
         "suite": ("FinishedSuite", "run_suite"),
+        "traffic": ("run_traffic",),
     },
 )
 

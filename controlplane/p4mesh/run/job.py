@@ -12,9 +12,9 @@ from typing import Protocol, cast
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.registry import find_test
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import TrialSpec
 
 _MEASURER = "p4mesh.trial.opening:open_measurer"
@@ -24,8 +24,8 @@ _MEASURER = "p4mesh.trial.opening:open_measurer"
 class Measurer(Protocol):
     """The trial engine, seen from here."""
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
-        """Run one trial."""
+    def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None, /) -> TrialResult:
+        """Run one trial; ``onlooker`` watches its streams."""
         ...
 
 
@@ -36,7 +36,7 @@ Opener = Callable[[Topology], AbstractContextManager[Measurer]]
 class Job:
     """What to run; the same in every process."""
 
-    test: str
+    method: Method
     topology: Topology
     bed: Bed
     parameters: ParameterSet
@@ -48,11 +48,6 @@ class Job:
     """What makes trials on one device depend on each other; empty where the learning phase restores everything."""
     memory_without_verification: str = ""
     """The same for trials that do not verify what was learned."""
-
-    @property
-    def method(self) -> Method:
-        """Return the test."""
-        return find_test(self.test)
 
 
 def opener_of(target: str, instead: str = "") -> Opener:

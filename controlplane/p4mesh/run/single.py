@@ -94,7 +94,10 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
-    outcome = replace(outcome, findings=(*hint, *outcome.findings, *stray_findings(stored)))
+    found = tuple(stray_findings(stored))
+    if missing := len(units) - len(results):
+        found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
+    outcome = replace(outcome, findings=(*hint, *outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
@@ -106,7 +109,7 @@ def _results(
 ) -> Mapping[Unit, Record]:
     if not prepared.cluster and prepared.jobs == 1:
         observer(_started(prepared, units, directory, 1))
-        return run_in_process(prepared.job, units, directory, observer)
+        return run_in_process(prepared.job, units, directory, observer, prepared.wants_end)
     with _executor(prepared) as executor:
         observer(_started(prepared, units, directory, len(executor.workers)))
         return run_parallel(prepared.job, units, directory, observer, executor)
@@ -128,6 +131,7 @@ def _started(prepared: Prepared, units: tuple[Unit, ...], directory: RunDirector
         sum(len(directory.stored(unit.key)) for unit in units) if directory.resumed else None,
         workers,
         prepared.cluster,
+        prepared.sampling,
         job.memory,
     )
 
@@ -156,4 +160,5 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **prepared.echo,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from p4mesh.methods.names import NAMES
 from p4mesh.run.job import Job
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.topology.device_keys import ROUTER
@@ -40,11 +41,13 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
     """Return what to do where no frame came through, because the device routes and the frames were for a switch."""
-    routed = job.parameters.values.get("routed")
+    routed, test = job.parameters.values.get("routed"), job.method.name
     if routed is True or not trials or any(trial.result["rx_frames"] for trial in trials):
         return ()
+    if routed is None and test.partition(".")[0] not in NAMES:
+        return ()
     routers = [device.name for device in job.topology.devices if device.device == ROUTER]
-    how = "set routed=true" if routed is False else f"{job.test} is for switches; use a test that has routed=true"
+    how = "set routed=true" if routed is False else f"{test} is for switches; use a test that has routed=true"
     if routers:
         return (f"no frame came through: device '{routers[0]}' is a router; {how}",)
     return (f"no frame came through: if the device routes, {how}",)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule
@@ -169,6 +170,18 @@ class Limits:
             bad_fcs=bad_fcs,
             front_loops=front_loops,
         )
+
+
+def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
+    """Return the limits of a compiled program on a target that declares these capabilities."""
+    return Limits.of(
+        contract,
+        capabilities.stamps.tick_ps,
+        capabilities.loop,
+        capabilities.target,
+        bad_fcs=capabilities.bad_fcs,
+        front_loops=capabilities.front_loops,
+    )
 
 
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:

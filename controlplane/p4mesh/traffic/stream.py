@@ -29,6 +29,8 @@ class FrameTemplate:
     udp_destination: int = 20001
     ttl: int = 64
     dscp: int = 0
+    vlan_priority: int = field(default=0, metadata={"stored": "if set"})
+    """Priority code point of every VLAN tag."""
 
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
@@ -145,6 +147,8 @@ class Stream:
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
+    traffic_class: str = field(default="", metadata={"stored": "if set"})
+    """What the stream is counted with: streams of one class can have one histogram."""
 
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""

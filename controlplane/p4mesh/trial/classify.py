@@ -291,7 +291,15 @@ def _port_counts(
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
         late_frames=late_frames,
+        controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
+
+
+def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
+    if "controller_departure" not in (reading.records.dtype.names or ()):
+        return None
+    ticks = int(reading.records["controller_departure"][port])
+    return ticks * tick_ps // 1000 if ticks else None
 
 
 def _tail_lost(sent: Any, next_sequence: Any) -> int:

@@ -14,7 +14,7 @@ ROOT = PACKAGE.parents[1]
 
 LAYERS = (
     *("cli", "run", "report", "store", "methods", "trial", "tester", "target", "switch", "p4runtime", "topology"),
-    *("traffic", "errors"),
+    *("traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {
@@ -29,6 +29,7 @@ REFUSED = {
     "switch": {"p4mesh.p4runtime", "p4mesh.topology", "p4mesh.traffic"},
     "p4runtime": {"p4mesh.topology", "p4mesh.traffic"},
     "topology": {"time"},
+    "traffic_file": {"datetime", "time"},
     "traffic": {"datetime", "pathlib", "time"},
 }
 """What a package does not know although it lies below, and what else it has no use for."""

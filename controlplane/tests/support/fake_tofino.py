@@ -55,11 +55,14 @@ class FakeTofino:
         device: Device,
         *,
         value_sets: bool = True,
+        cpu: int = CPU,
         reports_taken: int | None = None,
         tls: Certificates | None = None,
     ) -> None:
         self.device = device
         self.value_sets = value_sets
+        self.cpu = cpu
+        """Device port of the CPU: 192 on chips with two pipes, 320 on those with more."""
         self.reports_taken = reports_taken
         """Reports of one reading frame that the CPU port takes; None: all."""
         self.reports_lost = 0
@@ -189,7 +192,7 @@ class FakeTofino:
     def _read_cells(self, request: dict[str, int], padding: bytes) -> None:
         loop = request["port"] or LOOP
         pipe = loop // PORTS_PER_PIPE
-        if sorted(self.groups.get(1, [])) != sorted([(CPU, 1), (loop, 0)]):
+        if sorted(self.groups.get(1, [])) != sorted([(self.cpu, 1), (loop, 0)]):
             self.faults.append(f"reading in loop {loop} with group {self.groups.get(1)}")
             return
         reports = 0

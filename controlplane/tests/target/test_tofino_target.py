@@ -149,7 +149,7 @@ def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> Non
 
 
 def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(program: Path) -> None:
-    """Goal: every record of 256 flows comes where one reading frame gets 40 reports through, and few are asked twice."""
+    """Goal: every record comes where one reading frame gets 40 reports through, and few are asked twice."""
     ports = tuple(DEVICE_PORTS)
     streams = tuple(Stream(f"s{n}", 128, Fraction(10_000), 2, FullMesh(), ports, ports) for n in range(40))
     spec = replace(mesh(), streams=streams, duration_ns=200_000)
@@ -157,6 +157,20 @@ def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(progr
         (result,) = measured(program, chip, spec)
     assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 320, 320)
     assert 0 < chip.reports_lost < 64, "the first window loses, those of half its size do not"
+
+
+def test_frames_are_as_long_as_asked_although_short_packet_outs_are_padded(program: Path, fake: FakeTofino) -> None:
+    """Goal: no seed comes to the switch longer than it was made. That of a 64-byte frame is a packet-out of 56."""
+
+    def of_size(size: int) -> TrialSpec:
+        return replace(mesh(), streams=tuple(replace(stream, frame_size_bytes=size) for stream in mesh().streams))
+
+    (result,) = measured(program, fake, of_size(68))
+    assert (result.status, dict(fake.frame_sizes)) == (Status.VALID, {0: {68}})
+    for size in (64, 67):
+        with pytest.raises(UnsupportedError, match=f"'mesh' has frames of {size} bytes, whose seeds would be padded"):
+            measured(program, fake, of_size(size))
+    assert dict(fake.frame_sizes) == {0: {68}}
 
 
 def test_records_of_a_flow_in_two_pipes_are_refused_not_joined(program: Path) -> None:
@@ -247,6 +261,38 @@ def test_a_chip_may_have_other_pipes(program: Path) -> None:
     assert switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 4")).pipes == 4
     with pytest.raises(ParameterError, match=re.escape("port 384 is in pipe 3: tofino has 3 pipes")):
         switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 3"))
+
+
+def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) -> None:
+    """Goal: records come by port 320, which the program for four pipes knows; 192 recirculates there."""
+    with FakeTofino(switch(), cpu=320) as chip:
+        (result,) = measured(program, chip, mesh(), tofino=", pipes: 4")
+        assert chip.groups[1][0] == (320, 1)
+    assert (result.status, result.rx_frames) == (Status.VALID, 240)
+
+
+@pytest.mark.parametrize(("pipes", "inner"), [(2, 192), (4, 192), (4, 199), (4, 320), (2, 68), (2, 64)])
+def test_device_ports_that_are_no_front_ports_are_refused(program: Path, pipes: int, inner: int) -> None:
+    message = f"port {inner} is no front port of tofino: it recirculates or leads to the CPU"
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        switch_of(wedge(program, "127.0.0.1:1", ports=f'"0,4,128,{inner}"', tofino=f", pipes: {pipes}"))
+
+
+def test_more_frames_than_a_pipe_passes_are_refused_before_traffic(program: Path, fake: FakeTofino) -> None:
+    """Goal: four ports of 10 million frames/s, two in each pipe; in pipe 0 the passes of seeds come on top.
+
+    Nine seeds of 128 bytes go round in 700 ns and 136 bytes of 100 Gbit/s: 12.66 million passes/s.
+    """
+    spec = mesh(10)
+    fast = replace(spec, streams=tuple(replace(stream, rate_fps=Fraction(10_000_000)) for stream in spec.streams))
+    with pytest.raises(UnsupportedError) as caught:
+        measured(program, fake, fast, tofino=", pipe_frames_per_s: 25000000")
+    assert str(caught.value) == (
+        "not supported on tofino: ingress of pipe 0 would have to pass 3.26604e+07 frames/s, it passes 2.5e+07"
+    )
+    assert not fake.seeds
+    (result,) = measured(program, fake, fast, tofino=", pipe_frames_per_s: 40000000")
+    assert (result.status, result.tx_frames) == (Status.VALID, 40)
 
 
 def test_a_whole_test_says_what_is_not_supported(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.networks import parsed, switch
 
 from p4mesh.store.codec import decode, encode
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -19,21 +19,11 @@ from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
 MS, SECOND = 1_000_000, 1_000_000_000
-SNOOPING = """
-name: snooping
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    snooping: {{leave_delay_ns: 1000000{keys}}}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 FIRST = {4: "225.1.1.1", 6: "ff0e::1:1"}
 
 
 def measurer(keys: str = "") -> Iterator[TrialEngine]:
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING.format(keys=keys))) as opened:
+    with open_measurer(parsed(switch(f"snooping: {{leave_delay_ns: 1000000{keys}}}"))) as opened:
         yield opened
 
 
@@ -114,6 +104,12 @@ def test_hosts_join_and_leave_while_the_streams_run(device: TrialEngine) -> None
     assert {flow.rx_port: flow.rx_frames for flow in left.flows} == {2: 100, 3: 60}
     assert [flow.tail_lost_frames for flow in left.flows if flow.rx_port == 3] == [40]
     assert (joined.flooded_frames, left.flooded_frames) == (0, 0)
+    for result in (joined, left):
+        stamps = {port.port: port.controller_tx_ns for port in result.ports}
+        assert {port for port, stamp in stamps.items() if stamp is not None} == {3}
+        reported_ns = (stamps[3] or 0) - result.first_tx_ns
+        # Within one round of the loop of the time asked for.
+        assert abs(reported_ns - 5 * MS) < 20_000
 
 
 def test_memberships_are_stored_with_a_trial_that_has_them() -> None:

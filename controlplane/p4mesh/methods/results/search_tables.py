@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.queues import EXCESS_COLUMNS
 from p4mesh.methods.results.searched import HasSearch, SearchRow
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
@@ -60,8 +61,8 @@ _TRIALS = (
     Column("loss_pct", "Loss", "%", 4),
     Column("flooded_frames", "Flooded", "frames"),
     Column("verdict", "Verdict"),
+    *EXCESS_COLUMNS,
 )
-
 _ASKED = ("load_pct", "duration_ms", "verdict")
 
 
@@ -100,8 +101,8 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
 
 def _trial_cells(row: SearchRow) -> dict[str, Cell]:
     """Return the cells of a trial; of one that says nothing about the device, what was asked and the verdict."""
-    known = [column for column in _TRIALS[2:] if column.key in _ASKED or (row.verdict and row.verdict.decides)]
-    return row.cells(known)
+    trusted = row.verdict is not None and not row.verdict.ends_search
+    return row.cells(column for column in _TRIALS[2:] if trusted or column.key in _ASKED)
 
 
 def _goal_row(result: HasSearch) -> dict[str, Cell]:

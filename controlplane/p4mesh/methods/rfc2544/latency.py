@@ -262,7 +262,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     if parameters.text("mode") == ALL_FRAMES:
         varied = [row.cells(where) | row.variation.data() for row in links if row.variation]
         found.append(latency.variation_table(bed, "latency_variation", where, keys, varied))
-    if bed.stamps.first_bit:
+    if bed.defines_latency:
         defined = [row.cells(where) | row.definitions.data() for row in links if row.definitions]
         table = latency.definition_table("latency_definitions", where, keys, defined)
         found.append(replace(table, note=" ".join((table.note, _architecture(bed, rows))).rstrip()))
