@@ -51,7 +51,10 @@ THROUGHPUT_COLUMNS = (
     Column("trials", "Trials"),
 )
 
-_NOTE = "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not sustained."
+_NOTE = (
+    "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
+    "sustained."
+)
 
 LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
 """Shown where the pattern over-subscribes an output, so that no device has 100 %."""

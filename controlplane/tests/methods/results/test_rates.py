@@ -1,8 +1,9 @@
-"""One definition of offered load, Tx and Rx rate: counts over the transmission time, as the line-rate table has them."""
+"""One definition of offered load, Tx and Rx rate: counts over the transmission time, as the table has them."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.not_measured import not_measured
 from p4mesh.trial.result import PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -69,10 +71,17 @@ def trial(frames: int, lost: int, late: int, rate_fps: Fraction, span_ns: int) -
     """Return a trial of two ports; ``span_ns`` is what the time stamps of departures say."""
     stream = Stream("s", 64, rate_fps, frames, Pairs(), (1,), (2,))
     counted = (PortCounts(1, tx_frames=frames), PortCounts(2, rx_frames=frames - lost, late_frames=late))
-    result = TrialResult(
-        Status.VALID, "", "t", 10**9, frames, frames, frames, frames - lost, lost, *[0] * 7, span_ns, ports=counted
+    spec = TrialSpec("t", (stream,), 10**9)
+    result = replace(
+        not_measured(spec, Status.VALID, ""),
+        tx_frames=frames,
+        expected_rx_frames=frames,
+        rx_frames=frames - lost,
+        lost_frames=lost,
+        last_tx_ns=span_ns,
+        ports=counted,
     )
-    return TrialSpec("t", (stream,), 10**9), result
+    return spec, result
 
 
 @pytest.mark.parametrize("stamp_error", [0, 182e-6, -182e-6])

@@ -6,10 +6,10 @@ from fractions import Fraction
 from math import floor
 
 import pytest
-from support import published
+from support.networks import parsed
+from support.runs import run_on_sim
 
 from p4mesh.methods.registry import find_test
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 
 SIZE = 512
@@ -41,9 +41,7 @@ def mixed(first: int, second: int) -> str:
 @pytest.mark.parametrize("name", ["throughput", "frame_loss", "latency"])
 def test_port_pairs_may_have_two_rates(name: str, ports: str, rates: tuple[int, int]) -> None:
     test = find_test(f"rfc2544.{name}")
-    results, outcome, _ = published.run(
-        test, parse_topology("m.yaml", mixed(*rates)), (SIZE,), f"ports={ports}", *QUICK
-    )
+    results, outcome, _ = published.run(test, parsed(mixed(*rates)), (SIZE,), f"ports={ports}", *QUICK)
     (result,) = (unit.result for unit in results.values())
     assert SAID in outcome.deviations
     assert outcome.state in ("PASS", "DONE")
@@ -58,8 +56,8 @@ def test_port_pairs_may_have_two_rates(name: str, ports: str, rates: tuple[int, 
 
 def test_each_port_may_search_with_its_own_load_of_the_slower_rate() -> None:
     test = find_test("rfc2544.throughput")
-    topology = parse_topology("m.yaml", mixed(10**9, 10**8))
-    results, outcome, _ = published.run(test, topology, (SIZE,), "decision=per_source_port", *QUICK)
+    topology = parsed(mixed(10**9, 10**8))
+    results, outcome, _ = run_on_sim(test, topology, (SIZE,), "decision=per_source_port", *QUICK)
     (result,) = (unit.result for unit in results.values())
     assert [port.tx_pct for port in result.ports] == [100, 100]
     assert SAID in outcome.deviations
@@ -68,8 +66,8 @@ def test_each_port_may_search_with_its_own_load_of_the_slower_rate() -> None:
 def test_bursts_of_a_faster_port_fill_the_buffer_of_the_slower_one() -> None:
     """They have the minimum gap of the sender: the longest is Q / (1 - 0.1), and the buffer holds Q frames."""
     test = find_test("rfc2544.back_to_back")
-    topology = parse_topology("m.yaml", mixed(10**9, 10**8))
-    results, outcome, _ = published.run(test, topology, (SIZE,), "repetitions=1", *QUICK)
+    topology = parsed(mixed(10**9, 10**8))
+    results, outcome, _ = run_on_sim(test, topology, (SIZE,), "repetitions=1", *QUICK)
     (row,) = (unit.result for unit in results.values())
     assert row.state == "PASS" and row.throughput_pct == 100
     assert row.throughput_fps == pytest.approx(float(max_rate_fps(SIZE, 10**8)))
@@ -83,8 +81,8 @@ def test_bursts_of_a_faster_port_fill_the_buffer_of_the_slower_one() -> None:
 
 def test_bursts_of_a_slower_port_fill_nothing() -> None:
     test = find_test("rfc2544.back_to_back")
-    topology = parse_topology("m.yaml", mixed(10**8, 10**9))
-    results, outcome, _ = published.run(test, topology, (SIZE,), "repetitions=1", *QUICK)
+    topology = parsed(mixed(10**8, 10**9))
+    results, outcome, _ = run_on_sim(test, topology, (SIZE,), "repetitions=1", *QUICK)
     (row,) = (unit.result for unit in results.values())
     assert row.state == "not applicable"
     assert outcome.deviations[1] == SAID
