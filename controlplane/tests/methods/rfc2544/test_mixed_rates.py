@@ -41,7 +41,7 @@ def mixed(first: int, second: int) -> str:
 @pytest.mark.parametrize("name", ["throughput", "frame_loss", "latency"])
 def test_port_pairs_may_have_two_rates(name: str, ports: str, rates: tuple[int, int]) -> None:
     test = find_test(f"rfc2544.{name}")
-    results, outcome, _ = published.run(test, parsed(mixed(*rates)), (SIZE,), f"ports={ports}", *QUICK)
+    results, outcome, _ = run_on_sim(test, parsed(mixed(*rates)), (SIZE,), f"ports={ports}", *QUICK)
     (result,) = (unit.result for unit in results.values())
     assert SAID in outcome.deviations
     assert outcome.state in ("PASS", "DONE")
