@@ -44,4 +44,5 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         target=arguments.target,
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
+        require_all=arguments.require_all,
     )

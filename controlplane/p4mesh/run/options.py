@@ -38,6 +38,8 @@ class RunOptions:
     """What the report says about the run, as ``key=text``; they come before those of the topology."""
     opener: str = ""
     """What opens the measurer instead of the target, as ``module:function``."""
+    require_all: bool = False
+    """Of a suite: whether one with tests that cannot run here has not passed."""
 
 
 @dataclass(frozen=True)
