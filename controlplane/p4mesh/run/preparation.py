@@ -35,12 +35,12 @@ class Prepared:
     job: Job
     sizes: tuple[int, ...]
     jobs: int
-    """Processes of this machine that measure, where there is no cluster."""
+    """Processes of this machine that measure, without a cluster."""
     cluster: str
     """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
     echo: Mapping[str, Any] = field(default_factory=dict)
-    """What the configuration of the run holds beside the parameters."""
+    """Configuration of the run beside the parameters."""
 
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:

@@ -20,7 +20,7 @@ NS_PER_MS = 1_000_000
 
 
 class SearchRow(Protocol):
-    """What a search must know of the row that tables show of a trial."""
+    """The part of a table row of a trial that a search reads."""
 
     @property
     def load_pct(self) -> float:
@@ -97,7 +97,7 @@ class MlrGoalRow(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Searched(Record, Generic[Shown]):
-    """What a search for the throughput has found, and every trial of it; loads in percent of line rate."""
+    """Result of a throughput search with every trial; loads in percent of line rate."""
 
     state: Verdict
     result_pct: float | None
@@ -152,7 +152,7 @@ class HasSearch(Protocol):
 
     @property
     def search(self) -> Searched[SearchRow]:
-        """What the search has found."""
+        """Result of the search."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How much longer a trial becomes where it is too short to tell whether a queue fills."""
+"""Lengthens a trial that is too short to tell whether a queue fills."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Bursts:
         self._mesh = Mesh((Leg(Pairs(), (1,), (2,)),), rate_bps)
         self._parameters = resolve(BackToBack.name, BackToBack.parameters, QUICK)
         self.departure_error_ns = Fraction(0)
-        """How late a departure of the last burst may have been."""
+        """Largest delay of a departure of the last burst."""
 
     def lost(self, frames: int) -> int:
         result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, self._parameters))
