@@ -31,8 +31,8 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.samples import Onlooker, Sample, Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
-from p4mesh.trial.transmission import Samples
 
 GIGABIT = 10**9
 MS = 10**6
@@ -191,32 +191,48 @@ def trial(**options: Any) -> TrialSpec:
     return replace(spec, histograms=HistogramPer.STREAM, **options)
 
 
-def measured(spec: TrialSpec, samples: Samples | None = None, link: str = "") -> TrialResult:
+def measured(spec: TrialSpec, onlooker: Onlooker | None = None, link: str = "") -> TrialResult:
     with open_measurer(parsed(switch(link=link))) as engine:
         assert isinstance(engine, TrialEngine)
-        return engine.measure(spec, samples)
+        return engine.measure(spec, onlooker)
 
 
 def test_a_trial_with_samples_has_the_result_of_one_without() -> None:
-    samples: list[Reading] = []
-    watched = measured(trial(), Samples(100_000, samples.append))
+    samples: list[Sample] = []
+    watched = measured(trial(sampling=Sampling(100_000, flows=True)), Onlooker(samples.append))
     assert (watched.status, watched.lost_frames) == (Status.VALID, 0)
     assert watched == measured(trial())
     assert len(samples) >= SENDING_NS // 100_000
-    received = [sample.received("expected") for sample in samples]
+    received = [sample.classes[0].received_frames for sample in samples]
     assert received == sorted(received) and 0 < received[0] < received[-1]
+    for sample in samples:
+        assert sum(flow.sent_frames for flow in sample.flows) == sample.classes[0].sent_frames
+        assert sample.classes[0].lost_frames == 0, "frames on their way are not lost"
+    assert [port.port for port in samples[0].ports] == [1, 2, 3, 4]
 
 
 def test_samples_that_take_longer_than_their_distance_follow_each_other() -> None:
-    samples: list[Reading] = []
-    assert measured(trial(), Samples(1, samples.append)) == measured(trial())
+    samples: list[Sample] = []
+    assert measured(trial(sampling=Sampling(1)), Onlooker(samples.append)) == measured(trial())
     assert len(samples) > 20
 
 
-def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
-    samples: list[Reading] = []
+def test_a_trial_that_is_ended_early_has_what_it_has_measured() -> None:
+    samples: list[Sample] = []
     long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
-    spec = trial(streams=(long,), duration_ns=4 * 10**9)
-    result = measured(spec, Samples(50 * MS, samples.append), link="outages: [{at_s: 1.05, duration_s: 0.001}]")
+    spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
+    result = measured(spec, Onlooker(samples.append, lambda: len(samples) == 10))
+    assert (result.status, result.reason.partition(" of ")[0]) == (Status.ABORT, "ended by the user after 0.500 s")
+    assert 4 * 499 <= result.tx_frames <= 4 * 502
+    assert (result.rx_frames, result.lost_frames) == (result.tx_frames, 0)
+
+
+def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
+    samples: list[Sample] = []
+    long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
+    spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
+    result = measured(spec, Onlooker(samples.append), link="outages: [{at_s: 1.05, duration_s: 0.001}]")
     assert (result.status, result.reason) == (Status.ABORT, "loss of link on ports 1, 2, 3, 4")
-    assert samples[-1].received("transmitted") <= result.tx_frames < 4 * 1500, "it ended soon after the loss"
+    assert sum(port.tx_frames for port in samples[-1].ports) <= result.tx_frames < 4 * 1500, (
+        "it ended soon after the loss"
+    )
