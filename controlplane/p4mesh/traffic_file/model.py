@@ -139,7 +139,7 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "broadcast",
             "multicast",
         ],
-        Meta(title="who sends to whom, in which order (methodology 0.4)"),
+        Meta(title="receivers of each sender, and their order (methodology 0.4)"),
     ]
     bidirectional: Annotated[bool, Meta(title="receivers send to the senders as well")] = False
     groups: Annotated[list[Groups], Meta(title="multicast groups of pattern multicast")] = field(default_factory=list)
