@@ -33,7 +33,7 @@ class RunStarted:
     cluster: str = ""
     """Address of the cluster that the workers belong to; empty for this machine."""
     sampling: str = ""
-    """What samples take and cost, where the run takes them."""
+    """Number and cost of samples, where the run takes them."""
     one_device: str = ""
     """Reason why the trials of a unit share one device and run one after the other; empty where they need not."""
 

@@ -45,7 +45,7 @@ class SearchRow(Protocol):
 
     @property
     def watched(self) -> QueueCells | None:
-        """What was seen of the queues of the device."""
+        """Observation of the queues of the device."""
         ...
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:

@@ -24,7 +24,7 @@ class Judged(Protocol):
 
     @property
     def result(self) -> TrialResult:
-        """What was measured."""
+        """Result of the trial."""
         ...
 
 
