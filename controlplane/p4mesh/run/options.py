@@ -36,6 +36,8 @@ class RunOptions:
     """File of measured wires, to be shown beside latencies."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
+    require_all: bool = False
+    """Of a suite: whether tests that cannot run here keep it from passing."""
 
 
 @dataclass(frozen=True)
