@@ -1,4 +1,4 @@
-"""What a caller asks for, not yet checked."""
+"""Defines the options of a run, before they are checked."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class RunOptions:
     notes: tuple[str, ...] = ()
     """What the report says about the run, as ``key=text``; they come before those of the topology."""
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
-    """Of a suite: whether one with tests that cannot run here has not passed."""
+    """Of a suite: whether tests that cannot run here keep it from passing."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TrafficOptions:
     notes: tuple[str, ...] = ()
     """What the report says about the run, as ``key=text``."""
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""
 
 
 @dataclass(frozen=True)
@@ -77,4 +77,4 @@ class CalibrationOptions:
     """Rate of the frames in percent of line rate."""
     target: str = SIMULATED
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""

@@ -1,4 +1,4 @@
-"""What a tester tells of the streams that it has loaded."""
+"""Holds a reading of the streams that a tester has loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reading:
     bins: Mapping[int, Bins] = field(default_factory=dict)
     """Frames per bin of each histogram of the plan."""
     bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Frames with a bad FCS that each port has sent and received; empty where nobody counts them."""
+    """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""
