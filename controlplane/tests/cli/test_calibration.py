@@ -77,7 +77,7 @@ def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: An
         jobs=1,
         opener="support.delays:open_device",
         calibration="wires.json",
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     return single_command.run_test(options)
 
