@@ -104,6 +104,7 @@ def classify(
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
         outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
         misdirected_frames=reading.received("misdirected"),
+        silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
