@@ -116,10 +116,11 @@ class Tester:
             records,
             {place: count - self._frames_before.get(place, 0) for place, count in frames.items()},
             bins,
-            {
+            bad_fcs={
                 port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
                 for port, (sent, received) in self.target.bad_fcs_counts().items()
             },
+            groups=self.dataplane.group_counts(plan),
         )
 
     def records(self) -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
+from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -62,7 +63,7 @@ def classify(
     intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
     reading = observed.reading
     records = reading.records
-    flows = _flow_arrays(plan, records)
+    flows = _flow_arrays(plan, reading)
     tx_ports = {port: reading.counted(port, "transmitted") for port in plan.ports}
     expected = flows.expected
     unique = int(flows.unique[expected].sum())
@@ -95,7 +96,7 @@ def classify(
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps) for port in plan.ports),
-        latency=latency_of_all(plan, records[flows.cells[expected]], reading.bins, tick_ps),
+        latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
@@ -112,7 +113,7 @@ def classify(
 
 def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
     """Return the ports that own the destinations of which at least one frame arrived there."""
-    flows = _flow_arrays(plan, reading.records)
+    flows = _flow_arrays(plan, reading)
     return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}
 
 
@@ -121,6 +122,7 @@ class _Flows:
     """Columns over the flows of a plan, in the plan's order."""
 
     cells: np.ndarray[Any, Any]
+    """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
     rx_port: np.ndarray[Any, Any]
     expected: np.ndarray[Any, Any]
     sent: np.ndarray[Any, Any]
@@ -129,9 +131,11 @@ class _Flows:
     reordered: np.ndarray[Any, Any]
 
 
-def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
+def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
+    """Return the flows with cells, and behind them those that are counted alone."""
+    records = reading.records
     cells = np.array([flow.cell for flow in plan.flows], dtype=np.int64)
-    return _Flows(
+    measured = _Flows(
         cells,
         np.array([flow.rx_port for flow in plan.flows], dtype=np.int64),
         np.array([flow.expected for flow in plan.flows], dtype=bool),
@@ -139,6 +143,19 @@ def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
         records["frames"][cells].astype(np.int64),
         records["duplicates"][cells].astype(np.int64),
         records["reordered"][cells].astype(np.int64),
+    )
+    counted = list(group_frames(plan, reading))
+    if not counted:
+        return measured
+    nothing = [np.zeros(group.sent.size, dtype=np.int64) for group in counted]
+    return _Flows(
+        cells,
+        np.concatenate([measured.rx_port, *(np.repeat(group.ports, group.sent.shape[1]) for group in counted)]),
+        np.concatenate([measured.expected, *(group.expected.ravel() for group in counted)]),
+        np.concatenate([measured.sent, *(group.sent.ravel() for group in counted)]),
+        np.concatenate([measured.unique, *(group.received.ravel() for group in counted)]),
+        np.concatenate([measured.duplicates, *nothing]),
+        np.concatenate([measured.reordered, *nothing]),
     )
 
 

@@ -225,7 +225,8 @@ class _Quiet(Setup):
 
 def _judged(part: str, result: TrialResult) -> LatencyTrial:
     """Return what must be known of a trial: without its tagged frame on every egress port it is INVALID."""
-    lost = sum(flow.lost_frames for flow in result.flows if flow.stream == MULTICAST)
+    others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
+    lost = result.lost_frames - others
     status, reason = result.status, result.reason
     if status is Status.VALID and lost:
         status, reason = Status.INVALID, f"{lost} tagged frames are missing on an egress port"
