@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
@@ -52,19 +52,27 @@ class AggregatedUnit(Record):
 def search_aggregated(setup: Setup, size: int, session: Session, extra: int = 0) -> Searched[MulticastTrial]:
     """Search the highest load at which every member receives every frame; ``extra`` trials follow the search."""
     parameters, rate_bps = setup.parameters, setup.line_rate_bps
-    acceptable = parameters.number("acceptable_loss_pct")
+    criterion = criterion_of(parameters)
 
     def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
-        spec = group_trial(setup, size, load, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining + extra, lambda found: judge_loss(found, acceptable)))
-        verdict = judge_loss(result, acceptable)
-        return JudgedTrial(verdict, result, trial_row(spec, result, rate_bps, load, verdict))
+        spec = group_trial(setup, size, load, length_ns, watch_queues=True)
+        result = session.measure(spec, TrialNote(load, remaining + extra, criterion))
+        verdict = criterion(result)
+        row = trial_row(spec, result, rate_bps, load, verdict)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
     return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)
 
 
 def group_trial(
-    setup: Setup, size: int, load: Fraction, duration_ns: int, groups: int | None = None, *, per_flow: bool = False
+    setup: Setup,
+    size: int,
+    load: Fraction,
+    duration_ns: int,
+    groups: int | None = None,
+    *,
+    per_flow: bool = False,
+    watch_queues: bool = False,
 ) -> TrialSpec:
     """Return a trial in which the source sends to the groups in turn, beside the burden of the setup."""
     rate = rate_at_pct(load, size, setup.line_rate_bps)
@@ -73,7 +81,7 @@ def group_trial(
     burden = setup.burden(size, duration_ns)
     label = f"{ranges[0].count} groups {size} B {float(load):.4f} %{' burdened' if burden else ''}"
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
-    return setup.trial(label, (stream, *burden), duration_ns, memberships, per_flow=per_flow)
+    return setup.trial(label, (stream, *burden), duration_ns, memberships, per_flow=per_flow, watch_queues=watch_queues)
 
 
 class Aggregated(MethodOf[AggregatedUnit]):

@@ -20,6 +20,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -238,12 +239,12 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
         return
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     name = definition_text(setup.bed, setup.parameters)
-    only = setup.groups()[0].first
+    only, queues = setup.groups()[0].first, queue_text([result])
     for flow in result.flows:
         if flow.stream == MULTICAST:
             summary = summarise(flow.latency, shift_ns(setup.bed, kind, size, flow.tx_port, flow.rx_port))
             yield GroupLatency(
-                part=part, group=flow.part or only, port=flow.rx_port, latency=latency_cells(summary, name)
+                part=part, group=flow.part or only, port=flow.rx_port, latency=latency_cells(summary, name, queues)
             )
 
 

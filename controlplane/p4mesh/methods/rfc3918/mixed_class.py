@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal
-from p4mesh.methods.results.metrics import judge_loss, transmission_s
+from p4mesh.methods.results.metrics import transmission_s
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
@@ -93,15 +94,14 @@ class MixedClass(MethodOf[MixedUnit]):
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MixedUnit:
         """Search the highest load without loss in both classes."""
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
-        acceptable = parameters.number("acceptable_loss_pct")
+        criterion = criterion_of(parameters)
 
         def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MixedTrial]:
             spec = _spec(setup, size, load, length_ns)
-            note = TrialNote(load, remaining, lambda found: judge_loss(found, acceptable))
-            result = session.measure(spec, note)
-            verdict = judge_loss(result, acceptable)
-            row = trial_row(spec, result, setup.line_rate_bps, load, verdict)
-            return JudgedTrial(verdict, result, _by_class(row, spec, result))
+            result = session.measure(spec, TrialNote(load, remaining, criterion))
+            verdict = criterion(result)
+            row = _by_class(trial_row(spec, result, setup.line_rate_bps, load, verdict), spec, result)
+            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
         return MixedUnit(
@@ -153,7 +153,7 @@ def _spec(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpe
     )
     label = f"mixed class {size} B {float(load):.4f} %"
     memberships = setup.memberships(groups, verify=setup.parameters.flag("joins_verify"))
-    return setup.trial(label, (sent, others), duration_ns, memberships, per_flow=True)
+    return setup.trial(label, (sent, others), duration_ns, memberships, per_flow=True, watch_queues=True)
 
 
 def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> MixedTrial:

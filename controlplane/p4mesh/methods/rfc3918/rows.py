@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.methods.results.metrics import loss_pct, rate_metrics
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.queues import QueueCells, queue_cells
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.trial.result import Status, TrialResult
@@ -31,6 +32,7 @@ class MulticastTrial(Record):
     reason: str
     verdict: Verdict | None
     duration_ms: float
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
 
 def trial_row(
@@ -52,6 +54,7 @@ def trial_row(
         reason=result.reason,
         verdict=verdict,
         duration_ms=spec.duration_ns / NS_PER_MS,
+        watched=queue_cells(result),
     )
 
 

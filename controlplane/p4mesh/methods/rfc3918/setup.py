@@ -11,7 +11,6 @@ from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, text
-from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
@@ -191,8 +190,10 @@ class Setup:
         memberships: Memberships,
         *,
         per_flow: bool = False,
-        histograms: HistogramPer | None = None,
+        watch_queues: bool = False,
     ) -> TrialSpec:
         """Return a trial of the streams around which hosts join and leave."""
-        spec = shared.trial_of(self.parameters, label, streams, duration_ns, per_flow=per_flow, histograms=histograms)
+        spec = shared.trial_of(
+            self.parameters, label, streams, duration_ns, per_flow=per_flow, watch_queues=watch_queues
+        )
         return replace(spec, memberships=memberships)
