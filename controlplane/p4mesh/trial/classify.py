@@ -290,11 +290,13 @@ def _port_counts(
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
-    arrived = here & flows.expected & (flows.unique > 0)
+    # Flows that are counted alone have no times.
+    timed = len(flows.cells)
+    arrived = (here & flows.expected & (flows.unique > 0))[:timed]
     cells, late_frames = flows.cells[arrived], 0
     if len(cells):
         first, last = reading.records["first_arrival"][cells].min(), reading.records["last_arrival"][cells].max()
-        late_frames = window.late_frames(int(flows.unique[arrived].sum()), int(first), int(last))
+        late_frames = window.late_frames(int(flows.unique[:timed][arrived].sum()), int(first), int(last))
     return PortCounts(
         port=port,
         tx_frames=tx_frames,
