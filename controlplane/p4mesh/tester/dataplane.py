@@ -39,7 +39,7 @@ TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "out
 
 @dataclass(frozen=True)
 class SwitchPorts:
-    """How the switch numbers ports where that is not as the tester does."""
+    """Port numbers of the switch where they differ from those of the tester."""
 
     devices: Mapping[int, int] = field(default_factory=dict)
     """Number of a tester port for the program; ports that are not named have their own number."""
@@ -179,7 +179,7 @@ class DataPlane:
         return self._client.packet_ins_taken
 
     def take_packet_in(self, timeout_s: float) -> bool:
-        """Wait for the next packet-in; return whether one has come. Records that nobody waits for are forgotten."""
+        """Wait for the next packet-in; return whether one has come. Records that were not asked for are dropped."""
         packets = self._client.take_packet_ins(1, timeout_s)
         for packet in packets:
             self._keep_punted(packet)

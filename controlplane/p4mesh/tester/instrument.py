@@ -161,7 +161,7 @@ class Tester:
 
     @property
     def loaded(self) -> Plan:
-        """What is loaded."""
+        """Plan of the streams that are loaded."""
         assert self._plan is not None, "streams are loaded before they are used"
         return self._plan
 

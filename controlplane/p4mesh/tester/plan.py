@@ -50,7 +50,7 @@ class Flow:
     expected: bool = True
     """False for the cell of a frame to many on a port that is not to receive it, such as its source."""
     part: str = ""
-    """What the flow is called apart from others of the same stream and ports; see ``Destination.part``."""
+    """Name that distinguishes the flow from others of the same stream and ports; see ``Destination.part``."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Transmitter:
     lists: tuple[int, ...] = ()
     """First entry of the value list of each modifier; 0 for modifiers without a list."""
     contention_ps: int = 0
-    """How long a frame may wait for one frame of each other stream on its port."""
+    """Time that a frame may wait for one frame of each other stream on its port."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class StreamPlan:
     seeds: int
     transmitters: tuple[Transmitter, ...]
     origin: int = 0
-    """Number of the stream in the trial. Ports whose offsets are no whole departures apart have clocks of their own."""
+    """Number of the stream in the trial. Ports between whose offsets lie fractions of a departure have own clocks."""
     start_offset_error_ticks: Fraction = Fraction(0)
     """Largest distance of a port's start from the one asked for."""
     loop: int = 0
@@ -157,7 +157,7 @@ class Limits:
     loop: LoopModel
     target: str
     bad_fcs: bool = False
-    """Whether ports can send frames with an FCS that does not fit."""
+    """Whether ports can send frames with a wrong FCS."""
     front_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback, loops 1, 2, ..."""
     groups: int = 0

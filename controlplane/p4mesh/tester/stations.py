@@ -28,7 +28,7 @@ class Station:
 
     @property
     def receiver_tag(self) -> int:
-        """What frames to this station carry as the tag of their receiver; 0 for an address of many ports."""
+        """Receiver tag of frames to this station; 0 for an address of many ports."""
         return receiver_tag(self.port) if self.port else 0
 
     @property
@@ -51,7 +51,7 @@ class Receiver:
     flow_offset: int
     mask: int = FULL_MASK
     tag: int = 0
-    """What frames to these destinations carry as the tag of their receiver; 0 for an address of many ports."""
+    """Receiver tag of frames to these destinations; 0 for an address of many ports."""
 
 
 def receiver_tag(port: int) -> int:

@@ -29,22 +29,22 @@ from p4mesh.trial.spec import TrialSpec
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
-"""What a difference of two time stamps may be off."""
+"""Largest error of a difference of two time stamps."""
 _SATURATING = ("duplicates", "reordered", "latency_overflows")
 _ALL_ONES = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a trial has seen of its streams: the last reading, and what was noticed on the way to it."""
+    """Observations of a trial: the last reading of its streams, and events before it."""
 
     reading: Reading
     last_before: Mapping[int, int] = field(default_factory=dict)
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
-    """How often the link of each port went down."""
+    """Number of times that the link of each port went down."""
     queues: Readings | None = None
-    """What was read while the streams ran; None where nobody looked, or there was no time for it."""
+    """Readings while the streams ran; None where there were no readings."""
 
 
 def classify(

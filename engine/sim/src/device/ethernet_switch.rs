@@ -83,7 +83,7 @@ enum Decision {
     Drop(DropCause),
 }
 
-/// What the copies of one frame have in common.
+/// Shared data of the copies of one frame.
 #[derive(Clone, Copy)]
 struct Passage {
     input: usize,
@@ -91,7 +91,7 @@ struct Passage {
     /// Extra latency.
     delay_ps: u64,
     tag: Option<Tag>,
-    /// What it had without FCS when it came, up to the minimum of Ethernet.
+    /// Its length without FCS on arrival, up to the minimum of Ethernet.
     least_bytes: usize,
     bad_fcs: bool,
     faults: Faults,

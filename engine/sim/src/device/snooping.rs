@@ -51,7 +51,7 @@ pub enum Scope {
     Drop,
 }
 
-/// What a membership message says of one group.
+/// Content of a membership message about one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Join(u64),
@@ -266,7 +266,7 @@ fn mld_of(packet: &[u8]) -> Option<Message> {
     })
 }
 
-/// What records say of whole groups: one that includes no source leaves.
+/// Meaning of records for whole groups: one that includes no source leaves.
 fn changes<A: Address>(records: &[Record<A>], mac: fn(A) -> Mac) -> Message {
     let change = |record: &Record<A>| {
         let group = group_key(mac(record.group));
