@@ -1,4 +1,4 @@
-"""Kills runs at random moments and resumes them: the results must be those of a run that nobody disturbed.
+"""Kills runs at random moments and resumes them: the results must be those of an undisturbed run.
 
 Runs of one test on two processes, of a sweep, and of a whole suite are ended by SIGKILL, again and again. A part of the
 kills comes while results and reports are written. When a run gets through, its files are compared byte by byte with
