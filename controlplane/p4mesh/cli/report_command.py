@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from p4mesh.cli.output import say
@@ -18,10 +19,12 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
     document = document_of(directory)
     html = Path(arguments.html) if arguments.html else directory / REPORT
     write_atomically(html, page(document))
-    say(f"page: {html}")
     if arguments.pdf:
         from p4mesh.report.pdf import pdf
 
         write_bytes_atomically(Path(arguments.pdf), pdf(document))
-        say(f"PDF:  {arguments.pdf}")
+    if arguments.json:
+        say(json.dumps({"page": str(html), "pdf": arguments.pdf}, indent=1))
+    else:
+        say(f"page: {html}" + (f"\nPDF:  {arguments.pdf}" if arguments.pdf else ""))
     return EXIT_OK

@@ -15,7 +15,7 @@ from p4mesh.target.names import SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 from p4mesh.target.table import TARGETS
 
 HEAVY = {"MLRsearch", "asyncio", "distributed", "finsy", "grpc", "jinja2", "multiprocessing", "numpy", "scapy"}
-HEAVY |= {"rich", "typst", "vl_convert"}
+HEAVY |= {"junitparser", "pyarrow", "rich", "scipy", "typst", "vl_convert"}
 YAML = {"jsonschema", "yaml"}
 LOADED = """
 import sys
