@@ -103,10 +103,11 @@ class Tester:
             records,
             frames,
             bins,
-            {
+            bad_fcs={
                 port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
                 for port, (sent, received) in self.target.bad_fcs_counts().items()
             },
+            groups=self.dataplane.group_counts(plan),
         )
 
     def records(self) -> np.ndarray[Any, Any]:

@@ -85,3 +85,8 @@ class Memberships:
     def count(self) -> int:
         """Number of pairs of a group and a port."""
         return sum(part.count * len(part.receivers) for part in self.groups)
+
+
+def report_bytes(version: Version) -> int:
+    """Return the length, with FCS, of the frame that tells of one group and of all or no senders."""
+    return {Version.IGMPV2: 64, Version.IGMPV3: 64, Version.MLDV1: 90, Version.MLDV2: 94}[version]

@@ -235,6 +235,8 @@ class TrialResult:
     """One per flow, in trials with an interruption."""
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
+    silent_flows: int = field(default=0, metadata={"stored": "if set"})
+    """Flows with frames sent of which nothing arrived; counted in trials whose hosts join groups."""
     undelivered: bool = field(default=False, metadata={"stored": "if set"})
     """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})

@@ -504,8 +504,9 @@ impl Device for EthernetSwitch {
         if self.learning_path.is_some() {
             counters.insert("not_asked", self.counters.not_asked);
         }
-        if self.snooping.is_some() {
+        if let Some(snooping) = &self.snooping {
             counters.insert("to_members", self.counters.to_members);
+            counters.insert("joins_refused", snooping.refused());
         }
         if let Some(pause) = &self.pause {
             counters.insert("pause_sent", pause.sent());
