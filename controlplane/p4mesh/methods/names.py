@@ -14,6 +14,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "rfc2544": ("throughput", "latency", "frame_loss", "back_to_back", "system_recovery", "reset"),
     "rfc5180": ("hop_by_hop",),
+    "messages": ("latency", "background", "n_to_one"),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80
