@@ -12,6 +12,7 @@ from typing import Protocol
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
@@ -198,7 +199,8 @@ def _verdict(result: TrialResult, note: TrialNote) -> str:
     """Return the verdict on one trial for the log: DONE for one that has no criterion of its own."""
     if result.status is not Status.VALID:
         return str(result.status.value)
-    return note.judge(result).value if note.judge else State.DONE.value
+    verdict = note.judge(result) if note.judge else None
+    return State.DONE.value if verdict in (None, Verdict.UNCLEAR) else verdict.value
 
 
 def _from_first_departure(result: TrialResult) -> TrialResult:

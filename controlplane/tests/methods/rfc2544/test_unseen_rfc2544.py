@@ -108,7 +108,14 @@ def error_ns(trials: list[tuple[TrialSpec, TrialResult]]) -> Fraction:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
     device = Unseen.of(seed)
-    settings = (f"scaled_frames={FRAMES}", "search_resolution_pct=0.01", "confirm_factor=2", ONE_WAY, *QUICK)
+    settings = (
+        f"scaled_frames={FRAMES}",
+        "search_resolution_pct=0.01",
+        "confirm_factor=2",
+        "sustained=false",
+        ONE_WAY,
+        *QUICK,
+    )
     _, outcome, trials = run_on_sim(Throughput(), device.topology, (device.size,), *settings)
     (row,) = outcome.tables[0].rows
     near_ns = error_ns(trials) + device.out_ns
