@@ -294,8 +294,8 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "one" / "results.json").read_text())
     assert results["outcome"]["iterations"] == ["PASS"] * 4
     report = (tmp_path / "one" / "report.html").read_text()
-    assert "<th>Iteration<small></small></th>" in report
-    assert report.count('<tr class="statistic"><td class="number">64</td><td class="number">100.00</td>') == 5
+    assert '<th scope="col">Iteration</th>' in report
+    assert report.count('<tr class="muted"><td class="number">64</td><td class="number">100.00</td>') == 5
     assert "<dt>Iterations</dt><dd>PASS, PASS, PASS, PASS</dd>" in report
     for file_name in ("results.json", "trials.jsonl", "frame_loss.csv"):
         assert (tmp_path / "one" / file_name).read_bytes() == (tmp_path / "two" / file_name).read_bytes()
