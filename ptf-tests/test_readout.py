@@ -18,6 +18,27 @@ from p4mesh.tester.records import READ_TICKS
 STATION = "02:00:00:00:00:01"
 
 
+class FramesOfTheControllerAreStamped(TesterTest):
+    """Goal: the port of a frame that asks for it keeps when it left; other frames and ports keep nothing."""
+
+    def runTest(self) -> None:
+        if "STAMP_SENT" not in self.contract.constants:
+            self.skipTest("the program keeps no time of frames of the controller")
+        frame = bytes.fromhex("0200000000010200000000020800").ljust(60, b"\1")
+        times = []
+        for stamped in (True, False, True):
+            self.tester.send(2, frame, stamped=stamped)
+            self.bench.settle()
+            self.expect(2, frame)
+            times.append(int(self.records()["controller_departure"][2]))
+        self.assertGreater(times[0], 0)
+        self.assertEqual(times[1], times[0])
+        self.assertGreater(times[2], times[0])
+        self.assertEqual(int(self.records()["controller_departure"][1]), 0)
+        self.tester.clear(READ_CELLS, self.bench.wait_passes)
+        self.assertEqual(int(self.records()["controller_departure"][2]), 0)
+
+
 class ReadingIsARangeInOrder(TesterTest):
     """Goal: one request gives one record per cell of its range, each once."""
 

@@ -56,6 +56,26 @@ class WrongPortIsFlooded(TesterTest):
         self.assertEqual(self.records()["frames"].sum(), 0)
 
 
+class GroupsBeyondTheFlowsAreCountedPerPort(TesterTest):
+    """Goal: a frame whose cell lies behind those of the flows is counted there, and measured nowhere."""
+
+    def runTest(self) -> None:
+        if "GROUPS" not in self.contract.constants:
+            self.skipTest("the program has no group counters")
+        groups, flows = self.contract["GROUPS"], self.contract["FLOWS"]
+        cells = {(port, flow): place * groups + flow for place, port in enumerate((1, 2)) for flow in (7, groups - 1)}
+        before = dict(self.client.read_counters("group_frames", cells.values()))
+        for place, port in enumerate((1, 2)):
+            self.install(self.receiver(port, STATION, offset=flows + place * groups))
+        for port, flow in ((1, 7), (2, 7), (2, 7), (2, groups - 1)):
+            self.send(port, test_frame(dst=STATION, run=self.run_id, flow=flow))
+        self.assert_reasons(expected=4)
+        now = dict(self.client.read_counters("group_frames", cells.values()))
+        counted = {place: now[cell].packets - before[cell].packets for place, cell in cells.items()}
+        self.assertEqual(counted, {(1, 7): 1, (2, 7): 2, (1, groups - 1): 0, (2, groups - 1): 1})
+        self.assertEqual(self.records()["frames"].sum(), 0)
+
+
 class FramesForAnotherReceiverAreMisdirected(TesterTest):
     """Goal: a frame with the address of the port but the tag of another receiver is misdirected, whatever its flow.
 
@@ -178,7 +198,10 @@ class UnknownFlowIsNotMeasured(TesterTest):
     """Goal: a flow number beyond the registers is counted, not written anywhere."""
 
     def runTest(self) -> None:
-        self.install(self.receiver(1, STATION, offset=self.contract["FLOWS"]))
+        beyond = self.contract["FLOWS"] + self.contract.constants.get("GROUPS", 0) * self.contract.constants.get(
+            "GROUP_PORTS", 0
+        )
+        self.install(self.receiver(1, STATION, offset=beyond))
         self.send(1, test_frame(dst=STATION, run=self.run_id, flow=0))
         self.assert_reasons(unknown_flow=1)
         self.assertEqual(self.records()["frames"].sum(), 0)

@@ -35,21 +35,23 @@ class Chip:
     number: int
     """Value of __TARGET_TOFINO__."""
     stages: int
+    pipes: dict[str, int]
+    """Value of PIPES of each program for this chip. They differ in the number of the CPU port only."""
 
     @property
     def file(self) -> str:
         return self.title.lower().replace(" ", "")
 
+    def defines(self, program: str) -> dict[str, int]:
+        """Return what the compiler is given with -D."""
+        return {"__TARGET_TOFINO__": self.number, "PIPES": self.pipes[program]}
+
 
 CHIPS = (
-    Chip("Tofino 1", ("--target", "tofino", "--arch", "tna"), 1, 12),
-    Chip("Tofino 2", ("--target", "tofino2", "--arch", "t2na"), 2, 20),
+    Chip("Tofino 1", ("--target", "tofino", "--arch", "tna"), 1, 12, {"tofino1": 2, "tofino1_4pipes": 4}),
+    Chip("Tofino 2", ("--target", "tofino2", "--arch", "t2na"), 2, 20, {"tofino2": 4}),
 )
-PROFILES = {"egress parser stamp": (), "MAC stamp": ("-DTRANSMIT_STAMP_MAC",)}
-FCS_PROFILES = {
-    "bad FCS": ("-DFORCE_TX_ERROR",),
-    "bad FCS and MAC stamp": ("-DFORCE_TX_ERROR", "-DTRANSMIT_STAMP_MAC"),
-}
+BAD_FCS = "-DFORCE_TX_ERROR"
 """For a compiler whose tna.p4 has force_tx_error; the one that the record is made with has not."""
 
 EXPLAINED = {
@@ -75,10 +77,11 @@ _INSTALL_HINT = (
 )
 
 
-def compile_for(chip: Chip, options: tuple[str, ...], output: Path) -> None:
+def compile_for(chip: Chip, program: str, options: tuple[str, ...], output: Path) -> None:
     """Runs the compiler; raises SystemExit on errors and on warnings without an explanation."""
     command = [
-        COMPILER, "--std", "p4-16", *chip.arguments, f"-D__TARGET_TOFINO__={chip.number}", *options,
+        COMPILER, "--std", "p4-16", *chip.arguments,
+        *(f"-D{name}={number}" for name, number in chip.defines(program).items()), *options,
         "-g", "-o", str(output), "--p4runtime-force-std-externs",
         "--p4runtime-files", str(output / "p4info.txtpb"), MAIN,
     ]  # fmt: skip
@@ -124,26 +127,24 @@ def rendered(record: dict[str, Any]) -> str:
         f"Written by `make p4-tofino` with {record['compiler']} from the sources with the SHA-256",
         f"`{record['source_sha256']}`.",
         "",
-        "Each profile of each chip compiles without errors. Sizes are entries of tables and cells of registers;",
-        "tables that the program fills itself are counted only.",
+        "Each program compiles without errors. Sizes are entries of tables and cells of registers;",
+        "tables that the program fills itself are counted only. For a Tofino 1 with more than two pipes the program",
+        "differs in the number of the CPU port only.",
     ]
     for chip in CHIPS:
-        for profile in PROFILES:
-            stages = record["stages"][chip.title][profile]
-            lines += ["", f"## {chip.title}, {profile}: {len(stages)} of {chip.stages} stages", ""]
-            lines += ["| stage | logical tables | SRAMs | map RAMs | TCAMs | stateful ALUs | counters |"]
-            lines += ["|---|---|---|---|---|---|---|"]
-            keys = ("logical_tables", "srams", "map_rams", "tcams", "stateful_alus", "counters")
-            for number, stage in enumerate(stages):
-                lines.append("| " + " | ".join(str(n) for n in (number, *(stage[key] for key in keys))) + " |")
-            total = [sum(stage[key] for stage in stages) for key in keys]
-            lines.append("| all | " + " | ".join(str(n) for n in total) + " |")
-            if profile != next(iter(PROFILES)):
-                continue
-            lines += ["", "| stage | tables | registers |", "|---|---|---|"]
-            for number, stage in enumerate(stages):
-                if stage["tables"] or stage["registers"]:
-                    lines.append(f"| {number} | {_listed(stage['tables'])} | {_listed(stage['registers'])} |")
+        stages = record["stages"][chip.title]
+        lines += ["", f"## {chip.title}: {len(stages)} of {chip.stages} stages", ""]
+        lines += ["| stage | logical tables | SRAMs | map RAMs | TCAMs | stateful ALUs | counters |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        keys = ("logical_tables", "srams", "map_rams", "tcams", "stateful_alus", "counters")
+        for number, stage in enumerate(stages):
+            lines.append("| " + " | ".join(str(n) for n in (number, *(stage[key] for key in keys))) + " |")
+        total = [sum(stage[key] for stage in stages) for key in keys]
+        lines.append("| all | " + " | ".join(str(n) for n in total) + " |")
+        lines += ["", "| stage | tables | registers |", "|---|---|---|"]
+        for number, stage in enumerate(stages):
+            if stage["tables"] or stage["registers"]:
+                lines.append(f"| {number} | {_listed(stage['tables'])} | {_listed(stage['registers'])} |")
     lines += ["", "## Warnings of the compiler", ""]
     lines += ["Any other warning fails the build.", "", "| warning | why it is no defect |", "|---|---|"]
     lines += [f"| `{_as_text(pattern)}` | {reason} |" for pattern, reason in EXPLAINED.items()]
@@ -158,50 +159,51 @@ def _as_text(pattern: str) -> str:
     return pattern.removesuffix("$").replace("(", "").replace(")", "").replace("|", " or ")
 
 
-def measured(chip: Chip, profile: str, options: tuple[str, ...], p4info: Path | None) -> list[dict[str, Any]]:
-    """Compile one profile and return its stages, of which the chip must have enough; keep its P4Info where asked."""
-    print(f"{chip.title}, {profile}", file=sys.stderr)
+@dataclass(frozen=True)
+class Compiled:
+    """What came of one program."""
+
+    stages: list[dict[str, Any]]
+    p4info: bytes
+
+
+def compiled(chip: Chip, program: str, options: tuple[str, ...]) -> Compiled:
+    """Compile one program, for which the chip must have stages enough."""
+    print(f"{chip.title}, {program}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as directory:
         output = Path(directory)
-        compile_for(chip, options, output)
+        compile_for(chip, program, options, output)
         stages = resources_of(output)
         if len(stages) > chip.stages:
-            raise SystemExit(f"{chip.title}, {profile}: {len(stages)} stages, the chip has {chip.stages}")
-        if p4info is not None:
-            shutil.copy(output / "p4info.txtpb", p4info)
-    return stages
+            raise SystemExit(f"{program}: {len(stages)} stages, the chip has {chip.stages}")
+        return Compiled(stages, (output / "p4info.txtpb").read_bytes())
 
 
-def _p4info(chip: Chip) -> Path:
-    return P4SRC / "compiled" / f"p4mesh.{chip.file}.p4info.txtpb"
-
-
-def _of_all(profiles: dict[str, tuple[str, ...]], *, keep: bool) -> list[dict[str, list[dict[str, Any]]]]:
-    """Return the stages of every profile for each chip, compiled side by side: one takes minutes."""
+def _of_all(*options: str) -> list[dict[str, Compiled]]:
+    """Return every program of each chip, compiled side by side: one takes minutes."""
     with ThreadPoolExecutor() as pool:
-        running = [
-            {
-                name: pool.submit(measured, chip, name, options, _p4info(chip) if keep else None)
-                for name, options in profiles.items()
-            }
-            for chip in CHIPS
-        ]
-        return [{name: future.result() for name, future in of_chip.items()} for of_chip in running]
+        running = [{name: pool.submit(compiled, chip, name, options) for name in chip.pipes} for chip in CHIPS]
+        found = [{name: future.result() for name, future in of_chip.items()} for of_chip in running]
+    for chip, programs in zip(CHIPS, found, strict=True):
+        first, *others = programs.values()
+        if any(other != first for other in others):
+            raise SystemExit(f"{chip.title}: {', '.join(programs)} differ in more than the number of a port")
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--bad-fcs", action="store_true", help="only compile the profiles with bad FCS, and print their stages"
+        "--bad-fcs", action="store_true", help="only compile the programs with bad FCS, and print their stages"
     )
     bad_fcs = parser.parse_args().bad_fcs
     if shutil.which(COMPILER) is None:
         print(_INSTALL_HINT, file=sys.stderr)
         return 3
     if bad_fcs:
-        for chip, found in zip(CHIPS, _of_all(FCS_PROFILES, keep=False), strict=True):
-            for profile, stages in found.items():
-                print(f"{chip.title}, {profile}: {len(stages)} of {chip.stages} stages")
+        for chip, programs in zip(CHIPS, _of_all(BAD_FCS), strict=True):
+            for name, found in programs.items():
+                print(f"{name} with bad FCS: {len(found.stages)} of {chip.stages} stages")
         return 0
     version = subprocess.run(
         [COMPILER, "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
@@ -212,14 +214,15 @@ def main() -> int:
         "sources": sources,
         "source_sha256": hash_of_sources(sources),
         "p4info_sha256": {},
-        "constants": {},
-        "stages": {chip.title: {} for chip in CHIPS},
+        "constants": {name: constants_of(sources, defines=chip.defines(name)) for chip in CHIPS for name in chip.pipes},
+        "stages": {},
     }
-    for chip, of_chip in zip(CHIPS, _of_all(PROFILES, keep=True), strict=True):
-        p4info = _p4info(chip)
-        record["stages"][chip.title] = of_chip
-        record["p4info_sha256"][p4info.name] = hashlib.sha256(p4info.read_bytes()).hexdigest()
-        record["constants"][chip.file] = constants_of(sources, defines={"__TARGET_TOFINO__": chip.number})
+    for chip, programs in zip(CHIPS, _of_all(), strict=True):
+        found = next(iter(programs.values()))
+        p4info = P4SRC / "compiled" / f"p4mesh.{chip.file}.p4info.txtpb"
+        p4info.write_bytes(found.p4info)
+        record["stages"][chip.title] = found.stages
+        record["p4info_sha256"][p4info.name] = hashlib.sha256(found.p4info).hexdigest()
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
     DOCUMENT.write_text(rendered(record))
     print(f"compiled {MAIN} for {', '.join(chip.title for chip in CHIPS)} with {record['compiler']}")

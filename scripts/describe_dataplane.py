@@ -25,7 +25,7 @@ _UNITS = (
     (r"\w+_sum(_high|\.high_cells)", "2^32 ticks"),
     (r"\w+_sum(_low|\.low_cells)", "ticks"),
     (r"jitter_smoothed(_x16)?", "1/16 tick"),
-    (r"(latency|jitter|ipdv|spacing)(_\w+)?|(first|last)_(arrival|departure|start|gap(_time)?)", "ticks"),
+    (r"(latency|jitter|ipdv|spacing)(_\w+)?|(first|last|controller)_(arrival|departure|start|gap(_time)?)", "ticks"),
 )
 """Units of registers and of record fields, by the last part of their names."""
 

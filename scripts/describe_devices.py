@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh import _engine
+from p4mesh.config_files.validation import valid_values
 from p4mesh.topology.device_keys import keys_of
-from p4mesh.topology.schema import schema, valid_values
+from p4mesh.topology.schema import schema
 from p4mesh.topology.structure import topology_schema
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -9,6 +9,7 @@ Dependencies point one way: ``cli -> run -> methods -> trial -> tester -> target
 from __future__ import annotations
 
 from p4mesh._lazy import lazily
+from p4mesh.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from p4mesh.methods.registry import TESTS
     from p4mesh.methods.results.outcome import Outcome, State
     from p4mesh.run.calibration import calibrate
-    from p4mesh.run.options import CalibrationOptions, RunOptions
+    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
     from p4mesh.run.single import run
     from p4mesh.run.suite import run_suite
+    from p4mesh.run.traffic import run_traffic
     from p4mesh.store.run_directory import read_run
     from p4mesh.topology.loader import load_topology, parse_topology
     from p4mesh.topology.model import Topology
@@ -31,15 +33,15 @@ __all__ = [
     "RunOptions",
     "State",
     "Topology",
+    "TrafficOptions",
     "calibrate",
     "load_topology",
     "parse_topology",
     "read_run",
     "run",
     "run_suite",
+    "run_traffic",
 ]
-
-__version__ = "0.1.0"
 
 __getattr__ = lazily(
     __name__,
@@ -48,8 +50,9 @@ __getattr__ = lazily(
         "methods.results.outcome": ("Outcome", "State"),
         "methods.registry": ("TESTS",),
         "run.calibration": ("calibrate",),
-        "run.options": ("CalibrationOptions", "RunOptions"),
+        "run.options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
         "run.suite": ("run_suite",),
+        "run.traffic": ("run_traffic",),
         "store.run_directory": ("read_run",),
         "topology.loader": ("load_topology", "parse_topology"),
         "topology.model": ("Topology",),

@@ -7,6 +7,7 @@
     │   ├── UnknownTestError       no such test; lists the tests
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
+    │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
     │   ├── CalibrationError       a calibration file that is none, contradicts or does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
@@ -72,6 +73,10 @@ class ParameterError(UsageError):
 
 class TopologyError(UsageError):
     """A topology file is missing, malformed or cannot carry the test."""
+
+
+class TrafficFileError(UsageError):
+    """A traffic file is missing, malformed, or asks for what the ports or the tester cannot do."""
 
 
 class CalibrationError(UsageError):

@@ -172,7 +172,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     STEP(sign,
          hdr.signature.magic = SIGNATURE_MAGIC;
          hdr.signature.flow = flow_cell;
-         hdr.signature.transmit_time = TRANSMIT_STAMP(now);)
+         hdr.signature.transmit_time = now;)
 
     apply {
         if (reason == REASON_UNKNOWN_TRANSMITTER) {

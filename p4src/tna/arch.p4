@@ -15,12 +15,17 @@
 #include "../include/codes.p4"
 
 // Ports of the chip that are not test ports: the PCIe port to the CPU, and the recirculation port
-// of pipe 0. In every pipe the recirculation port has the same number within the pipe.
+// of pipe 0. In every pipe the recirculation port has the same number within the pipe. Chips of Tofino 1 with
+// more than two pipes (-DPIPES=4) have the CPU port in pipe 2; there, ports 192 to 199 recirculate.
 #if __TARGET_TOFINO__ == 2
 const bit<9> PORT_CPU  = 0;
 const bit<9> PORT_LOOP = 6;
 #else
+#if PIPES == 4
+const bit<9> PORT_CPU  = 320;
+#else
 const bit<9> PORT_CPU  = 192;
+#endif
 const bit<9> PORT_LOOP = 68;
 #endif
 // The bits of a port number that are the number within the pipe.

@@ -40,9 +40,6 @@ control TesterEgressDeparser(packet_out packet, inout egress_headers_t hdr, in e
         if (hdr.ipv6.isValid()) {
             hdr.udp.checksum = udp_checksum.update({ IPV6_ADDRESSES, hdr.udp.src, hdr.udp.dst, meta.udp_rest }, true);
         }
-#ifdef TRANSMIT_STAMP_MAC
-        packet.emit(hdr.stamp);
-#endif
         packet.emit(hdr.packet_in);
         packet.emit(hdr.report);
         packet.emit(hdr.loop);

@@ -6,9 +6,6 @@
 #include "transmit_registers.p4"
 #include "fields.p4"
 #include "circulation.p4"
-#ifdef TRANSMIT_STAMP_MAC
-#include "mac_stamp.p4"
-#endif
 #include "../shared/transmission.p4"
 
 control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
@@ -28,16 +25,8 @@ control TesterEgress(inout egress_headers_t hdr, inout egress_t meta,
     bit<1> not_damaged = 0;
 #define BAD_FCS not_damaged
 #endif
-#ifdef TRANSMIT_STAMP_MAC
-    MacStamp() mac_stamp;
-#endif
 
     apply {
-#ifdef TRANSMIT_STAMP_MAC
-        if (meta.reason != REASON_NONE) {
-            mac_stamp.apply(hdr, output);
-        }
-#endif
         transmission.apply(hdr, standard.egress_port, standard.egress_rid, parsed.global_tstamp,
                            meta.cell, meta.reason, BAD_FCS);
         if (meta.reason != REASON_NONE) {

@@ -9,13 +9,6 @@
 // Where a reading pass puts what it finds.
 #define TRANSMIT_RECORD(FIELD) hdr.half.FIELD
 
-// What a frame carries as its transmit time when it leaves egress.
-#ifdef TRANSMIT_STAMP_MAC
-#define TRANSMIT_STAMP(NOW) 0
-#else
-#define TRANSMIT_STAMP(NOW) NOW
-#endif
-
 // Frames only, in words that the driver adds up: 65,536 pairs of frames and bytes do not fit the memories
 // that one stage has for counters.
 #define SENT_COUNTER(SIZE, NAME) Counter<bit<32>, bit<32>>(SIZE, CounterType_t.PACKETS) NAME

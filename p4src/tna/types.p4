@@ -74,9 +74,6 @@ struct ingress_t {
 }
 
 struct egress_headers_t {
-#ifdef TRANSMIT_STAMP_MAC
-    ptp_metadata_t   stamp;
-#endif
     packet_in_t      packet_in;
     report_t         report;
     loop_t           loop;

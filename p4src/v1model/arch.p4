@@ -10,6 +10,9 @@
 #include "../include/reasons.p4"
 #include "../include/codes.p4"
 
+// Id of what only v1model has; all others are in include/ids.p4.
+#define ID_COUNTER_GROUP_FRAMES 0x1200_0006
+
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
 // a frame that egress recirculates never leaves through the loop port.
 const bit<9> PORT_CPU  = 510;

@@ -25,6 +25,24 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
     }
 }
 
+// When a port last sent a frame of the controller whose time was to be kept: its first bit.
+control ControllerDeparture(inout egress_headers_t hdr, in bit<9> port, in bit<48> now) {
+    register<bit<64>>(PORTS) cells;
+    apply {
+        if (hdr.packet_out.isValid()) {
+            if (hdr.packet_out.kind == KIND_SEND && hdr.packet_out.flags & STAMP_SENT != 0) {
+                cells.write((bit<32>)port, (bit<64>)now);
+            }
+        } else if (hdr.record.isValid() && hdr.record.cell < PORTS
+                   && (port == PORT_CPU || hdr.loop.flags & FLAG_SILENT != 0)) {
+            cells.read(hdr.record.controller_departure, hdr.record.cell);
+            if (hdr.loop.flags & FLAG_CLEAR != 0) {
+                cells.write(hdr.record.cell, 0);
+            }
+        }
+    }
+}
+
 // Puts what the controller needs to know in front of a frame for it.
 control ToController(inout egress_headers_t hdr, in arrival_t arrival) {
     apply {

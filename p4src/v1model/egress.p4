@@ -15,6 +15,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FRAME_COUNTER(REASON_CELLS, transmit_reason);
 
     Transmission() transmission;
+    ControllerDeparture() controller_departure;
     ToController() to_controller;
 
     apply {
@@ -38,6 +39,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
                                    standard.egress_global_timestamp, index, reason, bad_fcs);
             }
         }
+        controller_departure.apply(hdr, standard.egress_port, standard.egress_global_timestamp);
         if (standard.egress_port == PORT_CPU) {
             to_controller.apply(hdr, meta.arrival);
         }

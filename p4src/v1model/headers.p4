@@ -39,6 +39,10 @@ header record_t {
     bit<64> first_departure;
     bit<64> last_departure;
     bit<32> spacing_min_inverted;
+    bit<64> controller_departure;
 }
+
+// Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has none such.
+const bit<8> STAMP_SENT = 0x08;
 
 #endif

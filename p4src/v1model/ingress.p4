@@ -22,6 +22,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     Reporting() reporting;
     Reception() reception;
     Classification() classification;
+    GroupCounting() group_counting;
     FlowMeasurement() flow_measurement;
     ArrivalSpacing() arrival_spacing;
 
@@ -55,6 +56,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 reception.apply(hdr, meta.local, meta.arrival.ingress_port);
             }
             classification.apply(hdr, meta.local);
+            group_counting.apply(meta.local);
             reporting.apply(hdr, meta.local, meta.arrival, verdict, manager);
         }
 

@@ -319,4 +319,18 @@ control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arriv
     }
 }
 
+// Counts frames whose cell is beyond those of the flows: of groups that are counted per port.
+control GroupCounting(inout ingress_t local) {
+    @id(ID_COUNTER_GROUP_FRAMES)
+    @brief("Frames received per group and port; cell = place of the port x 4096 + flow of the group")
+    BIN_COUNTER(GROUP_CELLS, group_frames);
+
+    apply {
+        if (local.reason == REASON_UNKNOWN_FLOW && local.cell < FLOWS + GROUP_CELLS) {
+            local.reason = REASON_EXPECTED;
+            COUNT(group_frames, local.cell - FLOWS);
+        }
+    }
+}
+
 #endif

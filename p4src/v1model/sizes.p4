@@ -11,6 +11,12 @@
 
 #define HISTOGRAMS 256
 
+// Multicast groups that are counted on each of 256 ports beside the flows: 4,095 groups on 255 ports are
+// 16 times as many pairs as there are flows. They have a counter and no register.
+#define GROUPS 4096
+#define GROUP_PORTS 256
+#define GROUP_CELLS (GROUPS * GROUP_PORTS)
+
 // Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
 #define EXTENSION_UNITS 8
 

@@ -8,9 +8,6 @@
 // Where a reading pass puts what it finds.
 #define TRANSMIT_RECORD(FIELD) hdr.record.FIELD
 
-// What a frame carries as its transmit time.
-#define TRANSMIT_STAMP(NOW) NOW
-
 #define SENT_COUNTER(SIZE, NAME) counter(SIZE, CounterType.packets) NAME
 
 // Arithmetic that takes one stage of a Tofino.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from p4mesh import __version__
 from p4mesh.errors import UsageError
 from p4mesh.target.names import SIMULATED, TARGET_NAMES
+from p4mesh.version import __version__
 
 _LONGEST_MESSAGE = 300
 HANDLER = "handler"
@@ -31,6 +31,7 @@ def parser() -> Parser:
     whole.add_argument("--debug", action="store_true", help="show a traceback with an error")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     _run(commands.add_parser("run", help="run a test and write a run directory"))
+    _traffic(commands.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
     _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
     _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
@@ -59,6 +60,28 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
     parser.set_defaults(handler="p4mesh.cli.run_command:execute")
+
+
+def _traffic(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Sends the classes of a traffic file (docs/TRAFFIC.md) and judges each of them."
+    parser.add_argument("traffic", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
+    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, for example topologies/*.yaml")
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        metavar="CLASS.KEY=VALUE",
+        action="append",
+        default=[],
+        help="set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1",
+    )
+    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
+    parser.add_argument("--jobs", metavar="N", type=int, help="worker processes, at most one per run of a sweep")
+    parser.add_argument(
+        "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
+    parser.set_defaults(handler="p4mesh.cli.traffic_command:execute")
 
 
 def _calibrate(parser: argparse.ArgumentParser) -> None:

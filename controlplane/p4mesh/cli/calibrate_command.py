@@ -11,6 +11,7 @@ from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.report.text import table_text
 from p4mesh.run.calibration import calibrate
 from p4mesh.run.options import CalibrationOptions
+from p4mesh.traffic.stamps import StampKind
 
 COLUMNS = (
     Column("tx_port", "Tx port"),
@@ -22,6 +23,12 @@ COLUMNS = (
     Column("max_ns", "Max", "ns", 3),
     Column("samples", "Samples", "frames"),
 )
+
+_MEASURED = {
+    StampKind.FIRST_BIT: "First bit sent to first bit received",
+    StampKind.SOFTWARE: "Between software time stamps",
+    StampKind.PARSER: "Egress parser to first bit received",
+}
 
 
 def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str = "") -> int:
@@ -38,9 +45,7 @@ def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str =
     rows: tuple[dict[str, Cell], ...] = tuple(
         {column.key: getattr(wire, column.key) for column in COLUMNS} for wire in finished.measured.wires
     )
-    note = f"First bit sent to first bit received, resolution {finished.resolution_ns:g} ns."
-    if not finished.first_bit:
-        note = f"Between software time stamps, resolution {finished.resolution_ns:g} ns."
+    note = f"{_MEASURED[finished.stamps]}, resolution {finished.resolution_ns:g} ns."
     say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
     say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")

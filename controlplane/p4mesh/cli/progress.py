@@ -84,12 +84,13 @@ class Progress:
         result = finished.trial.result
         expected = result["expected_rx_frames"]
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
-        size, _, part = finished.trial.unit.partition("B/")
+        size, _, part = finished.trial.unit.rpartition("B/")
         strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
         trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
         origin = "  (stored)" if finished.timing is None else ""
+        where = f"{size:>4} B {part:<10}" if size else part
         self._line(
-            f"[{self._done:>3}/~{self._done + left}] {size:>4} B {part:<10} load {finished.trial.load_pct:8.4f} %"
+            f"[{self._done:>3}/~{self._done + left}] {where} load {finished.trial.load_pct:8.4f} %"
             f"  {loss}{strays}{trust}{origin}  {self._outlook(left)}"
         )
 

@@ -11,12 +11,16 @@ from p4mesh.cli.results import exit_code, results_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text
 from p4mesh.run.options import RunOptions
-from p4mesh.run.single import run
+from p4mesh.run.single import FinishedRun, run
 
 
 def run_test(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
     """Run a test, show its results and return the exit code."""
-    finished = run(options, Progress(notice))
+    return show_finished(run(options, Progress(notice)), as_json)
+
+
+def show_finished(finished: FinishedRun, as_json: bool) -> int:
+    """Show the results of a run and return the exit code."""
     if as_json:
         say(json.dumps(results_data(finished.directory), indent=1, allow_nan=False))
     else:

@@ -28,6 +28,7 @@ class Unit:
     """A part of a test that shares no state with the others, so that parts may run in parallel."""
 
     frame_size_bytes: int
+    """0 for a part of a test that is not about one frame size."""
     part: str
     iteration: int = 1
 
@@ -35,7 +36,8 @@ class Unit:
     def key(self) -> str:
         """Stable name of the unit in stored results."""
         repeated = f"/{self.iteration}" if self.iteration > 1 else ""
-        return f"{self.frame_size_bytes}B/{self.part}{repeated}"
+        size = f"{self.frame_size_bytes}B/" if self.frame_size_bytes else ""
+        return f"{size}{self.part}{repeated}"
 
 
 @dataclass(frozen=True)

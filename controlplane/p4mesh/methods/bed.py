@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from p4mesh.errors import TopologyError
 from p4mesh.traffic.line_rate import STANDARD_IFG_BYTES, own_line_rate_bps
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.calibration import Calibration
 
 
@@ -24,6 +25,10 @@ class Port:
     """Whether frames below 64 bytes leave with padding, as on most hardware."""
     clock_offset_ppm: float = 0.0
     """How far its clock is known to be from nominal."""
+    role: str = field(default="", metadata={"stored": "if set"})
+    """What it is for in the set-up, by the topology."""
+    layer: str = field(default="", metadata={"stored": "if set"})
+    """Which layer of the network it belongs to, by the topology."""
 
     @property
     def own_rate_bps(self) -> int:
@@ -36,10 +41,7 @@ class TimeStamps:
     """What the tester's time stamps are."""
 
     resolution_ns: Fraction
-    first_bit: bool = True
-    """Of a frame's first bit on the wire; else taken by software around whole frames."""
-    note: str = ""
-    """What else must be said of them."""
+    kind: StampKind = StampKind.FIRST_BIT
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,21 @@ class Bed:
     """What was measured over wires, to be shown beside latencies."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()
     """Chains of IPv6 extension headers that the tester cannot measure behind."""
+    stamps_controller_frames: bool = True
+    """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
     resets_devices: bool = True
     """Whether devices under test can be reset without a command of the user's."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
+
+    @property
+    def defines_latency(self) -> bool:
+        """Whether latency has a definition of RFC 1242, from which the others follow: its first bits are known.
+
+        A stamp of an egress parser is a constant before the first bit, and a measurement over wires gives the constant.
+        """
+        kind = self.stamps.kind
+        return kind is StampKind.FIRST_BIT or (kind is StampKind.PARSER and self.calibration is not None)
 
     @property
     def port_numbers(self) -> tuple[int, ...]:

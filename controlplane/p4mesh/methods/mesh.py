@@ -11,8 +11,9 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.metrics import judge_loss, rate_metrics, transmission_s
-from p4mesh.methods.search.sweeps import judge_of, swept
-from p4mesh.methods.search.throughput import NS_PER_MS, JudgedTrial, Searched, search_throughput
+from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
+from p4mesh.methods.sweeps import judge_of, swept
+from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, Stream

@@ -7,13 +7,14 @@ from importlib.resources import files
 from typing import Any
 
 from p4mesh.methods.results.iterations import ITERATION, Row
-from p4mesh.methods.results.latency import LILO_LIKE, Definition
+from p4mesh.methods.results.latency import NAME_WITHOUT_DEFINITION
 from p4mesh.methods.results.outcome import Outcome, State, Table
 from p4mesh.report.numbers import cell_text, is_numeric
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.svg import figure_svg
 from p4mesh.store.csv_files import trial_row
 from p4mesh.store.run_directory import StoredRun
+from p4mesh.traffic.stamps import StampKind
 
 _STATE_CLASS = {
     State.PASS: "good",
@@ -138,15 +139,28 @@ def _configuration(config: dict[str, Any]) -> str:
         '<section><h2>Parameters</h2><div class="scroll"><table><thead><tr><th>Parameter</th>'
         '<th class="number">Value</th><th>Unit</th><th>Clause</th><th>Meaning</th></tr></thead>'
         f"<tbody>\n{rows}</tbody></table></div></section>"
+        f"{_traffic(config)}"
         f"<section><h2>Topology {escape(config['topology']['name'])}</h2>"
         f"<p>{escape(config['topology']['description'])}</p>"
         f"<details><summary>Topology file</summary><pre>{escape(config['topology']['text'])}</pre></details></section>"
     )
 
 
+def _traffic(config: dict[str, Any]) -> str:
+    """Return the traffic file of a run that had one, and what was set on top of it."""
+    if "traffic" not in config:
+        return ""
+    traffic = config["traffic"]
+    settings = "".join(f"<p><code>--set {escape(setting)}</code></p>" for setting in traffic["settings"])
+    return (
+        f"<section><h2>Traffic {escape(traffic['name'])}</h2>{settings}"
+        f"<details><summary>Traffic file</summary><pre>{escape(traffic['text'])}</pre></details></section>"
+    )
+
+
 def _trial_log(run: StoredRun) -> str:
     times = {(timing.unit, timing.index): timing for timing in run.timings}
-    measured = f"{Definition.FIFO.value if run.config['time_stamps']['first_bit'] else LILO_LIKE} latency"
+    measured = f"{NAME_WITHOUT_DEFINITION[StampKind(run.config['time_stamps']['kind'])]} latency"
     head = "".join(f"<th>{escape(title.format(latency=measured))}</th>" for _, title in _LOG_COLUMNS)
     lines = []
     for trial in run.trials:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         WiresMeasured,
         WorkerLost,
     )
-    from p4mesh.run.options import CalibrationOptions, RunOptions
+    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
     from p4mesh.run.single import FinishedRun, run
     from p4mesh.run.suite import FinishedSuite, run_suite
+    from p4mesh.run.traffic import run_traffic
 
 __all__ = [
     "CalibrationOptions",
@@ -44,6 +45,7 @@ __all__ = [
     "RunOptions",
     "RunStarted",
     "SuiteStarted",
+    "TrafficOptions",
     "TrialFinished",
     "UnitFinished",
     "WiresMeasured",
@@ -51,6 +53,7 @@ __all__ = [
     "calibrate",
     "run",
     "run_suite",
+    "run_traffic",
 ]
 
 __getattr__ = lazily(
@@ -61,9 +64,10 @@ __getattr__ = lazily(
             *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
             *("SuiteStarted", "WiresMeasured", "WorkerLost"),
         ),
-        "options": ("CalibrationOptions", "RunOptions"),
+        "options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
         "single": ("FinishedRun", "run"),
         "suite": ("FinishedSuite", "run_suite"),
+        "traffic": ("run_traffic",),
     },
 )
 

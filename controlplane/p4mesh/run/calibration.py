@@ -8,7 +8,6 @@ from datetime import datetime, timezone
 from fractions import Fraction
 from pathlib import Path
 
-from p4mesh import __version__
 from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
@@ -22,7 +21,9 @@ from p4mesh.run.preparation import bed_of
 from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
+from p4mesh.version import __version__
 
 _AT_ONCE = 256
 """Flows that have a histogram of their own in one trial."""
@@ -39,8 +40,8 @@ class FinishedCalibration:
     """What the file holds now: the measured wires and those that were in it."""
     added: int
     """Wires that were not in the file before."""
-    first_bit: bool
-    """Latencies run from the first bit sent to the first bit received, not between software time stamps."""
+    stamps: StampKind
+    """What latencies run between."""
     resolution_ns: float
 
 
@@ -73,7 +74,7 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     joined = before.joined(found, f"--out {path}") if before else found
     write_calibration(path, joined)
     added = len(joined.wires) - (len(before.wires) if before else 0)
-    return FinishedCalibration(path, topology.name, found, joined, added, bed.stamps.first_bit, run.resolution_ns)
+    return FinishedCalibration(path, topology.name, found, joined, added, bed.stamps.kind, run.resolution_ns)
 
 
 def _load_pct(text: str) -> Fraction:

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, cast
 
-from p4mesh import __version__
 from p4mesh.errors import EngineMissingError, InternalError, P4MeshError, TargetError
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
 from p4mesh.run.session import Measured
 from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.tester.contract import load_contract
+from p4mesh.version import __version__
 
 _CONNECT_S = 10.0
 _LOOK_S = 0.5

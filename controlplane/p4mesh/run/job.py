@@ -12,7 +12,6 @@ from typing import Protocol, cast
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.registry import find_test
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -36,7 +35,7 @@ Opener = Callable[[Topology], AbstractContextManager[Measurer]]
 class Job:
     """What to run; the same in every process."""
 
-    test: str
+    method: Method
     topology: Topology
     bed: Bed
     parameters: ParameterSet
@@ -48,11 +47,6 @@ class Job:
     """What makes trials on one device depend on each other; empty where the learning phase restores everything."""
     memory_without_verification: str = ""
     """The same for trials that do not verify what was learned."""
-
-    @property
-    def method(self) -> Method:
-        """Return the test."""
-        return find_test(self.test)
 
 
 def opener_of(target: str, instead: str = "") -> Opener:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, TrialFinished, UnitFinished
 from p4mesh.run.job import Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed
@@ -25,10 +26,15 @@ def run_in_process(
         observer(finished)
 
     results: dict[Unit, Record] = {}
+    limits = DeliveryLimits()
     for unit in units:
+        if job.simulated:
+            # Each unit has a tester of its own, and may as well be measured beside the others.
+            limits = DeliveryLimits()
         bench = _LocalBench(job, unit.iteration)
         try:
-            session = UnitSession(job, unit, directory.stored(unit.key), directory.kept(unit.key), publish, bench)
+            stored, kept = directory.stored(unit.key), directory.kept(unit.key)
+            session = UnitSession(job, unit, stored, kept, publish, bench, limits)
             results[unit] = job.method.run_unit(unit, job.bed, job.parameters, session)
         finally:
             bench.leave_device()

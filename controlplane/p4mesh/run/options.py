@@ -39,6 +39,26 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
+class TrafficOptions:
+    """One run of a traffic file; the fields are the options of ``p4mesh traffic``."""
+
+    traffic: str | Path
+    topology: str | Path | Topology
+    """A topology, or the file that it is in."""
+    settings: tuple[str, ...] = ()
+    """Values instead of those of the file, as ``class.key=value``."""
+    out: str | Path | None = None
+    """Run directory; an interrupted run in it is resumed. None: a new directory below ``runs``."""
+    jobs: int | None = None
+    """Worker processes on this machine, at most one per run of a sweep; None: one per processor on sim."""
+    workers: str | None = None
+    """Address of the scheduler of a Dask cluster."""
+    target: str = SIMULATED
+    opener: str = ""
+    """What opens the measurer instead of the target, as ``module:function``."""
+
+
+@dataclass(frozen=True)
 class CalibrationOptions:
     """One measurement of wires; the fields are the options of ``p4mesh calibrate``."""
 

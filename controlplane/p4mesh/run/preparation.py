@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
@@ -37,6 +39,8 @@ class Prepared:
     cluster: str
     """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
+    echo: Mapping[str, Any] = field(default_factory=dict)
+    """What the configuration of the run holds beside the parameters."""
 
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:
@@ -50,10 +54,15 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
         TARGETS[options.target].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
+    job = job_of(method, topology, bed, parameters, options)
+    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target)
+
+
+def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
+    """Return what every process that measures for a run needs to know."""
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
-    job = Job(method.name, topology, bed, parameters, options.opener, simulated, *memory)
-    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target)
+    return Job(method, topology, bed, parameters, options.opener, simulated, *memory)
 
 
 def check_settings(topology: Topology) -> None:
@@ -146,6 +155,8 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
             far_ends[PortRef(TESTER, port.number)].node,
             port.options.get("pad_to_minimum", True),
             port.clock_offset_ppm,
+            port.role,
+            port.layer,
         )
         for port in topology.tester_ports
     )
@@ -161,8 +172,9 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         sends_bad_fcs=capabilities.bad_fcs,
         unmeasured=capabilities.unmeasured,
         unsupported_headers=capabilities.unsupported_headers,
-        stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.first_bit, stamps.note),
+        stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.kind),
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
+        stamps_controller_frames=capabilities.stamps_controller_frames,
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
     )

@@ -12,6 +12,7 @@ from typing import Protocol
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
@@ -63,8 +64,11 @@ class UnitSession:
         kept: Mapping[int, KeptTrial],
         publish: Publish,
         bench: Bench,
+        limits: DeliveryLimits,
     ) -> None:
+        """Answer from what is stored, else from the bench; ``limits`` are those of all units that share a tester."""
         self._job = job
+        self._limits = limits
         self._unit = unit
         self._stored = stored
         self._kept = kept
@@ -88,7 +92,15 @@ class UnitSession:
         self._bench.announce([spec for spec in numbered if spec.number not in known])
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        """Return the result of a trial once it is on disk."""
+        """Return the result of a trial once it is on disk; one that the tester cannot send is not tried again."""
+        refused = None if self._index in self._announced else self._limits.refused(spec)
+        if refused is not None:
+            return refused
+        result = self._answer(spec, note)
+        self._limits.note(spec, result)
+        return result
+
+    def _answer(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         index, self._index = self._index, self._index + 1
         spec = replace(spec, number=index)
         question = encode(spec)
@@ -194,4 +206,8 @@ def _from_first_departure(result: TrialResult) -> TrialResult:
         )
         for flow in result.flows
     )
-    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows)
+    ports = tuple(
+        port if port.controller_tx_ns is None else replace(port, controller_tx_ns=port.controller_tx_ns - origin_ns)
+        for port in result.ports
+    )
+    return replace(result, first_tx_ns=0, last_tx_ns=result.last_tx_ns - origin_ns, flows=flows, ports=ports)

@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from p4mesh import __version__
 from p4mesh.methods.base import Unit
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
@@ -29,6 +28,7 @@ from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.writing import storing
 from p4mesh.topology import Topology, load_topology
+from p4mesh.version import __version__
 
 
 @dataclass(frozen=True)
@@ -166,4 +166,5 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **prepared.echo,
     }

@@ -21,6 +21,7 @@ from typing import cast
 from p4mesh.errors import TargetError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, TrialFinished, UnitFinished, WorkerLost
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
@@ -203,7 +204,7 @@ class _Run:
         job, unit = self.job, bench.unit
         with self.changed:
             stored, kept = self.directory.stored(unit.key), self.directory.kept(unit.key)
-        session = UnitSession(job, unit, stored, kept, self.publish, bench)
+        session = UnitSession(job, unit, stored, kept, self.publish, bench, DeliveryLimits())
         result = job.method.run_unit(unit, job.bed, job.parameters, session)
         with self.changed:
             self.check_open()

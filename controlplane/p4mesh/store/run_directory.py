@@ -30,7 +30,7 @@ from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically
 
-FORMAT = 4
+FORMAT = 5
 """Of all files of a run directory; it grows when any of them means something else."""
 _FORMAT_WITHOUT_A_NUMBER = 1
 RUN = "run.json"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from p4mesh import __version__
 from p4mesh.errors import UsageError
+from p4mesh.version import __version__
 
 DEFAULT_ADDRESS = "0.0.0.0:9559"
 MAX_PORT = 511

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from p4mesh.target.loop import LoopModel
+from p4mesh.traffic.stamps import StampKind
 
 
 class Architecture(str, Enum):
@@ -21,10 +23,17 @@ class Stamps:
 
     tick_ps: int
     """Length of a tick, and thus their resolution."""
-    first_bit: bool = True
-    """Of a frame's first bit on the wire; else taken by software around whole frames."""
-    note: str = ""
-    """What else must be said of them."""
+    kind: StampKind = StampKind.FIRST_BIT
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """Pipelines of a chip that work beside each other."""
+
+    of_port: Mapping[int, int]
+    """Pipe of each tester port; all loops are in pipe 0."""
+    frames_per_s: int
+    """Frames that a pipe passes in each gress."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,14 @@ class Capabilities:
     """Time between the start request and the first departure that the target needs at least."""
     scheduling_jitter_ns: int
     """How late the target may run besides its loop; bounds what a short trial shows of its load."""
+    pipes: Pipes | None = None
+    """None where nothing but ports and loops limits the rate of frames."""
     front_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     bad_fcs: bool = False
     """Ports can send frames with a frame check sequence that does not fit."""
+    stamps_controller_frames: bool = True
+    """The program keeps when a frame of the controller leaves."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model says how can be reset."""
     unmeasured: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Switch chips that can run the tester program: their pipes, and the loops of them.
+"""Switch chips that can run the tester program: their pipes, their ports, and the loops of them.
 
 The latencies of the chips are assumptions, as nothing in public documents gives them for this
 program: a run on hardware must replace them by the measured round of a lone seed.
@@ -6,7 +6,8 @@ program: a run on hardware must replace them by the measured round of a lone see
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from p4mesh.errors import ParameterError
 from p4mesh.target.loop import LoopModel
@@ -20,11 +21,19 @@ class Chip:
     """A switch chip with recirculation ports of its own in every pipe."""
 
     name: str
+    program: str
+    """Name of the compiled program for it: the number of the CPU port is part of the program."""
+    p4info: str
+    """Name of its P4Info, which has no ports."""
     pipes: int
+    inner_ports: Mapping[range, str]
+    """Numbers within a pipe that no front port has, and what they are."""
     recirculation_bps: int
-    """Of the recirculation port of one pipe."""
+    """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int
     """From the end of a pass on the recirculation port to the next pass: an assumption."""
+    pipe_frames_per_s: int = 1_000_000_000
+    """Frames that a pipe passes in each gress: one per clock, of which public documents give 1.0 to 1.25 GHz."""
     tick_ps: int = 1000
 
     def loop(self) -> LoopModel:
@@ -39,18 +48,52 @@ class Chip:
         return LoopModel(rate_bps, self.latency_ps)
 
 
-TOFINO_1 = Chip("tofino", pipes=2, recirculation_bps=100_000_000_000, latency_ps=700_000)
+TOFINO_1 = Chip(
+    "tofino",
+    program="tofino1",
+    p4info="tofino1",
+    pipes=2,
+    inner_ports={range(64, 128): "recirculates or leads to the CPU"},
+    recirculation_bps=100_000_000_000,
+    latency_ps=700_000,
+)
 """The two-pipe Tofino 1 of a Wedge100BF-32X."""
-TOFINO_2 = Chip("tofino2", pipes=4, recirculation_bps=400_000_000_000, latency_ps=700_000)
-CHIPS = (TOFINO_1, TOFINO_2)
+TOFINO_1_4_PIPES = replace(TOFINO_1, program="tofino1_4pipes", pipes=4)
+"""The four-pipe Tofino 1 of a Wedge100BF-65X: its CPU port is in pipe 2."""
+TOFINO_2 = Chip(
+    "tofino2",
+    program="tofino2",
+    p4info="tofino2",
+    pipes=4,
+    inner_ports={range(1): "leads to the CPU", range(6, 7): "recirculates"},
+    recirculation_bps=100_000_000_000,
+    latency_ps=700_000,
+)
+"""bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400."""
+CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)
+_TWO_PIPES = 2
+
+
+def chip_with_pipes(name: str, pipes: int | None) -> Chip:
+    """Return the chip ``tofino1`` or ``tofino2`` with so many pipes; None: those of the usual one."""
+    if name == TOFINO_2.program:
+        return replace(TOFINO_2, pipes=pipes or TOFINO_2.pipes)
+    usual = TOFINO_1_4_PIPES if pipes is not None and pipes > _TWO_PIPES else TOFINO_1
+    return replace(usual, pipes=pipes or usual.pipes)
 
 
 def pipe_of(port: int, chip: Chip) -> int:
-    """Return the pipe of a device port."""
-    pipe = port // PORTS_PER_PIPE
+    """Return the pipe of a front port; raise ParameterError for a device port that is none."""
+    pipe, within = divmod(port, PORTS_PER_PIPE)
     if not 0 <= pipe < chip.pipes:
         raise ParameterError(
             f"port {port} is in pipe {pipe}: {chip.name} has {chip.pipes} pipes",
             hint="use device port numbers, not the numbers of the front panel",
         )
+    for inner, what in chip.inner_ports.items():
+        if within in inner:
+            raise ParameterError(
+                f"port {port} is no front port of {chip.name}: it {what}",
+                hint="use the device ports that the switch's own port map gives its front ports",
+            )
     return pipe

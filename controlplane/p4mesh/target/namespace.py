@@ -11,6 +11,7 @@ from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import Topology
 from p4mesh.topology.netns import NetnsNetwork
+from p4mesh.traffic.stamps import StampKind
 
 _SCHEDULING_JITTER_NS = 20_000_000
 
@@ -33,7 +34,7 @@ class NamespaceTarget(Target):
             target=cls.name,
             architecture=Architecture.V1MODEL,
             real_time=True,
-            stamps=Stamps(cls.tick_ps, first_bit=False),
+            stamps=Stamps(cls.tick_ps, StampKind.SOFTWARE),
             loop=cls.loop,
             start_lead_ns=cls.start_lead_ns,
             scheduling_jitter_ns=_SCHEDULING_JITTER_NS,

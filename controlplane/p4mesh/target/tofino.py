@@ -14,15 +14,14 @@ from fractions import Fraction
 
 from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
-from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
-from p4mesh.target.chips import TOFINO_1, TOFINO_2, Chip, pipe_of
+from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
+from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import TofinoSwitch, Topology
+from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
-_EGRESS_STAMPS = "Sent frames are stamped in the tester's egress parser: it adds a constant."
 _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
 """It takes 32 bytes of extension headers, of which the last one alone may have more than 8."""
-_CHIPS = {"tofino1": TOFINO_1, "tofino2": TOFINO_2}
 
 
 def switch_of(topology: Topology) -> TofinoSwitch:
@@ -57,9 +56,12 @@ def switch_of(topology: Topology) -> TofinoSwitch:
 
 
 def chip_of(switch: TofinoSwitch) -> Chip:
-    """Return the chip of a switch with the pipes and the loop latency that the topology gives it."""
-    usual = _CHIPS[switch.chip]
-    return replace(usual, pipes=switch.pipes or usual.pipes, latency_ps=round(switch.loop_latency_ns * 1000))
+    """Return the chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
+    return replace(
+        chip_with_pipes(switch.chip, switch.pipes),
+        latency_ps=round(switch.loop_latency_ns * 1000),
+        pipe_frames_per_s=switch.pipe_frames_per_s,
+    )
 
 
 class TofinoTarget(Target):
@@ -82,12 +84,17 @@ class TofinoTarget(Target):
             target=cls.name,
             architecture=Architecture.TNA,
             real_time=True,
-            stamps=Stamps(_TICK_PS, note="" if switch.mac_stamp else _EGRESS_STAMPS),
+            stamps=Stamps(_TICK_PS, StampKind.PARSER),
+            pipes=Pipes(
+                {p.number: pipe_of(p.device_port, chip) for p in topology.tester_ports if p.device_port is not None},
+                chip.pipe_frames_per_s,
+            ),
             loop=chip.loop(),
             front_loops=tuple(chip.front_loop(loop.rate_bps) for loop in switch.front_loops),
             start_lead_ns=50_000_000,
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,
+            stamps_controller_frames=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
             unsupported_headers=_BEYOND_THE_PARSER,
         )

@@ -1,12 +1,14 @@
 """Reads and clears the cells of the tester in band (docs/DATAPLANE.md, "Records").
 
 A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be
-lost, come twice or come late; what is returned is complete, or an error.
+lost, come twice or come late; what is returned is complete, or an error. Where the way to the controller takes fewer
+records than the loop makes, cells are read in windows: the next one is asked for when the one before has come, and
+a window that loses records is halved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,12 @@ WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
 
 _READ_ATTEMPTS = 3
+_WINDOW_TIMEOUT_S = 0.5
+"""The records of a window come within milliseconds; none for this long are lost."""
+_PASSES_BESIDE = 2
+"""Rounds of a reading frame beside those for its cells: on its way in, and on its way out."""
+_FRAMES_PER_PASS = 16
+"""Reading frames that a loop carries beside its seeds without a round becoming longer."""
 _TIME_BITS = 48
 
 
@@ -28,16 +36,18 @@ _TIME_BITS = 48
 class RecordFormat:
     """What a target sends for a cell."""
 
-    decode: Callable[[bytes], np.ndarray[Any, Any]]
-    """From the payloads of packet-ins, one after the other, to records; each begins with its cell in 4 bytes."""
+    decode: Callable[[Sequence[bytes]], np.ndarray[Any, Any]]
+    """From the payloads of packet-ins to records; each payload begins with its cell in 4 bytes."""
     passes: int = 1
     """Rounds of the loop that a reading frame makes for a cell."""
+    window_cells: int | None = None
+    """Cells that are read at a time; None where the target takes as many records as there are."""
 
 
 def v1model_format(contract: Contract) -> RecordFormat:
     """Return the format of ``record_t``."""
     dtype = np.dtype([(name, f">u{width}") for name, width in contract.record_fields])
-    return RecordFormat(lambda payloads: np.frombuffer(payloads, dtype=dtype))
+    return RecordFormat(lambda payloads: np.frombuffer(b"".join(payloads), dtype=dtype))
 
 
 class CellReader:
@@ -51,10 +61,17 @@ class CellReader:
         self._form = form
         self._keep = keep
         self._last_record_ticks: int | None = None
+        self._window_cells = form.window_cells
+
+    @property
+    def passes_per_cell(self) -> int:
+        """Rounds of the loop that a reading frame makes for a cell."""
+        return self._form.passes
 
     def forget(self) -> None:
         """Begin anew with a program that has just been loaded."""
         self._last_record_ticks = None
+        self._window_cells = self._form.window_cells
 
     def clear(self, cells: int, wait: WaitForPasses, *, window: int = 0, port: int = 0) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record.
@@ -65,7 +82,8 @@ class CellReader:
         older = self._last_record_ticks
         flags = self._contract["FLAG_CLEAR"] | self._contract["FLAG_SILENT"]
         for _ in range(_READ_ATTEMPTS):
-            self._request(cells, wait, flags=flags, window=window, value=0, port=port)
+            self._request(cells, flags=flags, window=window, value=0, port=port)
+            wait(self._form.passes * cells + _PASSES_BESIDE)
             if self._records({cells - 1}, older):
                 return
         raise TargetError(
@@ -73,38 +91,56 @@ class CellReader:
             hint="the controller channel or the loop loses frames",
         )
 
-    def read(self, cells: int, wait: WaitForPasses, *, port: int = 0) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1: fields as in ``record_t``, and when each was read.
+    def read(self, wanted: Sequence[range], wait: WaitForPasses, *, port: int = 0) -> np.ndarray[Any, Any]:
+        """Return the records of some cells in their order: fields as in ``record_t``, and when each was read.
 
-        Records that are lost, or a reading frame, are noticed by the missing cells, which are read
-        again. Of duplicate records the first is kept, and records of an earlier reading, which may
-        come late or twice, are known by their time. Raises TargetError when records stay missing.
+        Each range has a reading frame of its own, and all of them circulate at the same time. Records that are
+        lost, or a reading frame, are noticed by the missing cells, which are read again. Of duplicate records the
+        first is kept, and records of an earlier reading, which may come late or twice, are known by their time.
+        Raises TargetError when records stay missing.
         """
         found: dict[int, PacketIn] = {}
-        missing = [(0, cells)]
+        cells = [cell for part in wanted for cell in part]
+        missing = list(wanted)
         older = self._last_record_ticks
         for _ in range(_READ_ATTEMPTS):
-            for first, count in missing:
-                self._request(count, wait, value=first, port=port)
-            found |= self._records({cell for first, count in missing for cell in range(first, first + count)}, older)
-            missing = _gaps(found.keys(), cells)
+            for together in self._windows(missing):
+                for part in together:
+                    self._request(len(part), value=part.start, port=port)
+                wait(self._form.passes * max(map(len, together)) + _PASSES_BESIDE + len(together) // _FRAMES_PER_PASS)
+                asked = {cell for part in together for cell in part}
+                come = self._records(asked, older, None if self._window_cells is None else _WINDOW_TIMEOUT_S)
+                found |= come
+                if len(come) < len(asked) and self._window_cells is not None:
+                    self._window_cells = max(1, self._window_cells // 2)
+            missing = _runs([cell for cell in cells if cell not in found])
             if not missing:
-                packets = [found[cell] for cell in range(cells)]
-                records = self._form.decode(b"".join(packet.payload for packet in packets))
+                packets = [found[cell] for cell in cells]
+                records = self._form.decode([packet.payload for packet in packets])
                 return with_read_ticks(records, [packet.metadata["time"] for packet in packets])
         raise TargetError(
-            f"{sum(count for _, count in missing)} of {cells} records were not received in {_READ_ATTEMPTS} attempts",
+            f"{sum(map(len, missing))} of {len(cells)} records were not received in {_READ_ATTEMPTS} attempts",
             hint="the controller channel or the loop loses frames",
         )
 
-    def _request(self, count: int, wait: WaitForPasses, **fields: int) -> None:
-        self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
-        wait(self._form.passes * count + 2)
+    def _windows(self, runs: Sequence[range]) -> Iterator[Sequence[range]]:
+        """Yield the cells that are read together; a window may shrink between two of them."""
+        if self._window_cells is None:
+            yield runs
+            return
+        for run in runs:
+            while run:
+                taken = min(self._window_cells, len(run))
+                yield [run[:taken]]
+                run = run[taken:]
 
-    def _records(self, cells: Set[int], older: int | None) -> dict[int, PacketIn]:
+    def _request(self, count: int, **fields: int) -> None:
+        self._client.packet_out(b"", kind=self._contract["KIND_READ"], count=count, **fields)
+
+    def _records(self, cells: Set[int], older: int | None, timeout_s: float | None = None) -> dict[int, PacketIn]:
         """Return the first record of each cell that was read later than ``older``; fewer when no more come."""
         found: dict[int, PacketIn] = {}
-        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found))):
+        while len(found) < len(cells) and (packets := self._client.take_packet_ins(len(cells) - len(found), timeout_s)):
             for packet in packets:
                 cell = int.from_bytes(packet.payload[:4], "big")
                 if packet.metadata["kind"] != self._contract["KIND_READ"]:
@@ -120,15 +156,12 @@ def _is_later(ticks: int, other: int) -> bool:
     return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
 
 
-def _gaps(present: Iterable[int], cells: int) -> list[tuple[int, int]]:
-    """Return (first, count) of each run of missing cells."""
-    gaps: list[tuple[int, int]] = []
-    known = set(present)
-    for cell in range(cells):
-        if cell in known:
-            continue
-        if gaps and gaps[-1][0] + gaps[-1][1] == cell:
-            gaps[-1] = (gaps[-1][0], gaps[-1][1] + 1)
+def _runs(cells: Iterable[int]) -> list[range]:
+    """Return the runs of cells that follow one another."""
+    runs: list[range] = []
+    for cell in cells:
+        if runs and runs[-1].stop == cell:
+            runs[-1] = range(runs[-1].start, cell + 1)
         else:
-            gaps.append((cell, 1))
-    return gaps
+            runs.append(range(cell, cell + 1))
+    return runs

@@ -121,9 +121,10 @@ class DataPlane:
         """Remove the stream entries; every seed ends at its next pass."""
         self._set_entries({key: entry for key, entry in self._entries.items() if key[0] != "stream"})
 
-    def send(self, port: int, frame: bytes) -> None:
-        """Send one frame of the controller out of a port."""
-        self._request("SEND", frame, port=self._ports.of(port))
+    def send(self, port: int, frame: bytes, *, stamped: bool = False) -> None:
+        """Send one frame of the controller out of a port; ``stamped`` keeps when it leaves, where the program can."""
+        flags = self._contract.constants.get("STAMP_SENT", 0) if stamped else 0
+        self._request("SEND", frame, port=self._ports.of(port), flags=flags)
 
     def inject_seed(
         self, stream: int, payload: bytes, number: int, count: int, loop: int = 0, fraction_q32: int = 0
@@ -208,12 +209,21 @@ class DataPlane:
         for place in range(1 << self._contract["WINDOW_BITS"]):
             self._reader.clear(cells, wait, window=place)
 
+    @property
+    def passes_per_cell(self) -> int:
+        """Rounds of the loop that a reading frame makes for a cell."""
+        return self._reader.passes_per_cell
+
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of cells 0 to ``cells`` - 1; all of them, or TargetError.
 
         Fields are those of ``record_t`` that the target measures, and READ_TICKS (:mod:`p4mesh.tester.records`).
         """
-        return self._reader.read(cells, wait)
+        return self._reader.read([range(cells)], wait)
+
+    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, in their order; what belongs to ports may be missing from them."""
+        return self._reader.read(wanted, wait)
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""

@@ -50,7 +50,7 @@ def headers_of(template: FrameTemplate, frame_size_bytes: int) -> bytes:
     """Return the headers of a test frame with zero addresses, lengths filled in."""
     layers: Packet = Ether(dst="00:00:00:00:00:00", src="00:00:00:00:00:00")
     for vlan_id in template.vlan_ids:
-        layers /= Dot1Q(vlan=vlan_id)
+        layers /= Dot1Q(vlan=vlan_id, prio=template.vlan_priority)
     if template.ip_version is None:
         layers.lastlayer().type = ETHERTYPE_TEST
         return bytes(layers)

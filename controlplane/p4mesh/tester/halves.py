@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +14,22 @@ from p4mesh.tester.contract import P4SRC, Contract
 
 PASSES_PER_CELL = 3
 """Rounds of a reading frame for one cell: low words, high words, report."""
+_SHORTEST_PACKET_OUT_BYTES = 60
+"""A shorter packet-out gets zeros at its end on the way over PCIe, and a reading frame keeps them to its end."""
 _WORD = ">u4"
 _EXTREMES = {"_min_inverted": ("_extremes", "high"), "_max": ("_extremes", "low")}
 _SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}
 
 
-def records_of_halves(payloads: bytes, contract: Contract, p4src: Path = P4SRC) -> np.ndarray[Any, Any]:
-    """Return the reports of a Tofino as records of v1model, one after the other.
+def records_of_halves(payloads: Sequence[bytes], contract: Contract, p4src: Path = P4SRC) -> np.ndarray[Any, Any]:
+    """Return the reports of a Tofino, one per payload, as records of v1model.
 
-    Fields that Tofino does not measure (docs/LIMITATIONS.md) are missing. Raises ProgramError when the payloads
-    are no whole number of reports.
+    Fields that Tofino does not measure (docs/LIMITATIONS.md) are missing. Zeros behind a report are the padding of the
+    packet-out that asked for it. Raises ProgramError for a payload that is no report.
     """
     names = _words(p4src / "tna" / "headers.p4")
     words = np.dtype([(name, _WORD) for name in names])
-    if len(payloads) % words.itemsize:
-        raise ProgramError(
-            f"{len(payloads)} bytes are no whole number of reports of {words.itemsize} bytes",
-            hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",
-        )
-    reports = np.frombuffer(payloads, dtype=words)
+    reports = np.frombuffer(b"".join(_report(payload, words.itemsize) for payload in payloads), dtype=words)
     kept = [(name, width) for name, width in contract.record_fields if f"low.{_source(name)[0]}" in names]
     records = np.zeros(len(reports), dtype=[("cell", _WORD), *((name, f">u{width}") for name, width in kept)])
     records["cell"] = reports["cell"]
@@ -42,6 +40,17 @@ def records_of_halves(payloads: bytes, contract: Contract, p4src: Path = P4SRC) 
         else:
             records[name] = reports[f"{half or 'low'}.{field}"]
     return records
+
+
+def _report(payload: bytes, size_bytes: int) -> bytes:
+    """Return a payload without its padding."""
+    padding = payload[size_bytes:]
+    if len(payload) < size_bytes or len(padding) >= _SHORTEST_PACKET_OUT_BYTES or any(padding):
+        raise ProgramError(
+            f"a packet-in of {len(payload)} bytes is no report of {size_bytes} bytes",
+            hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",
+        )
+    return payload[:size_bytes]
 
 
 def _words(headers: Path) -> list[str]:

@@ -26,6 +26,8 @@ SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])),
 class HistogramPer(str, Enum):
     """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
 
+    CLASS = "class"
+    """All streams of one traffic class."""
     STREAM = "stream"
     STREAM_AND_PORT = "stream_and_port"
     """Each receive port of each stream."""

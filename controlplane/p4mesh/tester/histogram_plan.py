@@ -15,7 +15,7 @@ from p4mesh.tester.plan import FLOW_BITS, Flow, Limits, Plan, require
 
 
 def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowName], limits: Limits) -> Plan:
-    """Return the plan with histograms per stream, (stream, receive port) or flow.
+    """Return the plan with histograms per class, stream, (stream, receive port) or flow.
 
     Raises UnsupportedError when the program has fewer histograms or rules than that, ParameterError
     when a chosen flow is not one of the plan.
@@ -24,6 +24,8 @@ def with_histograms(plan: Plan, per: HistogramPer | None, chosen: Sequence[FlowN
         return plan
     if per is HistogramPer.FLOW:
         groups = _flow_groups(plan, chosen)
+    elif per is HistogramPer.CLASS:
+        groups = _class_groups(plan)
     else:
         groups = _port_groups(plan, per is HistogramPer.STREAM_AND_PORT)
     histograms, rules = [], []
@@ -53,6 +55,19 @@ def _port_groups(plan: Plan, per_port: bool) -> Iterable[_Group]:
             continue
         for port in sorted({flow.rx_port for flow in flows if flow.expected}):
             yield (stream, None, port), [flow for flow in flows if flow.rx_port == port], covered
+
+
+def _class_groups(plan: Plan) -> Iterable[_Group]:
+    """Yield the flows of each class; the streams of a class need not follow each other."""
+    classes = {item.origin: item.stream.traffic_class for item in plan.streams}
+    for name in dict.fromkeys(classes[number] for number in sorted(classes)):
+        covered: list[tuple[int, int]] = []
+        members: list[Flow] = []
+        for number in (number for number, found in sorted(classes.items()) if found == name):
+            flows = [flow for flow in plan.flows if flow.stream == number]
+            covered += prefixes(flows[0].cell, flows[-1].cell + 1 - flows[0].cell, FLOW_BITS)
+            members += flows
+        yield (name, None, None), members, covered
 
 
 def _flow_groups(plan: Plan, chosen: Sequence[FlowName]) -> Iterable[_Group]:

@@ -22,7 +22,8 @@ from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms
 from p4mesh.tester.pacing import LoopUse, loop_use
 from p4mesh.tester.packet_service import PacketService
-from p4mesh.tester.plan import Limits, Plan, StreamPlan, make_plan
+from p4mesh.tester.pipe_load import require_pipe_rates
+from p4mesh.tester.plan import Limits, Plan, StreamPlan, limits_of, make_plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.stream_checks import require_line_rates
 from p4mesh.traffic.derived import with_start_skew
@@ -60,6 +61,10 @@ class Tester:
         require_line_rates(streams, self.target.topology.tester_ports)
         skewed = [with_start_skew(stream, self.target.start_skew_ns_of) for stream in streams]
         plan = make_plan(skewed, self._limits, self.target.own_rate_bps_of)
+        capabilities = self.target.capabilities
+        if capabilities.pipes is not None:
+            rates, uses = self.target.own_rate_bps_of, self.loop_uses(plan)
+            require_pipe_rates(plan, capabilities.pipes, uses, rates, capabilities.target)
         return with_histograms(plan, per, chosen, self._limits)
 
     # Verbs
@@ -121,6 +126,10 @@ class Tester:
         """Return the records of a reading alone."""
         return self.dataplane.read(self.loaded.cells, self._wait_for_passes)
 
+    def records_of(self, wanted: Sequence[range]) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, in their order, each as :meth:`read` describes; the ranges all at once."""
+        return self.dataplane.read_some(wanted, self._wait_for_passes)
+
     def frames(self, reason: str) -> int:
         """Return the frames that all ports have counted for a reason since the streams were loaded."""
         now = self.dataplane.reason_counts(self.loaded.ports)
@@ -181,15 +190,7 @@ class Tester:
 
     @property
     def _limits(self) -> Limits:
-        capabilities = self.target.capabilities
-        return Limits.of(
-            self.contract,
-            self.tick_ps,
-            capabilities.loop,
-            capabilities.target,
-            bad_fcs=capabilities.bad_fcs,
-            front_loops=capabilities.front_loops,
-        )
+        return limits_of(self.contract, self.target.capabilities)
 
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:

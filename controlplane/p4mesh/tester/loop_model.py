@@ -45,8 +45,8 @@ def predict(rate_fps: Fraction, frame_size_bytes: int, loop: LoopModel, tick_ps:
     return Prediction(seeds[0], use.round_ps, use.port_share, step, use.departure_error_ps)
 
 
-def prediction_rows(chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[int, ...]) -> list[str]:
-    """Return the lines of a Markdown table: one stream at line rate in the loop of one pipe."""
+def prediction_rows(loop: LoopModel, chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[int, ...]) -> list[str]:
+    """Return the lines of a Markdown table: one stream at line rate in a loop of a chip."""
     lines = [
         "| line rate | frame | seeds | recirculation port | rate step | worst departure error |",
         "|---|---|---|---|---|---|",
@@ -55,7 +55,7 @@ def prediction_rows(chip: Chip, line_rates_bps: tuple[int, ...], sizes: tuple[in
         for size in sizes:
             start = f"| {rate_bps // 10**9}G | {size} "
             try:
-                found = predict(max_rate_fps(size, rate_bps), size, chip.loop(), chip.tick_ps, chip.name)
+                found = predict(max_rate_fps(size, rate_bps), size, loop, chip.tick_ps, chip.name)
             except UnsupportedError:
                 lines.append(start + "| - | more than 100 % | - | - |")
                 continue

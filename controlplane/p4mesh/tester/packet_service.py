@@ -48,7 +48,7 @@ class PacketService:
     def send(self, frames: Iterable[Outgoing]) -> None:
         """Send frames now."""
         for outgoing in frames:
-            self._dataplane.send(outgoing.port, outgoing.frame)
+            self._dataplane.send(outgoing.port, outgoing.frame, stamped=outgoing.stamped)
 
     def send_later(self, after_ns: int, outgoing: Outgoing) -> None:
         """Send a frame once this much time has passed."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import UnsupportedError
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule
@@ -171,6 +172,18 @@ class Limits:
         )
 
 
+def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
+    """Return the limits of a compiled program on a target that declares these capabilities."""
+    return Limits.of(
+        contract,
+        capabilities.stamps.tick_ps,
+        capabilities.loop,
+        capabilities.target,
+        bad_fcs=capabilities.bad_fcs,
+        front_loops=capabilities.front_loops,
+    )
+
+
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them.
 
@@ -179,7 +192,7 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
     """
     for stream in streams:
         check_stream(stream)
-    streams = [with_addresses(stream.pattern.as_sent(stream)) for stream in streams]
+    streams = [with_addresses(stream.as_sent()) for stream in streams]
     if any(any(stream.start_offset_ns) for stream in streams):
         with suppress(UnsupportedError):
             return _allocate(streams, limits, rate_bps_of, whole_departures=False)
@@ -316,7 +329,7 @@ def _list_base(
 
 def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
     wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
-    burst = stream.burst.frames if stream.burst else 1
+    burst = stream.burst_frames
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
     )

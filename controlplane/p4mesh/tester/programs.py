@@ -6,6 +6,7 @@ from pathlib import Path
 
 from p4mesh.target.base import Target
 from p4mesh.target.capabilities import Architecture
+from p4mesh.target.tofino import chip_of
 from p4mesh.tester.contract import Contract, load_contract
 from p4mesh.tester.tofino_contract import load_tofino_contract
 from p4mesh.topology import Topology
@@ -17,4 +18,4 @@ def contract_of(target: type[Target], topology: Topology) -> Contract:
         return load_contract()
     switch = topology.tofino
     assert switch is not None, "a target that declares itself for TNA has found its switch"
-    return load_tofino_contract(switch.chip, Path(switch.device_config))
+    return load_tofino_contract(chip_of(switch), Path(switch.device_config))

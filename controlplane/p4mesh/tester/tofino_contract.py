@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4mesh.errors import ProgramError
+from p4mesh.target.chips import Chip
 from p4mesh.tester.contract import P4SRC, Contract, hash_of_sources, load_contract, sources_of
 
 _MAIN = "tna/p4mesh.p4"
@@ -31,15 +32,15 @@ class TofinoContract(Contract):
         return self.records
 
 
-def load_tofino_contract(chip: str, device_config: Path, p4src: Path = P4SRC) -> TofinoContract:
-    """Return the program for ``tofino1`` or ``tofino2``; raise ProgramError when something is missing or stale."""
+def load_tofino_contract(chip: Chip, device_config: Path, p4src: Path = P4SRC) -> TofinoContract:
+    """Return the program for a chip; raise ProgramError when something is missing or stale."""
     directory = p4src / "compiled"
     path = directory / "tofino.json"
     try:
         record = json.loads(path.read_text())
-        constants = record["constants"][chip]
+        constants = record["constants"][chip.program]
     except (OSError, KeyError, json.JSONDecodeError):
-        raise ProgramError(f"{path}: no record of the program for {chip}", hint=_FIX) from None
+        raise ProgramError(f"{path}: no record of the program for {chip.program}", hint=_FIX) from None
     if (p4src / _MAIN).exists() and hash_of_sources(sources_of(_MAIN, p4src), p4src) != record["source_sha256"]:
         raise ProgramError(f"{path}: the compiled program is older than its sources", hint=_FIX)
     if not device_config.is_file():
@@ -48,5 +49,5 @@ def load_tofino_contract(chip: str, device_config: Path, p4src: Path = P4SRC) ->
             hint="build it as docs/TOFINO.md says, and name the file as tester.tofino.device_config",
         )
     return TofinoContract(
-        directory, f"p4mesh.{chip}", constants, device_config, load_contract(p4src=p4src).record_fields
+        directory, f"p4mesh.{chip.p4info}", constants, device_config, load_contract(p4src=p4src).record_fields
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,17 @@ from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.halves import PASSES_PER_CELL, records_of_halves
+from p4mesh.tester.records import READ_TICKS
 
 _LOOP_PORTS = "TesterIngressParser.loop_ports"
+_WINDOW_CELLS = 64
+"""Records that the CPU port and its driver are given at a time; a reading frame alone makes some 450,000 a second."""
 _OF_PORTS = "spacing_min_inverted"
 """Field of a record that belongs to the port of its number, not to the flow or the transmitter."""
+_OF_SENT_FLOWS = frozenset({"flow_sequence"})
+_OF_TRANSMITTERS = frozenset({"departures", "first_departure", "last_departure"})
+_CELL = "cell"
+_RECEIVED = "received in"
 
 
 class TofinoDataPlane(DataPlane):
@@ -25,7 +33,7 @@ class TofinoDataPlane(DataPlane):
     numeric_ports = True
 
     def __init__(self, client: Client, contract: Contract, ports: SwitchPorts) -> None:
-        form = RecordFormat(lambda payloads: records_of_halves(payloads, contract), PASSES_PER_CELL)
+        form = RecordFormat(lambda payloads: records_of_halves(payloads, contract), PASSES_PER_CELL, _WINDOW_CELLS)
         super().__init__(client, contract, ports, form)
         pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
         self._loops = tuple(contract["PORT_LOOP"] + PORTS_PER_PIPE * pipe for pipe in pipes)
@@ -54,22 +62,22 @@ class TofinoDataPlane(DataPlane):
             self._sweep(cells, wait, place)
 
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of cells 0 to ``cells`` - 1.
-
-        A register counts in one pipe, and is 0 in all others: the largest is the sum.
-        """
-        found: np.ndarray[Any, Any] | None = None
-        for loop in self._loops:
-            self._enter(loop)
-            records = self._reader.read(max(cells, self._port_cells), wait, port=loop)
-            found = records if found is None else _joined(found, records)
-        assert found is not None, "a tester has ports"
+        """Return the records of cells 0 to ``cells`` - 1 of all pipes, joined by :func:`joined_pipes`."""
+        found = self.read_some([range(max(cells, self._port_cells))], wait)
         spacings = found[_OF_PORTS].copy()
         found[_OF_PORTS] = 0
         for number, device in self._ports.devices.items():
             if number < len(found):
                 found[_OF_PORTS][number] = spacings[device]
         return found[:cells]
+
+    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, from whichever pipe they count in."""
+        of_pipes = {}
+        for loop in self._loops:
+            self._enter(loop)
+            of_pipes[loop // PORTS_PER_PIPE] = self._reader.read(wanted, wait, port=loop)
+        return joined_pipes(of_pipes)
 
     def _sweep(self, cells: int, wait: WaitForPasses, window: int) -> None:
         for loop in self._loops:
@@ -81,8 +89,35 @@ class TofinoDataPlane(DataPlane):
         self._set_groups(self._groups | self._reading_group(loop_port))
 
 
-def _joined(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    joined = left.copy()
-    for name in joined.dtype.names or ():
-        joined[name] = np.maximum(left[name], right[name])
+def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Return the records of several pipes as one: of every cell, the values of the pipe that has counted there.
+
+    A flow has one transmit port and one receive port, and a transmitter one port, so that one pipe has counted for
+    each of them and all others hold 0. Raises TargetError where that does not hold: values of two pipes cannot be
+    joined, as a minimum, a last latency and a jitter are of one order of arrivals.
+    """
+    pipes = sorted(of_pipes)
+    joined = of_pipes[pipes[0]].copy()
+    names = [name for name in joined.dtype.names or () if name not in {_CELL, READ_TICKS, _OF_PORTS}]
+    apart = _OF_SENT_FLOWS | _OF_TRANSMITTERS
+    for what, fields in (
+        (_RECEIVED, [name for name in names if name not in apart]),
+        ("sent in", sorted(_OF_SENT_FLOWS)),
+        ("sent by its transmitter in", sorted(_OF_TRANSMITTERS)),
+    ):
+        counted = np.array([np.any([of_pipes[pipe][name] != 0 for name in fields], axis=0) for pipe in pipes])
+        twice = np.flatnonzero(counted.sum(axis=0) > 1)
+        if len(twice):
+            cell = int(twice[0])
+            of_cell = " and ".join(str(pipe) for pipe, here in zip(pipes, counted[:, cell], strict=True) if here)
+            raise TargetError(
+                f"cell {cell} was {what} pipes {of_cell}: its values cannot be joined",
+                hint="a device has changed the port of a flow during the trial, or the switch was not cleared",
+            )
+        for place, pipe in enumerate(pipes):
+            taken = [*fields, READ_TICKS] if what == _RECEIVED else fields
+            for name in taken:
+                joined[name][counted[place]] = of_pipes[pipe][name][counted[place]]
+    # A port has one pipe, and the numbers of ports are cells of every pipe.
+    joined[_OF_PORTS] = np.max([of_pipes[pipe][_OF_PORTS] for pipe in pipes], axis=0)
     return joined

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from p4mesh.config_files.yaml_source import Path, YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.topology.model import Device, PortRef
-from p4mesh.topology.yaml_source import Path, YamlSource
 
 _SWITCH = "ethernet_switch"
 _TAP = "tap"

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.topology.schema import schema
-from p4mesh.topology.yaml_source import YamlSource
 
 P4_DEVICE = "p4"
 ROUTER = "router"

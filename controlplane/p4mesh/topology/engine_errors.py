@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4mesh.config_files.yaml_source import Path, YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.topology.model import Topology
-from p4mesh.topology.yaml_source import Path, YamlSource
+from p4mesh.topology.schema import TOPOLOGY_FILE
 
 _REFERENCE = "docs/DEVICES.md has the keys of every model"
 _LISTS_OF_GROUPS = (("links",), ("tester", "ports"), ("nodes", int, "ports"))
@@ -19,7 +20,7 @@ _LISTS_OF_GROUPS = (("links",), ("tester", "ports"), ("nodes", int, "ports"))
 
 def topology_error(topology: Topology, place: Path, problem: str, valid: str | None) -> TopologyError:
     """Return an error at a place of the engine's document as one that points into the file of the topology."""
-    source = YamlSource(topology.source, topology.text)
+    source = YamlSource(topology.source, topology.text, TOPOLOGY_FILE)
     hint = _REFERENCE if valid is None else f"valid: {valid or 'none'}"
     path = _in_file(source.data, place)
     where = source.where(path) if path else topology.source

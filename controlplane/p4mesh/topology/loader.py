@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
@@ -24,8 +25,7 @@ from p4mesh.topology.model import (
     TofinoSwitch,
     Topology,
 )
-from p4mesh.topology.schema import validate, with_defaults
-from p4mesh.topology.yaml_source import YamlSource
+from p4mesh.topology.schema import TOPOLOGY_FILE, validate, with_defaults
 
 MOST_BYTES = 4_000_000
 """Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
@@ -38,6 +38,7 @@ _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
 _TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
+_GROUP_NAMES = ("role", "layer")
 _DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
 _DEVICE_OWN_KEYS = ("name", "device", "ports")
 
@@ -57,7 +58,7 @@ def load_topology(path: str | Path) -> Topology:
 
 def parse_topology(name: str, text: str) -> Topology:
     """Return the topology that ``text`` describes; ``name`` is the file name for messages."""
-    source = YamlSource(name, text)
+    source = YamlSource(name, text, TOPOLOGY_FILE)
     validate(source)
     data = with_defaults(source.data)
     tester = with_defaults(data["tester"], "tester")
@@ -70,8 +71,9 @@ def parse_topology(name: str, text: str) -> Topology:
             port["ifg_bits"],
             float(port["clock_offset_ppm"]),
             port["start_skew_ns"],
-            {key: value for key, value in group.items() if key not in _TESTER_PORT_KEYS},
+            {key: value for key, value in group.items() if key not in (*_TESTER_PORT_KEYS, *_GROUP_NAMES)},
             device_ports.get(number),
+            *(group.get(key, "") for key in _GROUP_NAMES),
         )
         for number, group in _expand(source, ("tester", "ports"), tester["ports"], HIGHEST_TESTER_PORT)
         for port in (_gap_in_bits(group, "tester", "ports"),)
@@ -115,7 +117,7 @@ def _tofino(topology: str, given: dict[str, Any]) -> TofinoSwitch:
         election_id=data["election_id"],
         loop_latency_ns=float(data["loop_latency_ns"]),
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
-        mac_stamp=data["transmit_stamp"] == "mac",
+        pipe_frames_per_s=data["pipe_frames_per_s"],
         bad_fcs=data["bad_fcs"],
         tls=_tls(topology, data["tls"]) if "tls" in data else None,
     )

@@ -26,6 +26,10 @@ class TesterPort:
     """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
     device_port: int | None = None
     """Its number on a Tofino."""
+    role: str = ""
+    """What it is for in the set-up; ports with one role can be named together."""
+    layer: str = ""
+    """Which layer of the network it belongs to."""
 
     @property
     def own_rate_bps(self) -> int:
@@ -77,8 +81,8 @@ class TofinoSwitch:
     election_id: int = 1
     loop_latency_ns: float = 700.0
     front_loops: tuple[FrontLoop, ...] = ()
-    mac_stamp: bool = False
-    """The MAC takes the stamps of sent frames, not the egress parser."""
+    pipe_frames_per_s: int = 1_000_000_000
+    """Frames that a pipe passes in each gress."""
     bad_fcs: bool = False
     tls: TlsFiles | None = None
     """None: the connection to the server is not encrypted."""

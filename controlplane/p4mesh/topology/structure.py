@@ -79,6 +79,11 @@ _TESTS: Rule = {
         },
     },
 }
+_WORD: Rule = {
+    "type": "string",
+    "pattern": "^[a-z][a-z0-9_-]*$",
+    "description": "a name of lower-case letters, digits, - and _",
+}
 _NUMBERS: Rule = {
     "title": "numbers of the ports of this group; in all 1 to N without gaps",
     "anyOf": [_integer(1, 512), {"type": "string", "pattern": _PORT_LIST}],
@@ -133,7 +138,8 @@ def _tofino(rate_bps: Rule) -> Rule:
     keys = {
         "chip": {"title": "its chip", "enum": ["tofino1", "tofino2"]},
         "pipes": {
-            "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key",
+            "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key; with more than 2 a tofino1"
+            " needs the program for four",
             **_integer(1, 4),
         },
         "address": {
@@ -177,10 +183,10 @@ def _tofino(rate_bps: Rule) -> Rule:
             "maxItems": 8,
             "items": front_loop,
         },
-        "transmit_stamp": {
-            "title": "where the program takes the stamps of sent frames",
-            "default": "parser",
-            "enum": ["parser", "mac"],
+        "pipe_frames_per_s": {
+            "title": "frames that a pipe of the chip passes: its clock, 1000000000 to 1250000000 by public documents",
+            "default": 1_000_000_000,
+            **_integer(1_000_000, 10_000_000_000),
         },
         "bad_fcs": {
             "title": "the program was compiled with -DFORCE_TX_ERROR",
@@ -200,6 +206,8 @@ def _tester_port(engine: Rule) -> Rule:
             "description": "device ports such as 128-131 or 128,136,144",
         },
         "name": {"title": "prefix of the ports' names", "default": "p", "type": "string", "minLength": 1},
+        "role": {"title": "what the ports are for; traffic files name ports by it", **_WORD},
+        "layer": {"title": "layer of the network that the ports belong to; traffic files name ports by it", **_WORD},
     }
     late = {
         "start_skew_ns": {

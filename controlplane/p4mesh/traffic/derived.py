@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from random import Random
 
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, PseudoRandom, Stream
@@ -35,7 +36,7 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
         streams.append(
             replace(
                 stream,
-                name=f"{stream.name}-{part.frame_size_bytes}",
+                name=f"{stream.name}/{part.frame_size_bytes}",
                 frame_size_bytes=part.frame_size_bytes,
                 rate_fps=stream.rate_fps * share,
                 frame_count=int(stream.frame_count * share),
@@ -44,6 +45,26 @@ def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Strea
     left = stream.frame_count - sum(made.frame_count for made in streams)
     streams[0] = replace(streams[0], frame_count=streams[0].frame_count + left)
     return tuple(streams)
+
+
+def mixed_in_turn(stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...]:
+    """Return the streams of a mix, the first frame of each size one frame interval after that of the size before.
+
+    With equal shares, sizes then leave in turn and never at the same moment.
+    """
+    interval_ns = Fraction(NS_PER_S) / stream.rate_fps
+    return tuple(
+        with_start_skew(made, dict.fromkeys(stream.tx_ports, round(place * interval_ns)))
+        for place, made in enumerate(mixed(stream, parts))
+    )
+
+
+def with_independent_phases(stream: Stream, seed: int = 0) -> Stream:
+    """Return the stream with a pseudo-random start of each port within one frame interval, or one burst."""
+    random = Random(f"{seed} {stream.name}")
+    together = stream.burst.frames if stream.burst else 1
+    interval_ns = int(Fraction(together * NS_PER_S) / stream.rate_fps)
+    return with_start_skew(stream, {port: random.randrange(max(1, interval_ns)) for port in stream.tx_ports})
 
 
 def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:

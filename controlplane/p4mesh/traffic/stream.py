@@ -6,7 +6,7 @@ destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -29,6 +29,8 @@ class FrameTemplate:
     udp_destination: int = 20001
     ttl: int = 64
     dscp: int = 0
+    vlan_priority: int = field(default=0, metadata={"stored": "if set"})
+    """Priority code point of every VLAN tag."""
 
 
 MIN_BURST_FRAMES, MAX_BURST_FRAMES = 1, 930
@@ -145,7 +147,23 @@ class Stream:
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
+    traffic_class: str = field(default="", metadata={"stored": "if set"})
+    """What the stream is counted with: streams of one class can have one histogram."""
 
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""
         object.__setattr__(self, "multicast_group", self.pattern.first_group)
+
+    @property
+    def burst_frames(self) -> int:
+        """Frames of a burst; 1 without bursts."""
+        return self.burst.frames if self.burst else 1
+
+    @property
+    def ip_version(self) -> int | None:
+        """4, 6, or None for frames without IP."""
+        return self.template.ip_version
+
+    def as_sent(self) -> Stream:
+        """Return the stream that the tester sends for this one: patterns may choose start offsets."""
+        return replace(self, pattern=self.pattern.sent_as, start_offset_ns=self.pattern.start_offsets_ns(self))

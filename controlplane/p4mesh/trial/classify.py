@@ -11,10 +11,12 @@ import numpy as np
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
     FlowCounts,
     Outage,
     PortCounts,
+    QueueTrend,
     Status,
     StreamPacing,
     TrialResult,
@@ -38,6 +40,8 @@ class Observed:
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
     """How often the link of each port went down."""
+    queues: Readings | None = None
+    """What was read while the streams ran; None where nobody looked, or there was no time for it."""
 
 
 def classify(
@@ -66,7 +70,10 @@ def classify(
     back_at_source = int((flows.unique + flows.duplicates)[~expected].sum())
     expected_rx = int(flows.sent[expected].sum())
     tx_frames = sum(tx_ports.values())
-    reason = aborted or _distrust(spec, plan, reading, flows, tx_frames, intended, tick_ps, lateness_ns)
+    missing = _missing(plan, records)
+    broken = missing or _distrust(spec, plan, reading, flows, tx_frames, intended)
+    mismatch = "" if broken else _load_mismatch(plan, records, tick_ps, lateness_ns)
+    reason = aborted or broken or mismatch
     first, last = _departures(plan, records)
     start_skew, start_spread = _start_differences(spec, plan, records)
     return TrialResult(
@@ -97,29 +104,8 @@ def classify(
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
         outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
         misdirected_frames=reading.received("misdirected"),
-    )
-
-
-def not_measured(spec: TrialSpec, status: Status, reason: str) -> TrialResult:
-    """Return the result of a trial whose streams have not been started."""
-    return TrialResult(
-        status=status,
-        reason=reason,
-        label=spec.label,
-        duration_ns=spec.duration_ns,
-        intended_frames=sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams),
-        tx_frames=0,
-        expected_rx_frames=0,
-        rx_frames=0,
-        lost_frames=0,
-        duplicate_frames=0,
-        reordered_frames=0,
-        flooded_frames=0,
-        foreign_frames=0,
-        stale_frames=0,
-        damaged_frames=0,
-        first_tx_ns=0,
-        last_tx_ns=0,
+        undelivered=not aborted and bool(missing or mismatch),
+        queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
 
 
@@ -155,24 +141,20 @@ def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
     )
 
 
-def _distrust(
-    spec: TrialSpec,
-    plan: Plan,
-    reading: Reading,
-    flows: _Flows,
-    tx_frames: int,
-    intended: int,
-    tick_ps: int,
-    lateness_ns: int,
-) -> str:
-    """Return why the counts cannot be trusted, or an empty text (invariant 6 of the design)."""
-    records = reading.records
+def _missing(plan: Plan, records: np.ndarray[Any, Any]) -> str:
+    """Return which port did not send all of its frames, or an empty text."""
     for stream in plan.streams:
         for transmitter in stream.transmitters:
             cells = slice(transmitter.flow_base, transmitter.flow_base + transmitter.positions)
             sent = int(records["flow_sequence"][cells].sum())
             if sent != transmitter.frames:
                 return f"tester under-delivered: port {transmitter.port} sent {sent} of {transmitter.frames} frames"
+    return ""
+
+
+def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_frames: int, intended: int) -> str:
+    """Return why the counts cannot be trusted, or an empty text (invariant 6 of the design)."""
+    records = reading.records
     if tx_frames != intended:
         return f"transmit counters show {tx_frames} frames, the flows {intended}"
     counted = reading.received("expected")
@@ -191,7 +173,7 @@ def _distrust(
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if reading.received(reason):
             return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
-    return _load_mismatch(plan, records, tick_ps, lateness_ns)
+    return ""
 
 
 def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmitter, float, int]]:
@@ -226,6 +208,11 @@ def _load_mismatch(plan: Plan, records: np.ndarray[Any, Any], tick_ps: int, late
                 f"(tolerance {100 * tolerance / wanted:.4f} %)"
             )
     return ""
+
+
+def _queues(spec: TrialSpec, plan: Plan, observed: Observed, tick_ps: int) -> QueueTrend | None:
+    duration_ticks = spec.duration_ns * 1000 / tick_ps
+    return queue_trend(plan, observed.queues, observed.reading.records, duration_ticks=duration_ticks, tick_ps=tick_ps)
 
 
 def _departures(plan: Plan, records: np.ndarray[Any, Any]) -> tuple[int, int]:
@@ -270,7 +257,15 @@ def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, t
         bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
+
+
+def _controller_tx_ns(reading: Reading, port: int, tick_ps: int) -> int | None:
+    if "controller_departure" not in (reading.records.dtype.names or ()):
+        return None
+    ticks = int(reading.records["controller_departure"][port])
+    return ticks * tick_ps // 1000 if ticks else None
 
 
 def _tail_lost(sent: Any, next_sequence: Any) -> int:

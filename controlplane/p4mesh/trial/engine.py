@@ -16,10 +16,11 @@ from p4mesh.tester.reading import Reading
 from p4mesh.tester.responders.group_messages import MAX_MESSAGE_BYTES
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.trial.classify import classify, not_measured
+from p4mesh.trial.classify import classify
 from p4mesh.trial.joining import verify_joins
 from p4mesh.trial.learning import learn, verify_learning
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
+from p4mesh.trial.not_measured import not_measured
 from p4mesh.trial.resets import reset_before_trial
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec

@@ -77,6 +77,8 @@ class PortCounts:
     """How often the link went down during the trial."""
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
+    controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
+    """When the first bit of the last report of a change left that a host on the port has sent among the streams."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,33 @@ class Outage:
     """Departure of the frame behind the last gap; None without a gap."""
 
 
+class Trend(str, Enum):
+    """What latency says about the queues of the device while the streams ran."""
+
+    STEADY = "steady"
+    FILLING = "filling"
+    """More came into a queue than left it: the load is carried by a buffer, for as long as that lasts."""
+    UNCLEAR = "too short to tell"
+
+
+@dataclass(frozen=True)
+class QueueTrend:
+    """The trend of the queues, and of the one that fills fastest by how much (docs/methodology/common.md)."""
+
+    trend: Trend
+    excess_ppm: float = 0.0
+    """Frames that come in beyond those that leave, relative to these; where unclear, the best guess."""
+    error_ppm: float = 0.0
+    """How far the excess may be off; of steady queues the largest excess that is not excluded."""
+    excess_fps: float = 0.0
+    overflow_s: float = 0.0
+    """When an empty buffer of 1,000 frames would be full."""
+    rx_ports: tuple[int, ...] = ()
+    """Where frames of queues that fill arrive, of the fastest one first."""
+    longer: int = 0
+    """Where unclear: how many times longer a trial would tell."""
+
+
 @dataclass(frozen=True)
 class TrialResult:
     """Counts of one trial, in total, per port and optionally per flow."""
@@ -203,3 +232,7 @@ class TrialResult:
     """One per flow, in trials with an interruption."""
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
+    undelivered: bool = field(default=False, metadata={"stored": "if set"})
+    """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
+    queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
+    """None where nobody watched, or where there was nothing to see."""

@@ -104,5 +104,7 @@ class TrialSpec:
     interruption: Interruption | None = None
     controller_frames: tuple[ControllerFrame, ...] = ()
     """In order of their times."""
+    watch_queues: bool = field(default=False, metadata={"stored": "if set"})
+    """Read latencies while the streams run, and say whether a queue of the device fills."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})
     """Groups that hosts on the ports receive; None = no host speaks."""

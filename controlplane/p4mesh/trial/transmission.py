@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
@@ -14,6 +17,8 @@ from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.trial.classify import Observed
 from p4mesh.trial.link_watch import LinkWatch
+from p4mesh.trial.queue_trend import Readings
+from p4mesh.trial.queue_watch import QueueWatch, queue_watch
 from p4mesh.trial.resets import StallFinder, trigger
 from p4mesh.trial.spec import Interruption, TrialSpec
 
@@ -55,6 +60,9 @@ class Transmission:
         self._began_ns: int | Fraction = 0
         self._until_ns: int | Fraction = 0
         self._sample_ns: int | Fraction = 0
+        self._queue_watch = self._queues() if spec.watch_queues and spec.interruption is None else None
+        self._queue_times_ns: list[int] = []
+        self._queue_records: list[np.ndarray[Any, Any]] = []
         self._observed: Observed | None = None
 
     def run(self) -> None:
@@ -65,6 +73,8 @@ class Transmission:
         lead_ns = self._tester.start()
         self._began_ns = self._tester.elapsed_ns
         self._sample_ns = lead_ns + self._samples.every_ns if self._samples else 0
+        if self._queue_watch is not None:
+            self._queue_times_ns = [lead_ns + time_ns for time_ns in self._queue_watch.times_ns]
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
         if self._spec.memberships is not None:
@@ -91,7 +101,7 @@ class Transmission:
         if tester.target.capabilities.real_time and wanted_ns > settle_ns:
             tester.wait(wanted_ns - settle_ns)
             reading = tester.read()
-        self._observed = Observed(reading, self._stalls.last_before, self._watch.losses())
+        self._observed = Observed(reading, self._stalls.last_before, self._watch.losses(), self._queue_readings)
         return self._observed
 
     @property
@@ -134,6 +144,11 @@ class Transmission:
         while (left_ns := self._until_ns - self._now_ns) > 0:
             self._watch.require_links()
             step_ns = min(left_ns, _LINK_LOOK_NS)
+            if self._queue_times_ns:
+                if self._now_ns >= self._queue_times_ns[0]:
+                    self._read_queues()
+                    continue
+                step_ns = min(step_ns, self._queue_times_ns[0] - self._now_ns)
             if self._samples is not None:
                 if self._now_ns >= self._sample_ns:
                     self._sample(self._samples)
@@ -145,6 +160,23 @@ class Transmission:
     def _sample(self, samples: Samples) -> None:
         self._sample_ns = max(self._sample_ns + samples.every_ns, self._now_ns)
         samples.take(self._tester.read())
+
+    def _queues(self) -> QueueWatch | None:
+        tester, plan = self._tester, self.plan
+        passes = tester.dataplane.passes_per_cell
+        return queue_watch(plan, self._spec.duration_ns, tester.tick_ps, tester.round_ns(plan), passes)
+
+    def _read_queues(self) -> None:
+        assert self._queue_watch is not None
+        del self._queue_times_ns[0]
+        self._queue_records.append(self._tester.records_of(self._queue_watch.cells))
+
+    @property
+    def _queue_readings(self) -> Readings | None:
+        if self._queue_watch is None:
+            return None
+        cells = tuple(cell for part in self._queue_watch.cells for cell in part)
+        return Readings(cells, tuple(self._queue_records))
 
     def _await_last_departure(self) -> None:
         """Give a target on the wall clock, which may run late, time to catch up."""

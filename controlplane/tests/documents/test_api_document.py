@@ -40,4 +40,4 @@ def test_every_public_name_is_there_and_explained() -> None:
 def test_the_package_itself_loads_nothing() -> None:
     code = "import sys, p4mesh; print(*(name for name in sys.modules if name.startswith('p4mesh')))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert set(shown.split()) == {"p4mesh", "p4mesh._lazy"}
+    assert set(shown.split()) == {"p4mesh", "p4mesh._lazy", "p4mesh.version"}

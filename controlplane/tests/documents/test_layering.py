@@ -14,7 +14,7 @@ ROOT = PACKAGE.parents[1]
 
 LAYERS = (
     *("cli", "run", "report", "store", "methods", "trial", "tester", "target", "switch", "p4runtime", "topology"),
-    *("traffic", "errors"),
+    *("traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {
@@ -29,6 +29,7 @@ REFUSED = {
     "switch": {"p4mesh.p4runtime", "p4mesh.topology", "p4mesh.traffic"},
     "p4runtime": {"p4mesh.topology", "p4mesh.traffic"},
     "topology": {"time"},
+    "traffic_file": {"datetime", "time"},
     "traffic": {"datetime", "pathlib", "time"},
 }
 """What a package does not know although it lies below, and what else it has no use for."""
@@ -61,6 +62,32 @@ def violations(package: str, path: Path) -> list[str]:
     foreign = {module for module, owners in ONLY_IN.items() if package not in owners}
     forbidden = above | REFUSED.get(package, set()) | foreign
     return [name for name in imported(path) if any(is_within(name, module) for module in forbidden)]
+
+
+def imports_of_modules(package: Path) -> dict[str, set[str]]:
+    """Return the modules of the package that each of them imports; also at a later time or for type checkers."""
+    paths = sorted(path for path in package.rglob("*.py*") if path.suffix in (".py", ".pyi"))
+    named = {".".join(path.relative_to(package.parent).with_suffix("").parts): path for path in paths}
+    named = {name.removesuffix(".__init__"): path for name, path in named.items()}
+    found: dict[str, set[str]] = {}
+    for name, path in named.items():
+        # ``from a.b import c`` names a module a.b.c, or a name in the module a.b.
+        reached = {other if other in named else other.rpartition(".")[0] for other in imported(path)}
+        found[name] = reached.intersection(named) - {name}
+    return found
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Return each group of modules that reach one another."""
+    reached: dict[str, set[str]] = {}
+    for module in imports:
+        waiting, seen = [module], set[str]()
+        while waiting:
+            waiting += imports[waiting.pop()] - seen
+            seen.update(waiting)
+        reached[module] = seen
+    groups = {frozenset({other for other in seen if name in reached[other]} | {name}) for name, seen in reached.items()}
+    return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
 def modules(package: str) -> list[Path]:
@@ -109,6 +136,26 @@ def test_an_import_in_the_direction_is_none(tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text('"""As p4mesh.run does."""\nfrom p4mesh.tester.plan import Plan\nfrom p4mesh.target import base\n')
     assert violations("trial", path) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(imports_of_modules(PACKAGE)) == []
+
+
+def test_a_circle_of_modules_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "p4mesh"
+    (package / "parts").mkdir(parents=True)
+    texts = {
+        "__init__": "",
+        "alone": "import json\nfrom p4mesh.first import Thing",
+        "first": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p4mesh.parts import second",
+        "parts/__init__": "",
+        "parts/second": "def deferred():\n    from p4mesh.third import Thing",
+        "third": "OPENER = 'p4mesh.first:Thing'",
+    }
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+    assert circles(imports_of_modules(package)) == [["p4mesh.first", "p4mesh.parts.second", "p4mesh.third"]]
 
 
 def test_nothing_in_the_control_plane_sleeps_in_methods() -> None:

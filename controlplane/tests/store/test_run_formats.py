@@ -20,8 +20,8 @@ WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
 RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
 CHANGES: dict[str, dict[str, Any]] = {
     "format_absent": {},
-    "format_older": {"format": 3},
-    "format_newer": {"format": 5},
+    "format_older": {"format": 4},
+    "format_newer": {"format": 6},
     "format_word": {"format": "three"},
     "format_boolean": {"format": True},
 }
@@ -62,6 +62,6 @@ def test_a_run_of_another_format_is_refused(
 
 
 def test_this_version_reads_what_it_writes(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads((finished / "run.json").read_text())["format"] == 4
+    assert json.loads((finished / "run.json").read_text())["format"] == 5
     assert main(("show", str(finished))) == 0
     assert "Frame loss rate" in capsys.readouterr().out

@@ -4,7 +4,8 @@ It knows nothing of the controller and shares no code with it: tables, groups, c
 contract in, packet-ins out. Streams that are started send all their frames at once, over a device whose latency is
 a number; a cell is read in three passes, the low words, the high words, the report. A controller that leaves the
 contract (a group without the loop, seeds in a port that is no loop) gets nothing, or is noted in ``faults``. As
-Stratum does, it reads ports of groups from ``egress_port``.
+Stratum does, it reads ports of groups from ``egress_port``. As PCIe does, it pads packet-outs; as a CPU port does, it
+takes so many reports of a reading frame and drops the others.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ CPU, LOOP, PORTS_PER_PIPE, FLOWS, WINDOW = 192, 68, 128, 16384, 8
 SEED, START, READ, SEND = 1, 2, 3, 4
 CLEAR, SILENT = 1, 2
 EXPECTED, FLOODED, TRANSMITTED, MISDIRECTED = 1, 2, 12, 16
+SHORTEST_PACKET_OUT_BYTES = 60
+LOOP_HEADER_BYTES = 18
+FCS_BYTES = 4
 FAR_AHEAD_TICKS = 1 << 29
 """A start later than this only holds the streams."""
 TRANSMIT_WORDS = ("flow_sequence", "departures", "first_departure", "last_departure")
@@ -46,13 +50,30 @@ Device = Callable[[int, bytes, int], list[tuple[int, int]]]
 class FakeTofino:
     """The switch; ``device`` is cabled to its ports."""
 
-    def __init__(self, device: Device, *, value_sets: bool = True, tls: Certificates | None = None) -> None:
+    def __init__(
+        self,
+        device: Device,
+        *,
+        value_sets: bool = True,
+        cpu: int = CPU,
+        reports_taken: int | None = None,
+        tls: Certificates | None = None,
+    ) -> None:
         self.device = device
         self.value_sets = value_sets
+        self.cpu = cpu
+        """Device port of the CPU: 192 on chips with two pipes, 320 on those with more."""
+        self.reports_taken = reports_taken
+        """Reports of one reading frame that the CPU port takes; None: all."""
+        self.reports_lost = 0
         self.device_config = b""
         self.loop_ports: list[int] = []
+        self.owners: dict[int, int] = {}
+        """Ports that count as another one in table ``receiver``, as if an entry named both."""
         self.seeds: dict[tuple[int, int], int] = defaultdict(int)
         """Seeds by (stream, loop port)."""
+        self.frame_sizes: dict[int, set[int]] = defaultdict(set)
+        """Bytes of the frames of each stream, FCS included: those of its seeds."""
         self.sent_frames: list[int] = []
         """Ports of the controller's own frames."""
         self.faults: list[str] = []
@@ -162,17 +183,19 @@ class FakeTofino:
 
     def _receiver(self, port: int, mac: bytes) -> dict[str, Any] | None:
         address = int.from_bytes(mac, "big")
+        owner = self.owners.get(port, port)
         for entry in self.tables["receiver"].values():
-            if entry["port"] == port and entry["destination_mac"](address):
+            if entry["port"] == owner and entry["destination_mac"](address):
                 return entry
         return None
 
-    def _read_cells(self, request: dict[str, int]) -> None:
+    def _read_cells(self, request: dict[str, int], padding: bytes) -> None:
         loop = request["port"] or LOOP
         pipe = loop // PORTS_PER_PIPE
-        if sorted(self.groups.get(1, [])) != sorted([(CPU, 1), (loop, 0)]):
+        if sorted(self.groups.get(1, [])) != sorted([(self.cpu, 1), (loop, 0)]):
             self.faults.append(f"reading in loop {loop} with group {self.groups.get(1)}")
             return
+        reports = 0
         for cell in range(request["value"], request["value"] + request["count"]):
             low = self._words(pipe, cell, 0)
             high = self._words(pipe, cell, 32)
@@ -180,8 +203,13 @@ class FakeTofino:
                 for name in (*TRANSMIT_WORDS, *RECEIVE_WORDS, "last_start"):
                     self._cells[pipe, name, cell] = 0
             self._now += 3
-            if not request["flags"] & SILENT or cell == request["value"] + request["count"] - 1:
-                self._packet_in(READ, 0, cell.to_bytes(4, "big") + high + low)
+            if request["flags"] & SILENT and cell != request["value"] + request["count"] - 1:
+                continue
+            reports += 1
+            if self.reports_taken is not None and reports > self.reports_taken:
+                self.reports_lost += 1
+                continue
+            self._packet_in(READ, 0, cell.to_bytes(4, "big") + high + low + padding)
 
     def _words(self, pipe: int, cell: int, shift: int) -> bytes:
         values = (
@@ -207,18 +235,22 @@ class FakeTofino:
         return next(h for h in self.info.controller_packet_metadata if h.preamble.name == name)
 
     def _packet_out(self, packet: p4r.PacketOut) -> None:
-        names = {field.id: field.name for field in self._header("packet_out").metadata}
+        fields = self._header("packet_out").metadata
+        names = {field.id: field.name for field in fields}
         request = {names[m.metadata_id]: int.from_bytes(m.value, "big") for m in packet.metadata}
+        header_bytes = sum(field.bitwidth for field in fields) // 8
+        payload = packet.payload.ljust(SHORTEST_PACKET_OUT_BYTES - header_bytes, b"\0")
         port = request["port"] or LOOP
         if request["kind"] == SEND:
             self.sent_frames.append(request["port"])
         elif request["kind"] == SEED:
             if port % PORTS_PER_PIPE == LOOP or port in self.loop_ports:
                 self.seeds[request["stream"], port] += 1
+                self.frame_sizes[request["stream"]].add(LOOP_HEADER_BYTES + len(payload) + FCS_BYTES)
             else:
                 self.faults.append(f"a seed for port {port}, which is no loop")
         elif request["kind"] == READ:
-            self._read_cells(request)
+            self._read_cells(request, payload)
         elif request["kind"] == START and request["value"] < FAR_AHEAD_TICKS:
             self._start(request["count"])
 

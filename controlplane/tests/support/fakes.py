@@ -12,7 +12,7 @@ from support.destination_oracle import flow_counts
 from p4mesh.errors import ProgramError
 from p4mesh.methods.base import TrialNote
 from p4mesh.topology import Topology
-from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -168,6 +168,24 @@ def open_stale(_: Topology) -> Iterator[FakeMeasurer]:
     """Fail as the trial engine does when the compiled program does not match its sources."""
     raise ProgramError("p4src/compiled/p4mesh.json is stale", hint="run: make p4")
     yield FakeMeasurer()
+
+
+class SlowTester(FakeMeasurer):
+    """A tester that sends half of line rate and no more; the device behind it loses nothing."""
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        """Return the counts of one trial; one above the limit is INVALID, as on targets where time is real."""
+        result = super().measure(spec, note)
+        if all(2 * stream.rate_fps <= max_rate_fps(stream.frame_size_bytes, 10_000_000) for stream in spec.streams):
+            return result
+        reason = "oload_mismatch: offered load is 50.0000 % of the intended load on port 1"
+        return replace(result, status=Status.INVALID, reason=reason, undelivered=True)
+
+
+@contextmanager
+def open_slow_tester(_: Topology) -> Iterator[SlowTester]:
+    """Return a measurer that cannot send more than half of 10 Mbit/s."""
+    yield SlowTester()
 
 
 @contextmanager

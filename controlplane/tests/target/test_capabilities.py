@@ -11,10 +11,11 @@ import pytest
 from p4mesh.errors import TopologyError
 from p4mesh.methods.options.shared import EXTENSION_HEADERS
 from p4mesh.run.preparation import bed_of
-from p4mesh.target.capabilities import Architecture, Capabilities
+from p4mesh.target.capabilities import Architecture, Capabilities, Pipes
 from p4mesh.target.table import TARGETS
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.stamps import StampKind
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "controlplane" / "p4mesh"
@@ -48,7 +49,9 @@ def test_what_sets_the_targets_apart() -> None:
     every = {name: declared(name) for name in TARGETS}
     assert {name for name, found in every.items() if not found.real_time} == {"sim"}
     assert {name for name, found in every.items() if found.resets_devices} == {"sim"}
-    assert {name for name, found in every.items() if not found.stamps.first_bit} == {"bmv2", "live"}
+    assert {name for name, found in every.items() if found.stamps.kind is StampKind.SOFTWARE} == {"bmv2", "live"}
+    assert {name for name, found in every.items() if found.stamps.kind is StampKind.PARSER} == {"tofino"}
+    assert {name for name, found in every.items() if found.pipes} == {"tofino"}
     assert {name for name, found in every.items() if found.architecture is Architecture.TNA} == {"tofino"}
     assert {name for name, found in every.items() if found.unmeasured} == {"tofino"}
     assert {name: found.stamps.tick_ps for name, found in every.items()} == {
@@ -67,10 +70,11 @@ def test_the_headers_that_a_tofino_does_not_reach_behind_are_those_that_tests_of
 def test_options_of_a_switch_are_in_its_declaration() -> None:
     plain = parse_topology("wedge.yaml", SWITCH)
     assert plain.tofino is not None
-    marked = replace(plain, tofino=replace(plain.tofino, bad_fcs=False, mac_stamp=True))
-    first, second = (TARGETS["tofino"].declare(topology) for topology in (plain, marked))
+    other = replace(plain, tofino=replace(plain.tofino, bad_fcs=False, pipe_frames_per_s=1_250_000_000))
+    first, second = (TARGETS["tofino"].declare(topology) for topology in (plain, other))
     assert (first.bad_fcs, second.bad_fcs) == (True, False)
-    assert "egress parser" in first.stamps.note and second.stamps.note == ""
+    assert first.pipes == Pipes({1: 0, 2: 0}, 1_000_000_000)
+    assert second.pipes == Pipes({1: 0, 2: 0}, 1_250_000_000)
 
 
 def test_a_target_without_its_switch_is_refused_before_it_is_opened() -> None:
@@ -82,7 +86,7 @@ def test_a_target_without_its_switch_is_refused_before_it_is_opened() -> None:
 def test_methods_see_the_declaration_on_the_bed(target: str) -> None:
     capabilities, bed = declared(target), bed_of(topology_for(target), target)
     assert (bed.sends_bad_fcs, bed.resets_devices) == (capabilities.bad_fcs, capabilities.resets_devices)
-    assert bed.stamps.first_bit == capabilities.stamps.first_bit
+    assert bed.stamps.kind == capabilities.stamps.kind
     assert bed.stamps.resolution_ns * 1000 == capabilities.stamps.tick_ps
     assert bool(bed.reset_times_s) == capabilities.resets_devices, "the bridge of this topology can be reset"
 

@@ -148,6 +148,30 @@ def test_what_the_chip_does_not_measure_is_absent_not_zero(program: Path) -> Non
     assert (result.latency.ipdv_count, result.latency.rfc3550_jitter_flows) == (0, 0)
 
 
+def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(program: Path) -> None:
+    """Goal: every record comes where one reading frame gets 40 reports through, and few are asked twice."""
+    ports = tuple(DEVICE_PORTS)
+    streams = tuple(Stream(f"s{n}", 128, Fraction(10_000), 2, FullMesh(), ports, ports) for n in range(40))
+    spec = replace(mesh(), streams=streams, duration_ns=200_000)
+    with FakeTofino(switch(), reports_taken=40) as chip:
+        (result,) = measured(program, chip, spec)
+    assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 320, 320)
+    assert 0 < chip.reports_lost < 64, "the first window loses, those of half its size do not"
+
+
+def test_records_of_a_flow_in_two_pipes_are_refused_not_joined(program: Path) -> None:
+    """Goal: a device that delivers a flow to a port of each pipe, both of which own its address, is found out."""
+
+    def both(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        return [(DEVICE_PORTS[2], LATENCY_NS), (DEVICE_PORTS[3], LATENCY_NS)]
+
+    pair = Stream("pair", 128, Fraction(1_000_000), 10, Pairs(), (1,), (2,))
+    with FakeTofino(both) as chip:
+        chip.owners[DEVICE_PORTS[3]] = DEVICE_PORTS[2]
+        with pytest.raises(TargetError, match=r"^cell 0 was received in pipes 0 and 1: its values cannot be joined$"):
+            measured(program, chip, replace(mesh(), streams=(pair,)))
+
+
 def test_the_shortest_distance_of_frames_is_that_of_the_ports_own_pipe(program: Path, fake: FakeTofino) -> None:
     """Goal: a cell of a port is read by the number of its device port. Port 4 gets a frame each microsecond."""
     stream = Stream("pair", 128, Fraction(1_000_000), 10, Pairs(), (1,), (4,))
@@ -223,6 +247,38 @@ def test_a_chip_may_have_other_pipes(program: Path) -> None:
     assert switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 4")).pipes == 4
     with pytest.raises(ParameterError, match=re.escape("port 384 is in pipe 3: tofino has 3 pipes")):
         switch_of(wedge(program, "127.0.0.1:1", ports=four, tofino=", pipes: 3"))
+
+
+def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) -> None:
+    """Goal: records come by port 320, which the program for four pipes knows; 192 recirculates there."""
+    with FakeTofino(switch(), cpu=320) as chip:
+        (result,) = measured(program, chip, mesh(), tofino=", pipes: 4")
+        assert chip.groups[1][0] == (320, 1)
+    assert (result.status, result.rx_frames) == (Status.VALID, 240)
+
+
+@pytest.mark.parametrize(("pipes", "inner"), [(2, 192), (4, 192), (4, 199), (4, 320), (2, 68), (2, 64)])
+def test_device_ports_that_are_no_front_ports_are_refused(program: Path, pipes: int, inner: int) -> None:
+    message = f"port {inner} is no front port of tofino: it recirculates or leads to the CPU"
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        switch_of(wedge(program, "127.0.0.1:1", ports=f'"0,4,128,{inner}"', tofino=f", pipes: {pipes}"))
+
+
+def test_more_frames_than_a_pipe_passes_are_refused_before_traffic(program: Path, fake: FakeTofino) -> None:
+    """Goal: four ports of 10 million frames/s, two in each pipe; in pipe 0 the passes of seeds come on top.
+
+    Nine seeds of 128 bytes go round in 700 ns and 136 bytes of 100 Gbit/s: 12.66 million passes/s.
+    """
+    spec = mesh(10)
+    fast = replace(spec, streams=tuple(replace(stream, rate_fps=Fraction(10_000_000)) for stream in spec.streams))
+    with pytest.raises(UnsupportedError) as caught:
+        measured(program, fake, fast, tofino=", pipe_frames_per_s: 25000000")
+    assert str(caught.value) == (
+        "not supported on tofino: ingress of pipe 0 would have to pass 3.26604e+07 frames/s, it passes 2.5e+07"
+    )
+    assert not fake.seeds
+    (result,) = measured(program, fake, fast, tofino=", pipe_frames_per_s: 40000000")
+    assert (result.status, result.tx_frames) == (Status.VALID, 40)
 
 
 def test_a_whole_test_says_what_is_not_supported(

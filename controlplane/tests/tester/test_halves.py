@@ -12,6 +12,7 @@ from p4mesh.tester.halves import records_of_halves
 
 NOT_MEASURED = {
     "bytes", "jitter_smoothed_x16", "ipdv_count", "ipdv_min_inverted", "ipdv_max", "ipdv_sum_high", "ipdv_sum_low",
+    "controller_departure",
 }  # fmt: skip
 
 
@@ -36,7 +37,7 @@ def report(cell: int) -> bytes:
 
 
 def test_words_of_two_passes_become_fields() -> None:
-    records = records_of_halves(report(0) + report(3), load_contract())
+    records = records_of_halves([report(0), report(3)], load_contract())
     assert list(records["cell"]) == [0, 3]
     record = records[1]
     assert record["departures"] == (1 << 32) + 5
@@ -54,12 +55,22 @@ def test_every_word_of_a_report_is_in_a_record_and_only_what_is_not_measured_is_
     source = (P4SRC / "tna" / "headers.p4").read_text()
     bits = sum(int(n) for n in re.findall(r"#define \w+_HALF_BITS (\d+)", source))
     payload = b"\xff" * (4 + 2 * bits // 8)
-    record = records_of_halves(payload, contract)[0]
+    record = records_of_halves([payload], contract)[0]
     names = record.dtype.names
     assert {name for name, _ in contract.record_fields} - set(names) == NOT_MEASURED
     assert all(record[name] for name in names)
 
 
-def test_a_report_of_another_size_is_refused() -> None:
-    with pytest.raises(ProgramError, match="no whole number of reports"):
-        records_of_halves(report(0)[:-4], load_contract())
+def test_padded_reports_are_as_many_records_as_reports() -> None:
+    """Goal: 44 bytes of padding of the packet-out are no part of a record: 37 x 192 bytes are 48 x 148 bytes."""
+    padded = [report(cell) + bytes(44) for cell in range(37)]
+    assert {len(payload) for payload in padded} == {192}
+    records = records_of_halves(padded, load_contract())
+    assert list(records["cell"]) == list(range(37))
+    assert (records == records_of_halves([report(cell) for cell in range(37)], load_contract())).all()
+
+
+@pytest.mark.parametrize("wrong", [report(0)[:-4], report(0) + b"\1", report(0) + bytes(60)])
+def test_a_payload_that_is_no_report_is_refused(wrong: bytes) -> None:
+    with pytest.raises(ProgramError, match=f"a packet-in of {len(wrong)} bytes is no report of 148 bytes"):
+        records_of_halves([report(1), wrong], load_contract())

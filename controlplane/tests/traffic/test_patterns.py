@@ -113,11 +113,11 @@ def test_in_phase_sources_collide() -> None:
 def test_mesh_streams_start_at_whole_departures_and_reproducibly() -> None:
     ports = (1, 2, 3, 4)
     asked = stream(MeshStreams(seed=3), ports, ports)
-    unphased = asked.pattern.as_sent(asked)
+    unphased = asked.as_sent()
     interval_ns = Fraction(10**9) / asked.rate_fps
     assert all(round(offset / interval_ns) in range(3) for offset in unphased.start_offset_ns)
-    assert unphased == asked.pattern.as_sent(asked)
-    assert len({MeshStreams(seed=seed).as_sent(asked).start_offset_ns for seed in range(20)}) > 5
+    assert unphased == asked.as_sent()
+    assert len({MeshStreams(seed=seed).start_offsets_ns(asked) for seed in range(20)}) > 5
     assert replace(unphased, start_offset_ns=()) == replace(asked, pattern=FullMesh())
 
 

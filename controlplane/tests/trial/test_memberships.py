@@ -114,6 +114,12 @@ def test_hosts_join_and_leave_while_the_streams_run(device: TrialEngine) -> None
     assert {flow.rx_port: flow.rx_frames for flow in left.flows} == {2: 100, 3: 60}
     assert [flow.tail_lost_frames for flow in left.flows if flow.rx_port == 3] == [40]
     assert (joined.flooded_frames, left.flooded_frames) == (0, 0)
+    for result in (joined, left):
+        stamps = {port.port: port.controller_tx_ns for port in result.ports}
+        assert {port for port, stamp in stamps.items() if stamp is not None} == {3}
+        reported_ns = (stamps[3] or 0) - result.first_tx_ns
+        # Within one round of the loop of the time asked for.
+        assert abs(reported_ns - 5 * MS) < 20_000
 
 
 def test_memberships_are_stored_with_a_trial_that_has_them() -> None:

@@ -12,7 +12,7 @@ from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, 
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.search.loss_verification import LossVerification
-from p4mesh.methods.search.sweeps import sweep_loads
+from p4mesh.methods.sweeps import sweep_loads
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.derived import staggered
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns
@@ -220,6 +220,7 @@ def search_of(parameters: ParameterSet) -> LimitSearch:
         ),
         parameters.number("acceptable_loss_pct") / 100,
         parameters.number("pass_threshold_pct"),
+        same_frames=parameters.is_word("duration_ms"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Owns what is made of counts: metrics, latency and its variation, tables, figures, verdicts.
+"""Owns the results: records of searches, metrics, latency and its variation, tables, figures, verdicts.
 
 Refuses: measuring.
 """

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.throughput import Searched
 from p4mesh.trial.result import Status
 
 

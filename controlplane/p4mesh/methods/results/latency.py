@@ -3,7 +3,9 @@
 Time stamps of a frame's first bit give first in, first out (FIFO). The others follow for contiguous
 frames: ``LIFO = FIFO - Sin``, ``LILO = FIFO - Sin + Sout``, ``FILO = FIFO + Sout`` and
 ``MIMO = min(LILO, FILO - NFOT)``, where S is the serialization time at the input or output rate.
-Software stamps whole frames; what lies between such stamps is called LILO-like and is not converted.
+Software stamps whole frames; what lies between such stamps is called LILO-like and is not converted. Stamps of an
+egress parser are a constant before the first bit: FIFO and that constant, which is not converted either, unless wires
+were measured with the same tester, so that the constant is known and calibrated rows are without it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet, choice
 from p4mesh.tester.histogram import RELATIVE_ERROR
 from p4mesh.traffic.line_rate import serialization_ns
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import LatencyStats, TrialResult
 
 
@@ -36,8 +39,25 @@ class Definition(str, Enum):
     """Message in, message out of a message of one frame."""
 
 
-LILO_LIKE = "LILO-like"
-"""Between software time stamps: after the whole frame was received, before it is sent."""
+NAME_WITHOUT_DEFINITION = {
+    StampKind.FIRST_BIT: Definition.FIFO.value,
+    StampKind.SOFTWARE: "LILO-like",
+    StampKind.PARSER: "parser to first bit",
+}
+"""What is measured between the stamps of each kind."""
+_TAKEN = {
+    StampKind.FIRST_BIT: "of the first bit",
+    StampKind.SOFTWARE: "by software around whole frames",
+    StampKind.PARSER: "in the egress parser, and of the first bit received",
+}
+_CONSTANT_UNKNOWN = (
+    "The way of a frame from the egress parser to the line is part of each latency: no wire was measured."
+)
+_CONSTANT_KNOWN = "The way of a frame from the egress parser to the line is part of each latency, and of its wire."
+_LATENCY_HINT = {
+    StampKind.SOFTWARE: "leave latency_definition out, or use a target whose time stamps are those of the first bit",
+    StampKind.PARSER: "measure wires with p4mesh calibrate and give --calibration, or leave latency_definition out",
+}
 _LARGEST_SHOWN = 99.9
 """Per cent of the highest percentile in tables."""
 LATENCY_DEFINITION = choice(
@@ -50,26 +70,37 @@ LATENCY_DEFINITION = choice(
 
 
 def check_definition(test: str, bed: Bed, parameters: ParameterSet) -> None:
-    """Raise UnsupportedError when the time stamps of the target do not give the definition."""
-    wanted = parameters.text(LATENCY_DEFINITION.name)
-    if not bed.stamps.first_bit and wanted != Definition.LILO.value:
+    """Raise UnsupportedError when the time stamps of the target do not give the definition of the parameters."""
+    require_definition(test, bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+
+
+def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
+    """Raise UnsupportedError when the time stamps of the target do not give a definition."""
+    if not bed.defines_latency and wanted is not Definition.LILO:
+        kind = bed.stamps.kind
         raise UnsupportedError(
-            f"{test}: latency_definition={wanted} is not supported on {bed.target}: "
-            f"its time stamps are {LILO_LIKE}, taken by software around whole frames",
-            hint="leave latency_definition out, or use a target whose time stamps are those of the first bit",
+            f"{test}: latency_definition={wanted.value} is not supported on {bed.target}: "
+            f"its time stamps are {NAME_WITHOUT_DEFINITION[kind]}, taken {_TAKEN[kind]}",
+            hint=_LATENCY_HINT[kind],
         )
 
 
 def definition_text(bed: Bed, parameters: ParameterSet) -> str:
     """Return what tables call the latency of this run."""
-    return parameters.text(LATENCY_DEFINITION.name) if bed.stamps.first_bit else LILO_LIKE
+    return shown_definition(bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
+
+
+def shown_definition(bed: Bed, definition: Definition) -> str:
+    """Return what tables call latency in a definition."""
+    return definition.value if bed.defines_latency else NAME_WITHOUT_DEFINITION[bed.stamps.kind]
 
 
 def stamps_text(bed: Bed) -> str:
     """Return the sentence about time stamps and their resolution that every latency table carries."""
-    kind = "of the first bit" if bed.stamps.first_bit else "by software around whole frames"
-    text = f"Time stamps {kind}, resolution {float(bed.stamps.resolution_ns):g} ns."
-    return f"{text} {bed.stamps.note}" if bed.stamps.note else text
+    text = f"Time stamps {_TAKEN[bed.stamps.kind]}, resolution {float(bed.stamps.resolution_ns):g} ns."
+    if bed.stamps.kind is not StampKind.PARSER:
+        return text
+    return f"{text} {_CONSTANT_KNOWN if bed.defines_latency else _CONSTANT_UNKNOWN}"
 
 
 def offset_ns(
@@ -91,7 +122,7 @@ def offset_ns(
 
 def shift_ns(bed: Bed, definition: Definition, frame_size_bytes: int, tx_port: int, rx_port: int) -> Fraction:
     """Return what to add to a measured latency between two ports; 0 where stamps are not converted."""
-    if not bed.stamps.first_bit:
+    if not bed.defines_latency:
         return Fraction(0)
     return offset_ns(definition, frame_size_bytes, bed.rate_bps(tx_port), bed.rate_bps(rx_port))
 

@@ -46,6 +46,11 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
     return Verdict.PASS if loss_pct(result) <= acceptable_pct else Verdict.FAIL
 
 
+def search_verdict(result: TrialResult, verdict: Verdict) -> Verdict:
+    """Return what a search makes of a trial with this verdict: one that was not delivered leads it to lower loads."""
+    return Verdict.UNDELIVERED if verdict is Verdict.INVALID and result.undelivered else verdict
+
+
 def transmission_s(spec: TrialSpec) -> Fraction:
     """Return how long the ports send: ``count / rate``, of the stream that takes longest by less than a frame."""
     return max(Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams)

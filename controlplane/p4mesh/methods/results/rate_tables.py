@@ -8,7 +8,8 @@ from typing import Protocol
 
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
-from p4mesh.methods.search.throughput import HasSearch
+from p4mesh.methods.results.search_findings import excluded_note
+from p4mesh.methods.results.searched import HasSearch
 
 
 class Counted(Protocol):
@@ -93,7 +94,8 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
-        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames.",
+        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames. "
+        + excluded_note(results),
     )
 
 

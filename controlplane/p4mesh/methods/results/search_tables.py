@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.search.throughput import HasSearch
+from p4mesh.methods.results.searched import HasSearch
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 _CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)
@@ -29,6 +29,8 @@ _GOALS = (
     Column("try_max_first", "Maximum first"),
     Column("acceptable_loss_pct", "Acceptable loss", "%", 4),
     Column("threshold_pct", "Threshold", "% of line", 4),
+    Column("excluded_loss_ppm", "Excludes loss above", "ppm", 3),
+    Column("undelivered_pct", "Tester delivers no more than", "% of line", 4),
     Column("verify_trials", "r", "trials"),
     Column("verify_overload_frames", "z", "frames"),
 )
@@ -101,5 +103,7 @@ def _goal_row(result: HasSearch) -> dict[str, Cell]:
         "upper_pct": search.upper_pct,
         "at_least": "yes" if search.at_least else "no",
         "trials": search.trials,
+        "excluded_loss_ppm": search.excluded_loss_ppm,
+        "undelivered_pct": search.undelivered_pct,
         "try_max_first": None if search.goal.try_max_first is None else "yes" if search.goal.try_max_first else "no",
     }

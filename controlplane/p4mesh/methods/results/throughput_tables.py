@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.results.forwarding import Direction, MeshThroughput
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.traffic.line_rate import l2_rate_bps
 from p4mesh.trial.result import TrialResult
 
@@ -61,7 +62,7 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
                 "loss_pct": None if found else shown.loss_pct,
             }
         )
-    note = f"{_NOTE} {advertised}".rstrip()
+    note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)
     return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note)
 
 

@@ -15,7 +15,7 @@ from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
-from p4mesh.methods.search.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
+from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"

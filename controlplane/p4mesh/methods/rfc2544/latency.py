@@ -23,6 +23,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import RAW, calibration_cells
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc2544.latency_rows import (
@@ -205,6 +206,7 @@ class Latency(MethodOf[LatencyUnit]):
             (*_tables(bed, parameters, rows), throughput_table(found), *search_tables(found)),
             (_figure(rows, definition_text(bed, parameters)),),
             (
+                *search_findings(found),
                 *tables.findings({"throughput": found}),
                 *_losses(rows),
                 *latency.overflows((_size(row), row.latency) for row in rows),
@@ -259,7 +261,7 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     if parameters.text("mode") == ALL_FRAMES:
         varied = [row.cells(where) | row.variation.data() for row in links if row.variation]
         found.append(latency.variation_table(bed, "latency_variation", where, keys, varied))
-    if bed.stamps.first_bit:
+    if bed.defines_latency:
         defined = [row.cells(where) | row.definitions.data() for row in links if row.definitions]
         table = latency.definition_table("latency_definitions", where, keys, defined)
         found.append(replace(table, note=" ".join((table.note, _architecture(bed, rows))).rstrip()))

@@ -194,7 +194,7 @@ def _over_runs(summaries: Sequence[LatencySummary]) -> RunSpread | None:
 
 
 def _definitions(runs: Sequence[Sequence[Group]], bed: Bed, size: int) -> Record:
-    if not bed.stamps.first_bit:
+    if not bed.defines_latency:
         return Record()
     found = {kind: merged(_summaries(runs, bed, size, kind)) for kind in Definition}
     first_bits = found[Definition.FIFO]

@@ -10,10 +10,11 @@ from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.search.bisection import bisect_each
-from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
@@ -98,7 +99,7 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
         verdicts = {port: _verdict(result, port, parameters.number("acceptable_loss_pct")) for port in loads}
         number = 1 + max((row.trial for row in rows), default=0)
         rows.extend(_trial_row(size, number, length_ns, port, loads[port], result, verdicts[port]) for port in loads)
-        return verdicts
+        return {port: search_verdict(result, verdict) for port, verdict in verdicts.items()}
 
     goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
     found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
@@ -111,9 +112,9 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
         for port, load in held.items():
             if found[port].result is None or verdicts[port] is Verdict.PASS:
                 continue
-            failed_at[port] = load
-            found[port] = replace(found[port], state=verdicts[port], passed=None, failed=load, last_tried=load)
-            if verdicts[port] is Verdict.FAIL and load > goal.minimum + goal.resolution:
+            failed_at[port] = load if verdicts[port] is Verdict.FAIL else failed_at[port]
+            found[port] = SearchOutcome.of_steps((SearchStep(load, verdicts[port]),), goal)
+            if not verdicts[port].ends_search and load > goal.minimum + goal.resolution:
                 initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
                 again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))

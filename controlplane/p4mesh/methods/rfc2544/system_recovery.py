@@ -17,6 +17,7 @@ from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, rate_at_pct
@@ -174,7 +175,10 @@ class SystemRecovery(MethodOf[Recovery]):
                 *search_tables([row.throughput for row in rows]),
             ),
             (),
-            tuple(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+            (
+                *search_findings([row.throughput for row in rows]),
+                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+            ),
             (*((duration,) if duration else ()), *((short,) if shortest < RFC_OVERLOAD_S else ())),
         )
 

@@ -17,7 +17,9 @@ from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import JudgedTrial
 from p4mesh.methods.results.throughput_tables import advertised_value, direction_table, directions, throughput_table
 from p4mesh.methods.rfc2544.per_source_port import (
     PER_SOURCE_PORT,
@@ -27,9 +29,8 @@ from p4mesh.methods.rfc2544.per_source_port import (
     throughput_per_port,
 )
 from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
-from p4mesh.methods.search.goal import Verdict
 from p4mesh.methods.search.limit import SearchMethod
-from p4mesh.methods.search.throughput import JudgedTrial, search_throughput
+from p4mesh.methods.throughput_search import Confirmation, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S
 
 SECTION = "RFC 2544 26.1"
@@ -111,7 +112,7 @@ class Throughput(MethodOf[ThroughputUnit]):
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
             (throughput_table(found, advertised), direction_table(found), *search_tables(found)),
             (tables.rate_figure(found, ()),),
-            tables.findings({THROUGHPUT: found}),
+            (*search_findings(found), *tables.findings({THROUGHPUT: found})),
             deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
         )
 
@@ -154,35 +155,11 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)
 
-    def searched_below(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
+    def confirming(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(CONFIRMATION, load, remaining, length_ns)
 
-    found = search_throughput(search, duration_ns, searched)
-    rows = found.rows
-    if found.result_pct is not None and factor > 1:
-        load, long_ns = Fraction(found.result_pct), factor * duration_ns
-        judged = measured(CONFIRMATION, load, 0, long_ns)
-        rows = (*rows, judged.row)
-        goal = search.goal
-        if judged.verdict is Verdict.FAIL and load > goal.minimum + goal.resolution:
-            initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
-            below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
-            found = search_throughput(below, long_ns, searched_below)
-            rows = (*rows, *found.rows)
-        else:
-            found = replace(found, shown=judged.row)
-            if judged.verdict is not Verdict.PASS:
-                found = replace(found, state=judged.verdict, result_pct=None, at_least=False)
-    failed = [row.load_pct for row in rows if row.verdict is Verdict.FAIL]
-    found = replace(
-        found,
-        lower_pct=found.result_pct,
-        upper_pct=min(failed, default=None),
-        at_least=found.at_least and not failed,
-        trials=len(rows),
-        rows=rows,
-    )
-    return mesh_throughput(mesh, size, found)
+    confirmation = Confirmation(confirming, factor) if factor > 1 else None
+    return mesh_throughput(mesh, size, search_throughput(search, duration_ns, searched, confirmation))
 
 
 def deviations(parameters: ParameterSet, sizes: Sequence[int], line_rate_bps: int) -> tuple[str, ...]:

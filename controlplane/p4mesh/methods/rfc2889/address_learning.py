@@ -23,7 +23,7 @@ from p4mesh.methods.rfc2889.addressed import (
     spread,
 )
 from p4mesh.methods.search.goal import SearchGoal
-from p4mesh.methods.search.sweeps import sweep_loads
+from p4mesh.methods.sweeps import sweep_loads
 
 SECTION = "RFC 2889 5.8"
 LEARNING_RATE = "learning rate"
@@ -143,7 +143,7 @@ class AddressLearning(Addressed[LearningUnit]):
             rates = searches.run(LEARNING_RATE, goals[LEARNING_RATE], _at_rate(addresses))
             number = CAPACITY if addresses == capacity else "step"
             found.append(replace(rates, addresses=addresses, number=number))
-            if not rates.state.decides:
+            if rates.state.ends_search:
                 break
         return unit()
 

@@ -13,6 +13,7 @@ from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer
+from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column
 from p4mesh.methods.rfc2889.address_results import Iteration
 from p4mesh.methods.search.goal import Verdict
@@ -129,11 +130,15 @@ class AddressTrial:
     def judge(
         self, subject: str, addresses: int, rate_fps: Fraction, session: Session, remaining: int
     ) -> tuple[Verdict, Iteration]:
-        """Learn ``addresses`` at ``rate_fps`` and send to each once; FAIL on any flood or loss."""
+        """Learn ``addresses`` at ``rate_fps`` and send to each once; FAIL on any flood or loss.
+
+        The verdict is that for the search, the one in the row that on the device.
+        """
         learned = session.measure(self._learn(addresses, rate_fps), TrialNote(_HUNDRED, remaining + 1))
         tested = self._send_to_all(addresses, rate_fps, learned, session, remaining)
         verdict = _verdict(learned, tested, addresses)
-        return verdict, Iteration(
+        undelivered = next((part for part in (learned, *tested) if part.undelivered), learned)
+        return search_verdict(undelivered, verdict), Iteration(
             search=subject,
             frame_size_bytes=self.frame_size_bytes,
             repetition=self.repetition,

@@ -19,15 +19,16 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.metrics import judge_loss, rate_metrics
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import excluded_note, search_findings
 from p4mesh.methods.results.search_tables import search_tables
-from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.throughput import (
+from p4mesh.methods.results.searched import (
     NS_PER_MS,
     JudgedTrial,
     Searched,
-    search_throughput,
 )
+from p4mesh.methods.rfc2889.broadcast_latency import STREAM, PortLatency, port_latencies, port_latency_tables
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic import patterns
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
@@ -169,7 +170,8 @@ class Broadcast(MethodOf[BroadcastUnit]):
         units = list(results.values())
         statuses = (trial.status for unit in units for trial in unit.latency_trials)
         state = State.worst((*(unit.search.verdict for unit in units), *statuses), State.PASS)
-        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, tuple(map(_table_row, units)))]
+        rates, note = tuple(map(_table_row, units)), excluded_note(units)
+        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, rates, note)]
         rows = [row for unit in units for row in unit.latency]
         if rows:
             tables += port_latency_tables(bed, rows)
@@ -181,6 +183,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
             (*tables, *search_tables(units)),
             (_figure(units),),
             (
+                *search_findings(units),
                 *_came_back(units),
                 *_untrusted(units),
                 *_incomplete(units),

@@ -131,7 +131,7 @@ def port_latency_tables(bed: Bed, rows: Sequence[PortLatency]) -> list[Table]:
         ),
         replace(variation_table(bed, "broadcast_latency_variation", where, keys, varied), detail=True),
     ]
-    if bed.stamps.first_bit:
+    if bed.defines_latency:
         defined = [row.cells(columns) | row.definitions.data() for row in rows if row.definitions]
         found.append(replace(definition_table("broadcast_latency_definitions", where, keys, defined), detail=True))
     if bed.calibration is not None:

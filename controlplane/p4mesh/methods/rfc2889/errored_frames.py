@@ -29,7 +29,7 @@ from p4mesh.methods.rfc2889.errored_streams import (
 )
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.sweeps import executed
+from p4mesh.methods.sweeps import executed
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 

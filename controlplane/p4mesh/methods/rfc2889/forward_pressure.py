@@ -35,6 +35,7 @@ from p4mesh.traffic.line_rate import (
     utilisation_pct,
 )
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -285,7 +286,7 @@ def _short_gap(row: Pressure, earliest_ns: Fraction, bed: Bed, line_rate_bps: in
     than the gap.
     """
     coarse = bed.stamps.resolution_ns > frame_time_ns(STANDARD_IFG_BYTES, line_rate_bps, 0)
-    if row.min_spacing_ns is None or coarse or not bed.stamps.first_bit:
+    if row.min_spacing_ns is None or coarse or bed.stamps.kind is StampKind.SOFTWARE:
         return None
     return _YES if row.min_spacing_ns < earliest_ns - bed.stamps.resolution_ns else _NO
 

@@ -14,10 +14,11 @@ from p4mesh.methods.options.parameters import ParameterSet, percent
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.port_pair import pair_of, pair_parameters
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.sweeps import swept
+from p4mesh.methods.sweeps import swept
 from p4mesh.traffic.patterns import Pairs
 
 COLUMNS = (
@@ -112,7 +113,12 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, pair_of(self.name, bed, parameters)[0].own_rate_bps)
         return Outcome(
-            state, f"{self.title}: {state.value}", (table, *searches), (), (), (duration,) if duration else ()
+            state,
+            f"{self.title}: {state.value}",
+            (table, *searches),
+            (),
+            tuple(search_findings([row.throughput for row in rows])),
+            (duration,) if duration else (),
         )
 
 
@@ -129,7 +135,9 @@ def steps_to_maximum(
 
 
 def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum: Fraction) -> MaximumRate:
-    untrusted = [row for row in (*rows, *found.rows) if not row.trusted]
+    # What the search makes of loads that the tester cannot send is in its own verdict.
+    searched = [found.search.state] if found.search.state.ends_search else []
+    untrusted = [row.status for row in rows if not row.trusted]
     trusted = [row for row in rows if row.trusted]
     best = max(trusted, key=lambda row: row.forwarding_fps, default=None)
     at_maximum = [row for row in trusted if row.load_pct == float(maximum)]
@@ -146,5 +154,5 @@ def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum
         frmol_fps=at_maximum[-1].forwarding_fps if at_maximum else None,
         rows=tuple(rows),
         throughput=found,
-        state=State(untrusted[0].status.value) if untrusted else State.PASS,
+        state=State.worst((*searched, *untrusted), State.PASS),
     )

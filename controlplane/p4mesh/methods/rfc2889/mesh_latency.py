@@ -96,7 +96,7 @@ class MeshLatency:
 
     def _definitions(self, result: TrialResult) -> DefinitionCells | None:
         """Return the average in every definition, where the time stamps give them."""
-        if not self._bed.stamps.first_bit:
+        if not self._bed.defines_latency:
             return None
         return definition_cells({kind: self._summary(result, kind) for kind in Definition})
 
@@ -155,7 +155,7 @@ def mesh_latency_tables(
         raw = [row for row in rows if row["calibrated"] == RAW]
         varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
         found.append(replace(varied, detail=detail or not of_flows))
-        if bed.stamps.first_bit:
+        if bed.defines_latency:
             defined = tables.definition_table(f"{name}_definitions", _WHERE, keys, raw)
             found.append(replace(defined, detail=True))
         if bed.calibration is not None:

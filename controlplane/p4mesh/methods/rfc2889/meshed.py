@@ -21,9 +21,10 @@ from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
-from p4mesh.methods.search.sweeps import loss_limit, loss_limit_pct
+from p4mesh.methods.sweeps import loss_limit, loss_limit_pct
 from p4mesh.traffic.stream import MAX_ADDRESSES_PER_PORT
 
 BOTH = "both"
@@ -110,6 +111,7 @@ class Meshed(MethodOf[MeshUnit]):
             tuple(shown),
             (tables.rate_figure(throughput, forwarding), *tables.load_figures(forwarding)),
             (
+                *search_findings(throughput),
                 *tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
                 *mesh_overflows(throughput, forwarding),
             ),

@@ -20,7 +20,7 @@ from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
-from p4mesh.methods.search.sweeps import executed, swept
+from p4mesh.methods.sweeps import executed, swept
 from p4mesh.trial.spec import TrialSpec
 
 SECTION = "RFC 5180 5.3"

@@ -18,6 +18,7 @@ from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
 from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
@@ -233,7 +234,10 @@ class Reset(MethodOf[ResetUnit]):
                 *((throughput_table(searched), *search_tables(searched)) if searched else ()),
             ),
             (),
-            tuple(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+            (
+                *search_findings(searched),
+                *(f"{row.frame_size_bytes} B: {row.reason}" for row in rows if row.reason),
+            ),
             _deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
         )
 

@@ -14,10 +14,11 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
 from p4mesh.methods.port_pairs import RFC_DURATION_S
 from p4mesh.methods.results.forwarding import MeshThroughput
-from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.metrics import judge_loss, search_verdict
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.methods.results.record import Record
 from p4mesh.methods.results.repetition import spread_of
+from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc9004.buffer_times import buffer_times, hidden_finding, in_longer_trials
 from p4mesh.methods.rfc9004.burst_searches import Searches, burst_goal
@@ -201,7 +202,7 @@ class BackToBack(MethodOf[Bursts]):
             def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
                 spec = burst_spec(mesh, size, int(frames), parameters)
                 result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
-                return judge_loss(result), result.lost_frames
+                return search_verdict(result, judge_loss(result)), result.lost_frames
 
             searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
             if searches.last_is_near:
@@ -236,13 +237,16 @@ class BackToBack(MethodOf[Bursts]):
                 *search_tables([row.throughput for row in rows]),
             ),
             (),
-            tuple(
-                text
-                for row in rows
-                if row.burst_frames_avg is not None
-                for text in hidden_finding(
-                    Fraction(row.burst_frames_avg), row.throughput, bed.common_rate_bps(self.name), parameters
-                )
+            (
+                *search_findings([row.throughput for row in rows]),
+                *(
+                    text
+                    for row in rows
+                    if row.burst_frames_avg is not None
+                    for text in hidden_finding(
+                        Fraction(row.burst_frames_avg), row.throughput, bed.common_rate_bps(self.name), parameters
+                    )
+                ),
             ),
             self._deviations(bed, parameters, sizes),
         )

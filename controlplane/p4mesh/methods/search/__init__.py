@@ -1,5 +1,4 @@
-"""Owns how the next load is chosen (bisection, steps, their combination, MLRsearch, loss verification, sweeps), and the
-record of a search.
+"""Owns the choice of the next load: bisection, steps, their combination, MLRsearch, loss verification.
 
-Refuses: tables, and counts beyond what a verdict needs.
+Refuses: results and tables, and counts beyond those that a verdict needs.
 """

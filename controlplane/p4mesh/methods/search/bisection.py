@@ -46,36 +46,35 @@ def bisect_each(
 def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
     """Search as methodology 1.1: yields loads, is sent their verdicts, returns the outcome.
 
-    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the
-    minimum ends the search as FAIL, also when the minimum itself passed (the published rule). Two
-    rules close what it leaves open: a bracket narrower than the grid's granularity ends the search (a
-    device whose limit is exactly a tried load would be searched for ever), and an INVALID or ABORT
-    trial ends it at once, because it is neither PASS nor FAIL.
+    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the minimum
+    ends the search (the published rule); the highest load that passed is the result, also where that is the
+    minimum, and without one, or where it failed as well, the search is a FAIL. Three rules close what this
+    leaves open: a bracket narrower than the grid's granularity ends the search (a device whose limit is exactly
+    a tried load would be searched for ever); an INVALID or ABORT trial ends it at once, because it is neither
+    PASS nor FAIL; a load that the tester could not send is gone on below, like one that failed, but no nearer
+    to what passed than the resolution, because that would be the limit of the tester.
     """
     run = _Bracket(goal)
     load = goal.initial
     if goal.try_max_first:
         verdict = run.note(goal.maximum, (yield goal.maximum))
-        if verdict is not Verdict.FAIL or goal.minimum == goal.maximum:
-            return run.outcome(verdict)
+        if verdict is Verdict.PASS or verdict.ends_search or goal.minimum == goal.maximum:
+            return run.outcome
         if load == goal.maximum:
             load = goal.grid.midpoint(goal.minimum, goal.maximum)
     while True:
         verdict = run.note(load, (yield load))
-        if not verdict.decides:
-            return run.outcome(verdict)
+        if verdict.ends_search:
+            return run.outcome
         if verdict is Verdict.PASS:
             following = goal.grid.midpoint(load, run.right)
             if following >= goal.maximum or run.right - load <= goal.resolution:
-                return run.outcome(Verdict.PASS)
+                return run.outcome
         else:
             following = goal.grid.midpoint(run.left, load)
-            if load <= goal.minimum + goal.resolution:
-                return run.outcome(Verdict.FAIL)
-            if run.right <= run.left:
-                return run.outcome(Verdict.FAIL)
-            if run.right - run.left < goal.grid.granularity:
-                return run.outcome(Verdict.FAIL if run.passed is None else Verdict.PASS)
+            exact = goal.resolution if run.passed and verdict is Verdict.UNDELIVERED else goal.grid.granularity
+            if load <= goal.minimum + goal.resolution or run.right - run.left < exact:
+                return run.outcome
         load = following
 
 
@@ -86,17 +85,18 @@ class _Bracket:
         self.goal = goal
         self.left = goal.minimum
         self.right = goal.maximum
-        self.passed: Fraction | None = None
-        self.failed: Fraction | None = None
+        self.passed = False
         self.steps: list[SearchStep] = []
 
     def note(self, load: Fraction, verdict: Verdict) -> Verdict:
         self.steps.append(SearchStep(load, verdict))
         if verdict is Verdict.PASS:
-            self.passed = self.left = load
-        elif verdict is Verdict.FAIL:
-            self.failed = self.right = load
+            self.left = load
+            self.passed = True
+        elif not verdict.ends_search:
+            self.right = load
         return verdict
 
-    def outcome(self, state: Verdict) -> SearchOutcome:
-        return SearchOutcome(state, self.passed, self.failed, self.steps[-1].load, tuple(self.steps), self.goal)
+    @property
+    def outcome(self) -> SearchOutcome:
+        return SearchOutcome.of_steps(self.steps, self.goal)

@@ -11,26 +11,22 @@ HALF = Fraction(1, 2)
 
 
 def combo(goal: SearchGoal, step: Fraction, trial: Trial, backoff: Fraction = HALF) -> SearchOutcome:
-    """Step up from the initial load until the first FAIL, then search the bracket down to the resolution.
+    """Step up from the initial load until one fails or cannot be sent, then search the bracket to the resolution.
 
     After a FAIL the load falls by ``backoff`` of the bracket, after a PASS it rises to its middle. Where nothing
     has passed, the minimum is tried last. Raises ValueError unless ``backoff`` is between 0 and 1.
     """
     if not 0 < backoff < 1:
         raise ValueError(f"a back-off is between 0 and 1, not {backoff}")
-    found = walk(goal, upwards(goal, step, goal.initial), trial, stop=Verdict.FAIL)
-    if found.failed is None or not found.state.decides:
+    found = walk(goal, upwards(goal, step, goal.initial), trial, {Verdict.FAIL, Verdict.UNDELIVERED})
+    verdict = found.steps[-1].verdict
+    if verdict is Verdict.PASS or verdict.ends_search:
         return found
     steps = list(found.steps)
-    passed, failed = found.passed, found.failed
-
-    def outcome(state: Verdict) -> SearchOutcome:
-        return SearchOutcome(state, passed, failed, steps[-1].load, tuple(steps), goal)
-
-    verdict = Verdict.FAIL
+    passed, failed = found.passed, steps[-1].load
     while failed > goal.minimum:
         low = goal.minimum if passed is None else passed
-        share = backoff if verdict is Verdict.FAIL else HALF
+        share = HALF if verdict is Verdict.PASS else backoff
         load = goal.grid.floored(failed - share * (failed - low))
         if not low < load < failed:
             load = goal.grid.midpoint(low, failed)
@@ -40,10 +36,10 @@ def combo(goal: SearchGoal, step: Fraction, trial: Trial, backoff: Fraction = HA
             load = goal.minimum
         verdict = trial(load)
         steps.append(SearchStep(load, verdict))
-        if not verdict.decides:
-            return outcome(verdict)
+        if verdict.ends_search:
+            break
         if verdict is Verdict.PASS:
             passed = load
         else:
             failed = load
-    return outcome(Verdict.FAIL if passed is None else Verdict.PASS)
+    return SearchOutcome.of_steps(steps, goal)

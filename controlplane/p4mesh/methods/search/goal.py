@@ -5,6 +5,7 @@ A search that found no passing load has no value, only the last load that it tri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -18,11 +19,18 @@ class Verdict(str, Enum):
     FAIL = "FAIL"
     INVALID = "INVALID"
     ABORT = "ABORT"
+    UNDELIVERED = "UNDELIVERED"
+    """An INVALID trial whose load the tester could not send. It says nothing about the device; searches go on below."""
 
     @property
     def decides(self) -> bool:
         """Whether the device was judged; an INVALID or ABORT trial says nothing about it."""
         return self in (Verdict.PASS, Verdict.FAIL)
+
+    @property
+    def ends_search(self) -> bool:
+        """Whether no further trial makes sense: the tester or a link is at fault, at any load."""
+        return self in (Verdict.INVALID, Verdict.ABORT)
 
 
 class Grid(str, Enum):
@@ -103,6 +111,27 @@ class SearchOutcome:
     last_tried: Fraction
     steps: tuple[SearchStep, ...]
     goal: SearchGoal
+    undelivered: Fraction | None = None
+    """Lowest load that the tester could not send; None when it could send all."""
+
+    @classmethod
+    def of_steps(cls, steps: Sequence[SearchStep], goal: SearchGoal) -> SearchOutcome:
+        """Return what the trials of a search say together, whatever the order of their loads.
+
+        The highest load that passed is the result. Where that or a lower one has failed as well, the trials contradict
+        each other, and the search is a FAIL. A trial that says nothing about the device, other than that the tester
+        could not send the load, makes the search as untrusted.
+        """
+        failed = min((step.load for step in steps if step.verdict is Verdict.FAIL), default=None)
+        passed = max((step.load for step in steps if step.verdict is Verdict.PASS), default=None)
+        undelivered = min((step.load for step in steps if step.verdict is Verdict.UNDELIVERED), default=None)
+        if steps[-1].verdict.ends_search:
+            state = steps[-1].verdict
+        elif failed is not None and (passed is None or failed <= passed):
+            state = Verdict.FAIL
+        else:
+            state = Verdict.INVALID if passed is None else Verdict.PASS
+        return cls(state, passed, failed, steps[-1].load, tuple(steps), goal, undelivered)
 
     @property
     def result(self) -> Fraction | None:
@@ -111,5 +140,5 @@ class SearchOutcome:
 
     @property
     def at_least(self) -> bool:
-        """Whether the result is only a floor: no load above it was tried, and it is not the maximum."""
+        """Whether the result is only a floor: no load above it was judged, and it is not the maximum."""
         return self.result is not None and self.failed is None and self.result < self.goal.maximum

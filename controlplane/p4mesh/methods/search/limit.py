@@ -8,10 +8,9 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil, log2
 
-from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import HALF, combo
-from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome, Verdict
+from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
 from p4mesh.methods.search.mlr import MlrGoal, MlrGoalResult, MlrTrial, mlr_search
@@ -98,25 +97,6 @@ Trial = Callable[[Fraction, Fraction], TrialAnswer]
 """(load, duration in seconds) -> answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchAttributes(Record):
-    """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
-
-    search_method: SearchMethod
-    minimum_pct: float
-    maximum_pct: float
-    acceptable_loss_pct: float
-    threshold_pct: float
-    step_pct: float | None = field(default=None, metadata=OMITTED)
-    initial_pct: float | None = field(default=None, metadata=OMITTED)
-    try_max_first: bool | None = field(default=None, metadata=OMITTED)
-    backoff_pct: float | None = field(default=None, metadata=OMITTED)
-    resolution_pct: float | None = field(default=None, metadata=OMITTED)
-    grid: Grid | None = field(default=None, metadata=OMITTED)
-    verify_trials: int | None = field(default=None, metadata=OMITTED)
-    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
-
-
 @dataclass(frozen=True)
 class LimitSearch:
     """A search with all its parameters."""
@@ -130,6 +110,8 @@ class LimitSearch:
     loss_ratio: Fraction = Fraction(0)
     threshold: Fraction = Fraction(0)
     """Result below which the device fails, in percent of line rate."""
+    same_frames: bool = False
+    """A result counts when its trial had as many frames as one at the highest load; else all trials are as long."""
 
     @property
     def trials_expected(self) -> int:
@@ -144,30 +126,6 @@ class LimitSearch:
             goals = self.mlr.goals(Fraction(1), self.loss_ratio)
             return sum(3 + 2 * int(goal.duration_sum_s) + ceil(-log2(goal.relative_width)) for goal in goals)
         return self.goal.trials_expected
-
-    @property
-    def attributes(self) -> SearchAttributes:
-        """The parameters that this method uses, for reports."""
-        method = self.method
-        bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
-        steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
-        narrows = bisects or method is SearchMethod.COMBO
-        verifies = method is SearchMethod.VERIFIED
-        return SearchAttributes(
-            search_method=method,
-            minimum_pct=float(self.goal.minimum),
-            maximum_pct=float(self.goal.maximum),
-            acceptable_loss_pct=float(100 * self.loss_ratio),
-            threshold_pct=float(self.threshold),
-            step_pct=float(self.step) if steps else None,
-            initial_pct=float(self.goal.initial) if narrows else None,
-            try_max_first=self.goal.try_max_first if bisects else None,
-            backoff_pct=float(100 * self.backoff) if method is SearchMethod.COMBO else None,
-            resolution_pct=float(self.goal.resolution) if narrows else None,
-            grid=self.goal.grid if narrows else None,
-            verify_trials=self.verification.trials if verifies else None,
-            verify_overload_frames=self.verification.overload_frames if verifies else None,
-        )
 
     def run(self, trial: Trial, trial_duration_s: Fraction) -> Found:
         """Search with trials of ``trial_duration_s``; MLRsearch may use shorter ones on its way."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
@@ -12,31 +12,26 @@ Trial = Callable[[Fraction], Verdict]
 
 def linear_down(goal: SearchGoal, step: Fraction, trial: Trial) -> SearchOutcome:
     """Step down from the maximum, at last to the minimum, until the first PASS, which is the result."""
-    return walk(goal, _downwards(goal, step), trial, stop=Verdict.PASS)
+    return walk(goal, _downwards(goal, step), trial, {Verdict.PASS})
 
 
 def linear_up(goal: SearchGoal, step: Fraction, trial: Trial) -> SearchOutcome:
-    """Step up from the minimum, at last to the maximum, until the first FAIL; the load before it is the result."""
-    return walk(goal, upwards(goal, step, goal.minimum), trial, stop=Verdict.FAIL)
+    """Step up from the minimum, at last to the maximum, until the first FAIL; the load before it is the result.
+
+    A load that the tester cannot send ends the search too: nothing above it can be sent either.
+    """
+    return walk(goal, upwards(goal, step, goal.minimum), trial, {Verdict.FAIL, Verdict.UNDELIVERED})
 
 
-def walk(goal: SearchGoal, loads: Iterator[Fraction], trial: Trial, stop: Verdict) -> SearchOutcome:
-    """Try the loads in turn until one has the verdict ``stop`` or says nothing about the device."""
+def walk(goal: SearchGoal, loads: Iterator[Fraction], trial: Trial, stops: Collection[Verdict]) -> SearchOutcome:
+    """Try the loads in turn until one has a verdict of ``stops`` or cannot be trusted."""
     steps: list[SearchStep] = []
-    passed = failed = None
     for load in loads:
         verdict = trial(load)
         steps.append(SearchStep(load, verdict))
-        if not verdict.decides:
-            return SearchOutcome(verdict, passed, failed, load, tuple(steps), goal)
-        if verdict is Verdict.PASS:
-            passed = load
-        else:
-            failed = load
-        if verdict is stop:
+        if verdict in stops or verdict.ends_search:
             break
-    state = Verdict.FAIL if passed is None else Verdict.PASS
-    return SearchOutcome(state, passed, failed, steps[-1].load, tuple(steps), goal)
+    return SearchOutcome.of_steps(steps, goal)
 
 
 def _downwards(goal: SearchGoal, step: Fraction) -> Iterator[Fraction]:

@@ -7,7 +7,7 @@ The library asks for (duration, load) and classifies loads; here its bounds beco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -74,6 +74,10 @@ class _Untrusted(Exception):
         self.verdict = verdict
 
 
+class _Undelivered(Exception):
+    """The tester could not send a load, so that the library has no counts to go on with."""
+
+
 class _Measurer(AbstractMeasurer):  # type: ignore[misc]
     """Hands the library's questions to our trial and keeps them in order."""
 
@@ -81,12 +85,18 @@ class _Measurer(AbstractMeasurer):  # type: ignore[misc]
         self._trial = trial
         self.steps: list[SearchStep] = []
 
-    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
-        load = _percent(intended_load)
-        counts = self._trial(load, Fraction(intended_duration))
+    def ask(self, load: Fraction, duration_s: Fraction) -> MlrTrial:
+        """Measure one load and keep what came of it; raise _Untrusted when that ends the search."""
+        counts = self._trial(load, duration_s)
         self.steps.append(SearchStep(load, counts.verdict))
-        if not counts.verdict.decides:
+        if counts.verdict.ends_search:
             raise _Untrusted(counts.verdict)
+        return counts
+
+    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+        counts = self.ask(_percent(intended_load), Fraction(intended_duration))
+        if counts.verdict is Verdict.UNDELIVERED:
+            raise _Undelivered
         return MeasurementResult(
             intended_duration=intended_duration,
             intended_load=intended_load,
@@ -101,19 +111,23 @@ def mlr_search(
     """Search between ``bounds.minimum`` and ``bounds.maximum``; ``trial(load, duration_s)`` measures.
 
     All goals are searched at once. The minimum load being no lower bound of the first one is FAIL, without a value.
+    Where the tester cannot send a load, the highest one that it can send is found first; the search ends there.
     """
-    config = Config()
-    config.min_load = float(bounds.minimum * _PPM_PER_PCT)
-    config.max_load = float(bounds.maximum * _PPM_PER_PCT)
-    config.warmup_duration = None
-    config.search_duration_max = _NO_TIMEOUT_S
     targets = [_library_goal(goal) for goal in goals]
-    config.goals = targets
     measurer = _Measurer(trial)
+    maximum = bounds.maximum
+    found: Any = None
     try:
-        found = MultipleLossRatioSearch(config).search(measurer, debug=lambda _: None)
-    except _Untrusted as untrusted:
-        return MlrOutcome(_outcome(untrusted.verdict, None, None, measurer, bounds), ())
+        while found is None:
+            try:
+                found = _library_search(bounds.minimum, maximum, targets, measurer)
+            except _Undelivered:
+                sent = _highest_sent(bounds, goals[0], measurer)
+                if sent is None:
+                    return MlrOutcome(SearchOutcome.of_steps(measurer.steps, bounds), ())
+                maximum = sent
+    except _Untrusted:
+        return MlrOutcome(SearchOutcome.of_steps(measurer.steps, bounds), ())
     results = tuple(
         MlrGoalResult(
             goal,
@@ -124,8 +138,36 @@ def mlr_search(
         for goal, target in zip(goals, targets, strict=True)
     )
     first = results[0]
+    said = SearchOutcome.of_steps(measurer.steps, bounds)
     state = Verdict.FAIL if first.lower is None else Verdict.PASS
-    return MlrOutcome(_outcome(state, first.lower, first.upper, measurer, bounds), results)
+    return MlrOutcome(replace(said, state=state, passed=first.lower, failed=first.upper), results)
+
+
+def _library_search(minimum: Fraction, maximum: Fraction, targets: list[LibraryGoal], measurer: _Measurer) -> Any:
+    config = Config()
+    config.min_load = float(minimum * _PPM_PER_PCT)
+    config.max_load = float(maximum * _PPM_PER_PCT)
+    config.warmup_duration = None
+    config.search_duration_max = _NO_TIMEOUT_S
+    config.goals = targets
+    return MultipleLossRatioSearch(config).search(measurer, debug=lambda _: None)
+
+
+def _highest_sent(bounds: SearchGoal, goal: MlrGoal, measurer: _Measurer) -> Fraction | None:
+    """Return the highest load that the tester can send, within the width of a goal; None when there is none."""
+    low = max((step.load for step in measurer.steps if step.verdict.decides), default=None)
+    high = min(step.load for step in measurer.steps if step.verdict is Verdict.UNDELIVERED)
+    if low is None or low >= high:
+        low = bounds.minimum
+        if high <= low or not measurer.ask(low, goal.final_trial_duration_s).verdict.decides:
+            return None
+    while high - low > goal.relative_width * high:
+        middle = (low + high) / 2
+        if measurer.ask(middle, goal.final_trial_duration_s).verdict.decides:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _library_goal(goal: MlrGoal) -> LibraryGoal:
@@ -149,9 +191,3 @@ def _load(bound: Any) -> Fraction | None:
 
 def _percent(load_ppm: float) -> Fraction:
     return Fraction(load_ppm) / _PPM_PER_PCT
-
-
-def _outcome(
-    state: Verdict, passed: Fraction | None, failed: Fraction | None, measurer: _Measurer, goal: SearchGoal
-) -> SearchOutcome:
-    return SearchOutcome(state, passed, failed, measurer.steps[-1].load, tuple(measurer.steps), goal)

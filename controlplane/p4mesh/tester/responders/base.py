@@ -31,6 +31,8 @@ class Outgoing:
 
     port: int
     frame: bytes
+    stamped: bool = False
+    """Keep the time at which it leaves, in place of that of the stamped frame before it on the port."""
 
 
 class Responder(Protocol):

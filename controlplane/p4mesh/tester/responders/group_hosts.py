@@ -94,6 +94,7 @@ class _Message:
     port: int
     records: tuple[Record, ...]
     repetitions: int
+    again: bool = False
 
 
 class GroupHosts:
@@ -223,16 +224,16 @@ class GroupHosts:
         """Send a change, and repeat it after a while unless something else has changed by then."""
         if message.repetitions:
             limit_ns = _UNSOLICITED_NS[self._speaks_records(self._ports[message.port], now_ns)]
-            again = _Message(message.port, message.records, message.repetitions - 1)
+            again = _Message(message.port, message.records, message.repetitions - 1, again=True)
             self._set_timer(now_ns + self._random_up_to(limit_ns), message.port, again)
-        yield from self._frames(message.port, message.records, now_ns)
+        yield from self._frames(message.port, message.records, now_ns, stamped=not message.again)
 
     def _answered(self, port: int, due: Group | _Message | None, now_ns: int) -> Iterable[Outgoing]:
         host = self._ports[port]
         if isinstance(due, _Message):
             current = tuple(record for record in due.records if _still_true(record, host.filters.get(record.group)))
             if current:
-                yield from self._sent(_Message(port, current, due.repetitions), now_ns)
+                yield from self._sent(_Message(port, current, due.repetitions, due.again), now_ns)
             return
         if due is None:
             host.owed_all_ns = None
@@ -243,17 +244,20 @@ class GroupHosts:
             answers = [host.filters[due].state_record(due, asked)] if due in host.filters else []
         yield from self._frames(port, [record for record in answers if record is not None], now_ns)
 
-    def _frames(self, port: int, records: Sequence[Record], now_ns: int) -> Iterable[Outgoing]:
+    def _frames(
+        self, port: int, records: Sequence[Record], now_ns: int, *, stamped: bool = False
+    ) -> Iterable[Outgoing]:
+        """Yield the messages; those that tell of a change for the first time are stamped."""
         host = self._ports[port]
         if self._speaks_records(host, now_ns):
             for frame in reports(host.host, records):
-                yield Outgoing(port, frame)
+                yield Outgoing(port, frame, stamped)
             return
         for record in records:
             if record.kind not in (RecordKind.TO_INCLUDE, RecordKind.BLOCK_OLD):
-                yield Outgoing(port, report(host.host, record.group))
+                yield Outgoing(port, report(host.host, record.group), stamped)
             elif record.group not in host.filters:
-                yield Outgoing(port, leave(host.host, record.group))
+                yield Outgoing(port, leave(host.host, record.group), stamped)
 
     def _asked(self, port: int, host: _Port, query: Query, now_ns: int) -> None:
         if not query.version.has_records:

@@ -1,15 +1,13 @@
-"""What every traffic pattern says: its destination list, and how each source goes through it."""
+"""Defines a traffic pattern: its destination list, and how each source goes through it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, ClassVar, Protocol
-
-if TYPE_CHECKING:
-    from p4mesh.traffic.stream import Stream
+from typing import ClassVar, Protocol
 
 USUAL_GROUP = "225.1.1.1"
 
@@ -24,6 +22,34 @@ class Ports(Protocol):
     @property
     def rx_ports(self) -> tuple[int, ...]:
         """Ports that receive."""
+
+
+class Carrier(Ports, Protocol):
+    """The part of a stream that its pattern reads; :class:`p4mesh.traffic.stream.Stream` has all of it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the stream, for messages."""
+
+    @property
+    def rate_fps(self) -> Fraction:
+        """Frames per second of each transmit port."""
+
+    @property
+    def frame_count(self) -> int:
+        """Frames of each transmit port."""
+
+    @property
+    def burst_frames(self) -> int:
+        """Frames of a burst; 1 without bursts."""
+
+    @property
+    def ip_version(self) -> int | None:
+        """4, 6, or None for frames without IP."""
+
+    @property
+    def start_offset_ns(self) -> tuple[int, ...]:
+        """Start offset of each transmit port; empty = all 0."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +138,17 @@ class Pattern(ABC):
         found = {port for flow in self.flows(ports, source) for port in flow.ports}
         return tuple(port for port in ports.rx_ports if port in found and port != ports.tx_ports[source])
 
-    def check(self, stream: Stream) -> None:  # noqa: B027 - most patterns take any stream
+    def check(self, stream: Carrier) -> None:  # noqa: B027 - most patterns take any stream
         """Raise ParameterError when the stream does not fit the pattern."""
 
-    def as_sent(self, stream: Stream) -> Stream:
-        """Return the stream that is sent for one with this pattern."""
-        return stream
+    @property
+    def sent_as(self) -> Pattern:
+        """Return the pattern that the tester sends for this one."""
+        return self
+
+    def start_offsets_ns(self, stream: Carrier) -> tuple[int, ...]:
+        """Return the start offset of each transmit port with this pattern; empty = all 0."""
+        return stream.start_offset_ns
 
     def for_each_address(self) -> Pattern | None:
         """Return a pattern whose first frames reach every receiver, one each; None where frames are for many."""

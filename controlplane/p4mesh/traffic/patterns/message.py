@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from p4mesh.errors import ParameterError
-from p4mesh.traffic.patterns.base import Destination, Pattern, Places, Ports
-
-if TYPE_CHECKING:
-    from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.patterns.base import Carrier, Destination, Pattern, Places, Ports
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Message(Pattern):
         places = self.order.places(ports, source)
         return Places(places.first * self.frames, places.positions * self.frames, places.length * self.frames)
 
-    def check(self, stream: Stream) -> None:
+    def check(self, stream: Carrier) -> None:
         """Require whole messages that leave back to back, and classes that have every position once."""
         if isinstance(self.order, Message) or self.order.to_many or not self.order.in_step:
             raise ParameterError(
@@ -60,10 +57,9 @@ class Message(Pattern):
         self.order.check(stream)
         if self.frames < 1:
             raise ParameterError(f"stream '{stream.name}': messages of {self.frames} frames", hint="use 1 or more")
-        if self.frames > 1 and (stream.burst is None or stream.burst.frames != self.frames):
-            bursts = stream.burst.frames if stream.burst else 1
+        if self.frames > 1 and stream.burst_frames != self.frames:
             raise ParameterError(
-                f"stream '{stream.name}': messages of {self.frames} frames in bursts of {bursts}",
+                f"stream '{stream.name}': messages of {self.frames} frames in bursts of {stream.burst_frames}",
                 hint="a message leaves back to back: give the bursts as many frames",
             )
         if stream.frame_count % self.frames:

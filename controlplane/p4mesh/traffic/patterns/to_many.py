@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.traffic.addresses import BROADCAST_MAC, group_mac
-from p4mesh.traffic.patterns.base import USUAL_GROUP, Destination, Pattern, Places, Ports, SharedAddress
-
-if TYPE_CHECKING:
-    from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.patterns.base import USUAL_GROUP, Carrier, Destination, Pattern, Places, Ports, SharedAddress
 
 MAX_GROUPS = 1 << 16
 """Of one range; no program has room for as many flows."""
@@ -83,7 +80,7 @@ class Multicast(Pattern):
         count = sum(part.count for part in self.groups)
         return Places(source, 1, count) if self.own_groups else Places(0, count, count)
 
-    def check(self, stream: Stream) -> None:
+    def check(self, stream: Carrier) -> None:
         """Require groups of the stream's IP version, each named once, whose receivers are receive ports."""
         named: set[IPv4Address | IPv6Address] = set()
         for part in self.groups:
@@ -113,7 +110,7 @@ class Multicast(Pattern):
         return self.groups[0].first if self.groups else USUAL_GROUP
 
 
-def _check_addresses(part: GroupRange, stream: Stream) -> None:
+def _check_addresses(part: GroupRange, stream: Carrier) -> None:
     if not 1 <= part.count <= MAX_GROUPS:
         raise ParameterError(
             f"stream '{stream.name}': {part.count} groups from {part.first}", hint=f"use 1 to {MAX_GROUPS} groups"
@@ -124,9 +121,9 @@ def _check_addresses(part: GroupRange, stream: Stream) -> None:
     except ValueError as error:
         raise ParameterError(f"stream '{stream.name}': {error}", hint="use a group such as 225.1.1.1") from None
     version = part.first_address.version
-    if version != (stream.template.ip_version or version):
+    if version != (stream.ip_version or version):
         raise ParameterError(
-            f"stream '{stream.name}': group {part.first} does not fit IPv{stream.template.ip_version} frames",
+            f"stream '{stream.name}': group {part.first} does not fit IPv{stream.ip_version} frames",
             hint="give an address of the same IP version",
         )
 

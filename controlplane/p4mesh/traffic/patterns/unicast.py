@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from p4mesh.errors import ParameterError
 from p4mesh.traffic.line_rate import NS_PER_S
-from p4mesh.traffic.patterns.base import Destination, Pattern, Places, Ports
-
-if TYPE_CHECKING:
-    from p4mesh.traffic.stream import Stream
+from p4mesh.traffic.patterns.base import Carrier, Destination, Pattern, Places, Ports
 
 
 class _Unicast(Pattern):
@@ -33,7 +30,7 @@ class FullMesh(_Unicast):
         count = len(ports.rx_ports)
         return Places(source + 1, count - 1, count)
 
-    def check(self, stream: Stream) -> None:
+    def check(self, stream: Carrier) -> None:
         """Require two or more ports that send and receive."""
         if stream.tx_ports != stream.rx_ports or len(stream.tx_ports) < 2:
             raise ParameterError(
@@ -53,17 +50,21 @@ class MeshStreams(FullMesh):
     in_step: ClassVar[bool] = False
     seed: int = 0
 
-    def as_sent(self, stream: Stream) -> Stream:
-        """Return a full mesh whose ports do not start in step.
+    @property
+    def sent_as(self) -> Pattern:
+        """Return a full mesh; the start offsets take its ports out of step."""
+        return FullMesh()
 
-        Every port begins with a pseudo-random number of departures left out, fewer than its destinations.
+    def start_offsets_ns(self, stream: Carrier) -> tuple[int, ...]:
+        """Return offsets with which every port leaves out a pseudo-random number of departures.
+
+        The number is smaller than the number of destinations.
         The destinations of a moment are then no permutation: outputs are over-subscribed for short times.
         """
         random = Random(self.seed)
         interval_ns = Fraction(NS_PER_S) / stream.rate_fps
         asked = stream.start_offset_ns or (0,) * len(stream.tx_ports)
-        offsets = tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
-        return replace(stream, pattern=FullMesh(), start_offset_ns=offsets)
+        return tuple(offset + round(random.randrange(len(stream.rx_ports) - 1) * interval_ns) for offset in asked)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Pairs(_Unicast):
         """Stay at the source's own place in the list."""
         return Places(source, 1, len(ports.rx_ports))
 
-    def check(self, stream: Stream) -> None:
+    def check(self, stream: Carrier) -> None:
         """Require as many ports that send as ports that receive."""
         if len(stream.tx_ports) != len(stream.rx_ports):
             raise ParameterError(

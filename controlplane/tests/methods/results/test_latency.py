@@ -28,6 +28,7 @@ from p4mesh.tester.stations import station
 from p4mesh.traffic.derived import consecutive
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.traffic.stream import ModifiedField, Stream, ValueList
 from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
@@ -37,11 +38,15 @@ GIGABIT = 10**9
 QUICK = ("scaled_frames=100", "search_resolution_pct=10")
 
 
-def bed(*rates_bps: int, first_bit: bool = True, calibration: Calibration | None = None) -> Bed:
+TARGETS = {StampKind.FIRST_BIT: ("sim", 1), StampKind.SOFTWARE: ("bmv2", 1000), StampKind.PARSER: ("tofino", 1)}
+
+
+def bed(*rates_bps: int, stamps: StampKind = StampKind.FIRST_BIT, calibration: Calibration | None = None) -> Bed:
     ports = tuple(Port(n, f"p{n}", rate) for n, rate in enumerate(rates_bps or (GIGABIT, GIGABIT), start=1))
-    if first_bit:
-        return Bed("fake", ports, calibration=calibration)
-    return Bed("fake", ports, target="bmv2", stamps=TimeStamps(Fraction(1000), first_bit=False))
+    target, resolution_ns = TARGETS[stamps]
+    return Bed(
+        "fake", ports, target=target, stamps=TimeStamps(Fraction(resolution_ns), stamps), calibration=calibration
+    )
 
 
 def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> tuple[DelayMeasurer, Outcome]:
@@ -118,7 +123,7 @@ def test_the_default_definition_is_last_in_last_out() -> None:
 
 
 def test_software_time_stamps_are_lilo_like_and_not_converted() -> None:
-    _, outcome = run(Latency(), bed(first_bit=False), constant(40_000.0), 64)
+    _, outcome = run(Latency(), bed(stamps=StampKind.SOFTWARE), constant(40_000.0), 64)
     (row,) = rows(outcome, "latency")
     assert (row["definition"], row["avg_us"]) == ("LILO-like", 40.0)
     assert "by software around whole frames, resolution 1000 ns" in outcome.tables[0].note
@@ -126,10 +131,35 @@ def test_software_time_stamps_are_lilo_like_and_not_converted() -> None:
 
 
 @pytest.mark.parametrize("test", [Latency(), Broadcast(), FullyMeshed()])
-def test_other_definitions_are_refused_on_software_time_stamps(test: Method) -> None:
+@pytest.mark.parametrize(("stamps", "target"), [(StampKind.SOFTWARE, "bmv2"), (StampKind.PARSER, "tofino")])
+def test_other_definitions_are_refused_without_stamps_of_first_bits(
+    test: Method, stamps: StampKind, target: str
+) -> None:
     parameters = resolve(test.name, test.parameters, ("latency_definition=FIFO",))
-    with pytest.raises(UnsupportedError, match="latency_definition=FIFO is not supported on bmv2"):
-        test.check(bed(first_bit=False), parameters)
+    with pytest.raises(UnsupportedError, match=f"latency_definition=FIFO is not supported on {target}") as caught:
+        test.check(bed(stamps=stamps), parameters)
+    assert ("calibrate" in caught.value.hint) == (stamps is StampKind.PARSER)
+
+
+def test_stamps_of_an_egress_parser_have_no_definition_without_wires() -> None:
+    """Goal: what is measured is called what it is and is not converted; the unknown constant is said to be there."""
+    _, outcome = run(Latency(), bed(stamps=StampKind.PARSER), constant(2500.0), 128)
+    (row,) = rows(outcome, "latency")
+    assert (row["definition"], row["avg_us"]) == ("parser to first bit", 2.5)
+    assert "from the egress parser to the line is part of each latency: no wire was measured" in outcome.tables[0].note
+    assert "latency_definitions" not in {table.name for table in outcome.tables}
+
+
+def test_a_wire_gives_the_constant_of_an_egress_parser_and_thus_every_definition() -> None:
+    """Goal: 500 ns from parser to line and 2000 ns of the device, 128 B at 1G: calibrated rows are of the device."""
+    where = bed(stamps=StampKind.PARSER, calibration=wires(500.0, 500.0))
+    for definition, device_us in (("FIFO", 2.0), ("LILO", 2.0), ("LIFO", 2.0 - 1.024), ("FILO", 2.0 + 1.024)):
+        _, outcome = run(Latency(), where, constant(2500.0), 128, f"latency_definition={definition}")
+        found = {row["calibrated"]: row for row in rows(outcome, "latency")}
+        assert {row["definition"] for row in found.values()} == {definition}
+        assert found["yes"]["avg_us"] == pytest.approx(device_us)
+        assert "latency_definitions" in {table.name for table in outcome.tables}
+        assert "is part of each latency, and of its wire" in outcome.tables[0].note
 
 
 def test_definitions_at_different_rates() -> None:

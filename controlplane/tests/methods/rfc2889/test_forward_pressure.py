@@ -19,6 +19,7 @@ from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
 from p4mesh.methods.rfc2889.forward_pressure import DETECTED, ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate, MaximumRate, steps_to_maximum
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps, tx_frames
+from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import PortCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -225,7 +226,7 @@ def test_the_shortest_gap_is_a_check_of_its_own(
     (row,) = outcome.tables[0].rows
     assert (row["short_gap"], row["finding"]) == (shown, "not detected")
     assert any("below 96 bits" in text for text in outcome.findings) == (shown == "yes")
-    software = replace(bed(), stamps=TimeStamps(Fraction(1), first_bit=False))
+    software = replace(bed(), stamps=TimeStamps(Fraction(1), StampKind.SOFTWARE))
     (row,) = test.assemble(software, parameters, {unit: result}).tables[0].rows
     assert row["short_gap"] is None
 

@@ -14,7 +14,7 @@ import pytest
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
-from p4mesh.methods.search.sweeps import frame_loss_loads, sweep_loads
+from p4mesh.methods.sweeps import frame_loss_loads, sweep_loads
 
 VECTORS = json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
 
@@ -51,7 +51,10 @@ def floored(value: Fraction, grid: Grid) -> Fraction:
 def by_the_book(
     asked: SearchGoal, trial: Callable[[Fraction], Verdict]
 ) -> tuple[list[Fraction], Verdict, Fraction | None]:
-    """Methodology 1.1 as it is written, with its endless cases cut off; returns trials, state and what it returns.
+    """Methodology 1.1, with its endless cases cut off; returns trials, state and what it returns.
+
+    The book calls a search that ends at its lower bound a FAIL even where that bound had passed: a load that
+    passed is the result here.
 
     With ``try_max_first`` the maximum is tried before all else: a PASS ends the search, a FAIL is known to it.
     """
@@ -76,7 +79,7 @@ def by_the_book(
             failed = right = current
             following = floored((failed + left) / 2, asked.grid)
             if failed <= asked.minimum + asked.resolution:
-                return trials, Verdict.FAIL, current
+                return (trials, Verdict.FAIL, current) if passed is None else (trials, Verdict.PASS, passed)
         current = following
     return trials, Verdict.INVALID, None
 
@@ -136,8 +139,9 @@ BY_HAND = [
     ("the maximum is tried when it is the initial load", 100, 10, 100, 10, "exact", 100, [100], "PASS", 100),
     ("from the maximum downwards", 100, 0, 100, 30, "exact", 60, [100, 50, 75, "62.5", "56.25"], "PASS", "56.25"),
     ("every load fails down to the lower bound", 50, 10, 90, 15, "exact", 0, [50, 30, 20], "FAIL", None),
-    # 10 passed, and the failing load within the resolution of the minimum ends the search all the same.
-    ("the lower bound passes and is no result", 10, 10, 90, 30, "exact", 10, [10, 50, 30], "FAIL", None),
+    # The failing load within the resolution of the minimum ends the search, and 10 passed.
+    ("the lower bound passes and nothing above it", 10, 10, 90, 30, "exact", 10, [10, 50, 30], "PASS", 10),
+    ("a value that passed near the lower bound", 15, 10, 90, 30, "exact", 16, [15, "52.5", "33.75"], "PASS", 15),
     ("a resolution wider than the range, passing", 40, 10, 90, 100, "exact", 90, [40], "PASS", 40),
     ("a resolution wider than the range, failing", 40, 10, 90, 100, "exact", 20, [40], "FAIL", None),
     ("one load only, passing", 50, 50, 50, 1, "exact", 60, [50], "PASS", 50),
@@ -271,6 +275,12 @@ def test_a_flapping_device_ends_the_search() -> None:
 
     found = bisect(goal(50, 10, 100, 1, grid=Grid.INTEGER), flap)
     assert found.state is Verdict.FAIL
+
+
+def test_a_value_that_passed_and_failed_is_no_result() -> None:
+    answers = {8: [Verdict.PASS], 11: [Verdict.PASS], 13: [Verdict.PASS, Verdict.FAIL], 14: [Verdict.FAIL]}
+    found = bisect(goal(8, 1, 15, 1, grid=Grid.INTEGER), lambda load: answers[int(load)].pop(0))
+    assert (found.state, found.result, found.failed) == (Verdict.FAIL, None, 13)
 
 
 @pytest.mark.parametrize("bounds", [(5, 10, 100, 1), (50, 60, 40, 1), (50, 10, 100, 0)])

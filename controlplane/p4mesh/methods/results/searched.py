@@ -1,18 +1,19 @@
-"""Throughput as data: runs a limit search and keeps the row of every trial."""
+"""Throughput as data: what a search for it has found, and the row of every trial."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
+from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell, Column
-from p4mesh.methods.results.record import Record
-from p4mesh.methods.search.goal import Verdict
-from p4mesh.methods.search.limit import LimitSearch, SearchAttributes, TrialAnswer
+from p4mesh.methods.results.rare_loss import RareLoss
+from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.methods.search.goal import Grid, Verdict
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod
 from p4mesh.methods.search.mlr import MlrGoalResult
-from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
 
 NS_PER_MS = 1_000_000
@@ -53,6 +54,30 @@ class JudgedTrial(Generic[Row]):
     result: TrialResult
     row: Row
 
+    @property
+    def for_search(self) -> Verdict:
+        """The verdict that a search goes on with."""
+        return search_verdict(self.result, self.verdict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAttributes(Record):
+    """The goal of a search in words and numbers; loads in percent of line rate, None where the method has none."""
+
+    search_method: SearchMethod
+    minimum_pct: float
+    maximum_pct: float
+    acceptable_loss_pct: float
+    threshold_pct: float
+    step_pct: float | None = field(default=None, metadata=OMITTED)
+    initial_pct: float | None = field(default=None, metadata=OMITTED)
+    try_max_first: bool | None = field(default=None, metadata=OMITTED)
+    backoff_pct: float | None = field(default=None, metadata=OMITTED)
+    resolution_pct: float | None = field(default=None, metadata=OMITTED)
+    grid: Grid | None = field(default=None, metadata=OMITTED)
+    verify_trials: int | None = field(default=None, metadata=OMITTED)
+    verify_overload_frames: int | None = field(default=None, metadata=OMITTED)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MlrGoalRow(Record):
@@ -87,6 +112,12 @@ class Searched(Record, Generic[Shown]):
     """That of the result, or of the last load tried when nothing passed."""
     rows: tuple[Shown, ...]
     flooded_frames: int
+    excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
+    """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
+    undelivered_pct: float | None = field(default=None, metadata=OMITTED)
+    """Lowest load that the tester could not send; None when it could send all."""
+    rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
+    """Losses that are no lack of capacity; None when all of them may be."""
 
     @property
     def result_load_pct(self) -> Fraction | None:
@@ -125,37 +156,31 @@ class HasSearch(Protocol):
         ...
 
 
-def search_throughput(
-    search: LimitSearch, duration_ns: int, trial: Callable[[Fraction, int, int], JudgedTrial[Row]]
-) -> Searched[Row]:
-    """Return result, bounds, goal and rows; ``trial(load, remaining, duration_ns)`` measures and judges one load."""
-    rows: list[Row] = []
-
-    def answer(load: Fraction, duration_s: Fraction) -> TrialAnswer:
-        judged = trial(load, max(0, search.trials_expected - len(rows) - 1), round(duration_s * NS_PER_S))
-        rows.append(judged.row)
-        return TrialAnswer(judged.verdict, judged.result.expected_rx_frames, judged.result.lost_frames)
-
-    found = search.run(answer, Fraction(duration_ns, NS_PER_S))
-    outcome = found.outcome
-    result_pct = _number(outcome.result)
-    answers = [row for row in rows if row.verdict is Verdict.PASS and row.load_pct == result_pct]
-    return Searched(
-        state=outcome.state,
-        result_pct=result_pct,
-        lower_pct=_number(outcome.passed),
-        upper_pct=_number(outcome.failed),
-        at_least=outcome.at_least,
-        goal=search.attributes,
-        mlr_goals=tuple(_mlr_row(result) for result in found.goals),
-        trials=len(rows),
-        shown=answers[-1] if answers else rows[-1],
-        rows=tuple(rows),
-        flooded_frames=sum(row.flooded_frames for row in rows),
+def search_attributes(search: LimitSearch) -> SearchAttributes:
+    """Return the parameters that the method of a search uses."""
+    method = search.method
+    bisects = method in (SearchMethod.BISECT, SearchMethod.VERIFIED)
+    steps = method in (SearchMethod.LINEAR_DOWN, SearchMethod.LINEAR_UP, SearchMethod.COMBO)
+    narrows = bisects or method is SearchMethod.COMBO
+    verifies = method is SearchMethod.VERIFIED
+    return SearchAttributes(
+        search_method=method,
+        minimum_pct=float(search.goal.minimum),
+        maximum_pct=float(search.goal.maximum),
+        acceptable_loss_pct=float(100 * search.loss_ratio),
+        threshold_pct=float(search.threshold),
+        step_pct=float(search.step) if steps else None,
+        initial_pct=float(search.goal.initial) if narrows else None,
+        try_max_first=search.goal.try_max_first if bisects else None,
+        backoff_pct=float(100 * search.backoff) if method is SearchMethod.COMBO else None,
+        resolution_pct=float(search.goal.resolution) if narrows else None,
+        grid=search.goal.grid if narrows else None,
+        verify_trials=search.verification.trials if verifies else None,
+        verify_overload_frames=search.verification.overload_frames if verifies else None,
     )
 
 
-def _mlr_row(result: MlrGoalResult) -> MlrGoalRow:
+def mlr_row(result: MlrGoalResult) -> MlrGoalRow:
     goal = result.goal
     initial_s = goal.final_trial_duration_s if goal.initial_trial_duration_s is None else goal.initial_trial_duration_s
     return MlrGoalRow(

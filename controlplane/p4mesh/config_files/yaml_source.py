@@ -2,43 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
 import yaml
 
-from p4mesh.errors import TopologyError
+from p4mesh.errors import UsageError
 
 Path = tuple[str | int, ...]
 _MOST_VALUES = 100_000
 """Aliases of aliases grow without bound; 512 ports, each with routes and entries, need a tenth of this."""
 _DEEPEST = 30
 _PLAIN = "use plain numbers, strings, lists and mappings"
-_EXAMPLES = "see topologies/ for complete examples"
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What a file is to its readers: the error that they raise, and where examples are."""
+
+    error: type[UsageError]
+    examples: str
 
 
 class YamlSource:
     """A parsed YAML file."""
 
-    def __init__(self, name: str, text: str) -> None:
-        """Parse ``text``; raise TopologyError for bad syntax and for keys that are given twice."""
+    def __init__(self, name: str, text: str, kind: FileKind) -> None:
+        """Parse ``text``; raise the error of ``kind`` for bad syntax and for keys that are given twice."""
         self.name = name
+        self.kind = kind
         self._lines: dict[Path, int] = {}
+        self._origins: dict[Path, str] = {}
         self._values = 0
         self._constructor = yaml.SafeLoader("")
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
         except RecursionError:
-            raise TopologyError(f"{name}: lists or mappings are nested too deeply", hint=_EXAMPLES) from None
+            raise kind.error(f"{name}: lists or mappings are nested too deeply", hint=kind.examples) from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise TopologyError(f"{name}:{line}: not YAML: {error.problem}", hint=_EXAMPLES) from None
+            raise kind.error(f"{name}:{line}: not YAML: {error.problem}", hint=kind.examples) from None
         except yaml.YAMLError as error:
             problem = " ".join(str(error).split())
-            raise TopologyError(f"{name}: not YAML: {problem}", hint=_EXAMPLES) from None
+            raise kind.error(f"{name}: not YAML: {problem}", hint=kind.examples) from None
         if root is None:
-            raise TopologyError(f"{name}: empty file", hint=_EXAMPLES)
+            raise kind.error(f"{name}: empty file", hint=kind.examples)
         self.data = self._value(root, ())
+
+    def with_values(self, values: Sequence[tuple[Path, Any, str]]) -> YamlSource:
+        """Return the file with other values at some paths; messages about them name their origin instead of a line.
+
+        Mappings on the way are made where they are missing; raises the error of the kind where one is something else.
+        """
+        changed = object.__new__(YamlSource)
+        changed.__dict__ = {**self.__dict__, "data": deepcopy(self.data), "_origins": dict(self._origins)}
+        for path, value, origin in values:
+            place = changed.data
+            for depth, key in enumerate(path[:-1], 1):
+                place = place.setdefault(key, {})
+                if not isinstance(place, dict):
+                    raise self.kind.error(
+                        f"{origin}: {'.'.join(map(str, path[:depth]))} is no mapping",
+                        hint="name a key that has a value",
+                    )
+            place[path[-1]] = value
+            changed._origins[path] = origin
+        return changed
 
     def line(self, path: Path) -> int:
         """Return the line of a value, or of the nearest value around it."""
@@ -48,7 +80,10 @@ class YamlSource:
         return self._lines.get(known, 1)
 
     def where(self, path: Path) -> str:
-        """Return ``file:line: key.path`` of a value."""
+        """Return ``file:line: key.path`` of a value, or what has put it there instead of the file."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self._origins:
+                return self._origins[path[:length]]
         shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
         place = f"{self.name}:{self.line(path)}"
         return f"{place}: {shown}" if shown else place
@@ -57,11 +92,11 @@ class YamlSource:
         self._lines[path] = node.start_mark.line + 1
         self._values += 1
         if self._values > _MOST_VALUES:
-            raise TopologyError(f"{self.name}: more than {_MOST_VALUES} values", hint="do not nest aliases")
+            raise self.kind.error(f"{self.name}: more than {_MOST_VALUES} values", hint="do not nest aliases")
         if len(path) > _DEEPEST:
-            raise TopologyError(
+            raise self.kind.error(
                 f"{self.name}:{self._lines[path]}: lists or mappings are nested too deeply, or an alias names itself",
-                hint=_EXAMPLES,
+                hint=self.kind.examples,
             )
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
@@ -71,7 +106,7 @@ class YamlSource:
             return self._plain(path, self._constructor.construct_object(node))
         except (yaml.YAMLError, ValueError, TypeError, KeyError) as error:
             problem = " ".join(str(error).split())
-            raise TopologyError(f"{self.where(path)}: {problem}", hint=_PLAIN) from None
+            raise self.kind.error(f"{self.where(path)}: {problem}", hint=_PLAIN) from None
 
     def _plain(self, path: Path, value: Any) -> Any:
         """Return a scalar as the schema knows it: 1.0e+9 is an integer, and what is no number is a word."""
@@ -80,7 +115,7 @@ class YamlSource:
                 return ".nan"
             return int(value) if value.is_integer() else value
         if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise TopologyError(f"{self.where(path)}: half a character", hint="write the text in UTF-8")
+            raise self.kind.error(f"{self.where(path)}: half a character", hint="write the text in UTF-8")
         return value
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
@@ -88,12 +123,12 @@ class YamlSource:
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 line = key_node.start_mark.line + 1
-                raise TopologyError(f"{self.name}:{line}: a key is a list or a mapping", hint="keys are words")
+                raise self.kind.error(f"{self.name}:{line}: a key is a list or a mapping", hint="keys are words")
             key = str(key_node.value)
             place = (*path, key)
             duplicate = key in result
             result[key] = self._value(value_node, place)
             self._lines[place] = key_node.start_mark.line + 1
             if duplicate:
-                raise TopologyError(f"{self.where(place)}: given twice", hint="keep one of the two")
+                raise self.kind.error(f"{self.where(place)}: given twice", hint="keep one of the two")
         return result

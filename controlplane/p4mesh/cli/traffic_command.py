@@ -1,0 +1,28 @@
+"""``p4mesh traffic``: sends the classes of a traffic file and shows their results."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from p4mesh.cli.notice import Notice
+from p4mesh.cli.progress import Progress
+from p4mesh.cli.single_command import show_finished
+from p4mesh.run.options import TrafficOptions
+from p4mesh.run.traffic import run_traffic
+
+
+def execute(arguments: argparse.Namespace, notice: Notice) -> int:
+    """Run the traffic file of the command line and return the exit code."""
+    options = TrafficOptions(
+        traffic=arguments.traffic,
+        topology=arguments.topology,
+        settings=tuple(arguments.settings),
+        out=arguments.out,
+        jobs=arguments.jobs,
+        workers=arguments.workers,
+        target=arguments.target,
+    )
+    if options.out is not None:
+        notice.place(Path(options.out))
+    return show_finished(run_traffic(options, Progress(notice)), arguments.json)

@@ -1,0 +1,31 @@
+"""What a number of lost frames says about the loss ratio of a device, if each frame is lost by itself."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+_RULE_OF_THREE = 3
+"""-ln(0.05), rounded up: a ratio of 3/n loses no frame of n with a probability of 5 %."""
+_DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
+    """Return the loss ratios between which the true one lies, with 95 % confidence; (0, 1) where nothing was sent.
+
+    Without loss the upper end is 3/n, else both are those of Wilson's score interval.
+    """
+    if frames <= 0:
+        return 0.0, 1.0
+    if lost_frames <= 0:
+        return 0.0, min(1.0, _RULE_OF_THREE / frames)
+    ratio, spread = lost_frames / frames, _DEVIATIONS**2 / frames
+    middle = (ratio + spread / 2) / (1 + spread)
+    half = sqrt(spread * (ratio * (1 - ratio) + spread / 4)) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def excluded_ratio(lost_frames: int, frames: int) -> float:
+    """Return the loss ratio that a trial excludes, with 95 % confidence: 3/n where nothing was lost."""
+    return loss_interval(lost_frames, frames)[1]

@@ -1,0 +1,132 @@
+"""Loss that is no lack of capacity: a device that loses single frames at loads far below what it forwards.
+
+A search without acceptable loss goes down below every load at which such a device happens to lose a frame, so its
+result says how many frames a trial had, not what the device can do. That is seen in the trials of the search itself:
+what was forwarded at a high load is a capacity, and losses well below it have another reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
+
+from p4mesh.methods.results.loss_interval import loss_interval
+from p4mesh.methods.results.record import Record
+
+_WELL_BELOW = Fraction(9, 10)
+"""Share of the capacity below which a loss has another reason."""
+_SPAN = 2
+"""Highest to lowest load with loss, from which on a ratio may be called independent of the load."""
+_MIN_LOST = 10
+"""Frames lost in all, from which on the ratios of several loads can be compared."""
+_DEVIATIONS = 3
+"""By how many standard deviations the ratios may differ between loads and still count as the same."""
+
+
+@dataclass(frozen=True)
+class CountedTrial:
+    """What a trial of a search has counted."""
+
+    load_pct: Fraction
+    duration_ns: int
+    frames: int
+    """That should have arrived."""
+    lost_frames: int
+
+    @property
+    def forwarded_pct(self) -> Fraction:
+        """What arrived, in percent of line rate."""
+        return self.load_pct * (self.frames - self.lost_frames) / self.frames
+
+
+@dataclass(frozen=True, kw_only=True)
+class RareLoss(Record):
+    """Losses of a search that are no lack of capacity; loads in percent of line rate."""
+
+    independent: bool
+    """The ratio is the same at all loads, as far as the counts can tell."""
+    frames: int
+    lost_frames: int
+    lowest_pct: float
+    highest_pct: float
+    """Loads of the trials that lost frames."""
+    forwarded_pct: float
+    """What the device has forwarded at a higher load."""
+
+    @property
+    def ratio(self) -> float:
+        """Lost frames of all."""
+        return self.lost_frames / self.frames
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ratios between which the true one lies, with 95 % confidence."""
+        return loss_interval(self.lost_frames, self.frames)
+
+
+def rare_loss(trials: Sequence[CountedTrial], accepted_ratio: Fraction = Fraction(0)) -> RareLoss | None:
+    """Return what the trials of a search lost for another reason than lack of capacity; None when that is nothing.
+
+    Nothing is also what the search accepts.
+
+    A device with a buffer loses less in a short trial than in a long one, so a load is compared with what was
+    forwarded in trials that took as long or longer. Where the ratio of loss is the same over a wide range of loads,
+    no lack of capacity explains it, whatever the durations.
+    """
+    found = _unexplained([trial for trial in trials if trial.frames > 0])
+    return found if found is not None and found.ratio > accepted_ratio else None
+
+
+def _unexplained(counted: Sequence[CountedTrial]) -> RareLoss | None:
+    capacity = max((trial.forwarded_pct for trial in counted), default=Fraction(0))
+    below = [trial for trial in counted if trial.load_pct <= _WELL_BELOW * capacity]
+    if _same_ratio(below):
+        # Trials near the capacity that lost the same ratio belong to it as well.
+        near = [trial for trial in counted if trial.load_pct > _WELL_BELOW * capacity]
+        below += [trial for trial in near if _same_ratio([*below, trial])]
+        return _found(below, capacity, independent=True)
+    lossy = [trial for trial in below if trial.lost_frames and _forwarded_more(trial, counted)]
+    if not lossy:
+        return None
+    loads = {trial.load_pct for trial in lossy}
+    return _found([trial for trial in counted if trial.load_pct in loads], capacity, independent=False)
+
+
+def _forwarded_more(lossy: CountedTrial, trials: Sequence[CountedTrial]) -> bool:
+    return any(
+        trial.duration_ns >= lossy.duration_ns and _WELL_BELOW * trial.forwarded_pct >= lossy.load_pct
+        for trial in trials
+    )
+
+
+def _same_ratio(trials: Sequence[CountedTrial]) -> bool:
+    """Return whether trials over a wide range of loads have lost one and the same ratio of their frames.
+
+    Compares by the likelihood ratio (G test), whose mean is the degrees of freedom and its variance twice that.
+    """
+    lossy = [trial.load_pct for trial in trials if trial.lost_frames]
+    if not lossy or max(lossy) < _SPAN * min(lossy):
+        return False
+    frames, lost = sum(trial.frames for trial in trials), sum(trial.lost_frames for trial in trials)
+    if lost < _MIN_LOST or lost == frames:
+        return False
+    measure = 0.0
+    for trial in trials:
+        for count, share in ((trial.lost_frames, lost / frames), (trial.frames - trial.lost_frames, 1 - lost / frames)):
+            measure += 2 * count * log(count / (trial.frames * share)) if count else 0.0
+    freedom = len(trials) - 1
+    return measure <= freedom + _DEVIATIONS * sqrt(2 * freedom)
+
+
+def _found(trials: Sequence[CountedTrial], capacity: Fraction, *, independent: bool) -> RareLoss:
+    lossy = [trial.load_pct for trial in trials if trial.lost_frames]
+    return RareLoss(
+        independent=independent,
+        frames=sum(trial.frames for trial in trials),
+        lost_frames=sum(trial.lost_frames for trial in trials),
+        lowest_pct=float(min(lossy)),
+        highest_pct=float(max(lossy)),
+        forwarded_pct=float(capacity),
+    )

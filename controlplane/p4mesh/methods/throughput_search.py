@@ -1,0 +1,150 @@
+"""Runs a search for the throughput, and tries its result again before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Generic
+
+from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
+from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
+from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
+from p4mesh.methods.search.mlr import MlrGoalResult
+from p4mesh.traffic.line_rate import NS_PER_S
+
+Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
+"""(load, trials expected after it, duration in ns) -> the trial."""
+_FEWER = Fraction(9, 10)
+"""Share of the highest load below which a trial of the same length has clearly fewer frames."""
+_PPM = 1_000_000
+
+
+@dataclass(frozen=True)
+class Confirmation(Generic[Row]):
+    """The trial that tries a result again."""
+
+    trial: Trial[Row]
+    factor: int
+    """Its length in trials of the search."""
+
+
+def search_throughput(
+    search: LimitSearch, duration_ns: int, trial: Trial[Row], confirmation: Confirmation[Row] | None = None
+) -> Searched[Row]:
+    """Return what a search has found with trials of ``duration_ns``, and every trial of it.
+
+    The result is tried again by a longer trial where a ``confirmation`` asks for that, and where trials are scaled
+    and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
+    Where it fails, the search goes on below it with trials of that length or with as many frames, because shorter
+    ones would lead back.
+    """
+    trials = _Trials(search, trial)
+    found = trials.searched(search, lambda _: duration_ns)
+    load = found.result
+    factor = confirmation.factor if confirmation else 1
+    if load is None or (factor == 1 and _stretch(search, load) == 1):
+        return trials.told(found)
+    again = confirmation.trial if confirmation else trial
+
+    def length_ns(at: Fraction) -> int:
+        return round(duration_ns * max(Fraction(factor), _stretch(search, at)))
+
+    goal = search.goal
+    verdict = trials.measured(again, load, 0, length_ns(load)).for_search
+    if verdict is Verdict.PASS:
+        return trials.told(found)
+    confirmed = SearchOutcome.of_steps((SearchStep(load, verdict),), goal)
+    outcomes = [found, confirmed]
+    if not verdict.ends_search and load > goal.minimum + goal.resolution:
+        initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
+        below = replace(search, goal=replace(goal, maximum=load, initial=initial, try_max_first=False))
+        lower = trials.searched(below, length_ns, again)
+        confirmed = SearchOutcome.of_steps((*confirmed.steps, *lower.steps), goal)
+        if lower.state.ends_search or search.method is SearchMethod.MLR:
+            confirmed = replace(confirmed, state=lower.state, passed=lower.passed)
+        outcomes.append(lower)
+    failed = min((outcome.failed for outcome in outcomes if outcome.failed is not None), default=None)
+    unsent = min((outcome.undelivered for outcome in outcomes if outcome.undelivered is not None), default=None)
+    return trials.told(replace(confirmed, failed=failed, undelivered=unsent))
+
+
+def _stretch(search: LimitSearch, load: Fraction) -> Fraction:
+    """Return how much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
+    if not search.same_frames or search.method is SearchMethod.MLR or load >= _FEWER * search.goal.maximum:
+        return Fraction(1)
+    return search.goal.maximum / load
+
+
+@dataclass
+class _Trials(Generic[Row]):
+    """All trials of one search, in their order."""
+
+    search: LimitSearch
+    trial: Trial[Row]
+    rows: list[Row] = field(default_factory=list)
+    counted: list[CountedTrial] = field(default_factory=list)
+    goals: tuple[MlrGoalResult, ...] = ()
+
+    def measured(self, trial: Trial[Row], load: Fraction, remaining: int, duration_ns: int) -> JudgedTrial[Row]:
+        """Measure one load and keep what came of it."""
+        judged = trial(load, remaining, duration_ns)
+        self.rows.append(judged.row)
+        if judged.verdict.decides:
+            result = judged.result
+            self.counted.append(CountedTrial(load, duration_ns, result.expected_rx_frames, result.lost_frames))
+        return judged
+
+    def searched(
+        self, search: LimitSearch, length_ns: Callable[[Fraction], int], trial: Trial[Row] | None = None
+    ) -> SearchOutcome:
+        """Run a search whose trials take ``length_ns(load)``; MLRsearch may use shorter ones on its way."""
+        nominal_ns = length_ns(search.goal.maximum)
+        first = len(self.rows)
+
+        def answer(load: Fraction, duration_s: Fraction) -> TrialAnswer:
+            left = max(0, search.trials_expected - (len(self.rows) - first) - 1)
+            duration_ns = round(duration_s * NS_PER_S * length_ns(load) / nominal_ns)
+            judged = self.measured(trial or self.trial, load, left, duration_ns)
+            return TrialAnswer(judged.for_search, judged.result.expected_rx_frames, judged.result.lost_frames)
+
+        found = search.run(answer, Fraction(nominal_ns, NS_PER_S))
+        self.goals = found.goals
+        return found.outcome
+
+    def told(self, outcome: SearchOutcome) -> Searched[Row]:
+        """Return the results as data."""
+        result_pct = _number(outcome.result)
+        places = [
+            place
+            for place, row in enumerate(self.rows)
+            if row.verdict is Verdict.PASS and result_pct is not None and row.load_pct == result_pct
+        ]
+        shown = self.rows[places[-1] if places else -1]
+        return Searched(
+            state=outcome.state,
+            result_pct=result_pct,
+            lower_pct=_number(outcome.passed),
+            upper_pct=_number(outcome.failed),
+            at_least=outcome.at_least,
+            goal=search_attributes(self.search),
+            mlr_goals=tuple(mlr_row(result) for result in self.goals),
+            trials=len(self.rows),
+            shown=shown,
+            rows=tuple(self.rows),
+            flooded_frames=sum(row.flooded_frames for row in self.rows),
+            excluded_loss_ppm=self._excluded_ppm(outcome.result),
+            undelivered_pct=_number(outcome.undelivered),
+            rare_loss=rare_loss(self.counted, self.search.loss_ratio),
+        )
+
+    def _excluded_ppm(self, result: Fraction | None) -> float | None:
+        """Return the loss ratio that the last trial at the result excludes."""
+        at = [trial for trial in self.counted if trial.load_pct == result]
+        return _PPM * excluded_ratio(at[-1].lost_frames, at[-1].frames) if at else None
+
+
+def _number(load: Fraction | None) -> float | None:
+    return None if load is None else float(load)

@@ -1,0 +1,275 @@
+"""From a class of a traffic file to its streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from msgspec import UNSET
+
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.traffic.frames import Place, mean_bytes, modifiers_of, sizes_of, template_of
+from p4mesh.methods.traffic.ports import PortNames
+from p4mesh.traffic.derived import MixPart, mixed_in_turn, with_independent_phases, with_start_skew
+from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
+from p4mesh.traffic.patterns import (
+    Broadcast,
+    FullMesh,
+    GroupRange,
+    InPhase,
+    MeshStreams,
+    Multicast,
+    Pairs,
+    Pattern,
+    Rotate,
+    SharedAddress,
+)
+from p4mesh.traffic.rates import Rate, parse_bit_rate
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.traffic_file.model import TrafficClass
+from p4mesh.traffic_file.reader import FileRun
+
+_UNICAST: dict[str, type[Pattern]] = {
+    "mesh": FullMesh,
+    "mesh_streams": MeshStreams,
+    "pairs": Pairs,
+    "rotate": Rotate,
+    "in_phase": InPhase,
+    "one_to_many": Rotate,
+    "many_to_one": Rotate,
+}
+_MESHES = ("mesh", "mesh_streams")
+_NS_PER_MS, _NS_PER_US = 1_000_000, 1000
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The criteria of a class; None where there is none."""
+
+    loss_ratio: Fraction | None = None
+    lost_frames: int | None = None
+    misordered_frames: int | None = None
+    duplicate_frames: int | None = None
+    latency_us: Fraction | None = None
+    mean_latency_us: Fraction | None = None
+    jitter_us: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class LaidClass:
+    """A class of a traffic file, laid over the ports of a bed."""
+
+    name: str
+    streams: tuple[Stream, ...]
+    accept: Acceptance | None
+    rate_text: str
+    rate_fps: Fraction
+    """Of each sender, all sizes together."""
+    mean_bytes: Fraction
+    end_ns: int
+    """When the last sender ends, from the start of the run."""
+
+
+def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
+    """Return one class with its streams; raises TrafficFileError for what its ports cannot do."""
+    given = run.traffic.classes[name]
+    place: Place = ("classes", name)
+    senders = names.ports(given.senders, (*place, "senders"))
+    if given.receivers is UNSET and given.pattern not in (*_MESHES, "broadcast", "multicast"):
+        raise run.error(place, f"no receivers for pattern {given.pattern}", "name ports under receivers")
+    receivers = senders if given.receivers is UNSET else names.ports(given.receivers, (*place, "receivers"))
+    parts = sizes_of(run, place, given)
+    if given.burst_frames > 1 and len(parts) > 1:
+        raise run.error((*place, "burst_frames"), "bursts of several sizes", "give bursts one frame size")
+    directions = [(senders, receivers)]
+    if given.bidirectional:
+        if given.pattern in _MESHES or receivers == senders:
+            raise run.error((*place, "bidirectional"), "the receivers send already", "leave it out")
+        directions.append((receivers, senders))
+    ports = {port.number: port for port in bed.ports}
+    rate_fps = _rate_fps(run, place, given, [ports[n] for one, _ in directions for n in one], parts)
+    duration_s, frames = _length(run, place, given, rate_fps)
+    template = template_of(run, place, given, parts)
+    streams: list[Stream] = []
+    for number, (one, other) in enumerate(directions):
+        stream = Stream(
+            name if not number else f"{name}/back",
+            parts[0].frame_size_bytes,
+            rate_fps,
+            frames,
+            _pattern(run, place, given, names, one, other),
+            one,
+            other,
+            template,
+            burst=Burst(given.burst_frames) if given.burst_frames > 1 else None,
+            priority=given.priority,
+            modifiers=modifiers_of(run, place, given),
+            traffic_class=name,
+        )
+        streams += _sized(run, place, _started(given, stream), parts)
+    longest_ns = max(offset for stream in streams for offset in (*stream.start_offset_ns, 0))
+    return LaidClass(
+        name,
+        tuple(streams),
+        _acceptance(given),
+        given.rate,
+        rate_fps,
+        mean_bytes(parts),
+        longest_ns + int(duration_s * NS_PER_S),
+    )
+
+
+def _rate_fps(
+    run: FileRun, place: Place, given: TrafficClass, senders: Sequence[Port], parts: Sequence[MixPart]
+) -> Fraction:
+    """Return the frames per second of each sender; raises TrafficFileError where a line cannot carry them."""
+    where = (*place, "rate")
+    size = mean_bytes(parts)
+    cap = None if run.traffic.port_rate_cap is UNSET else parse_bit_rate(run.traffic.port_rate_cap)
+    try:
+        rates = {Rate.parse(given.rate).fps(size, port.own_rate_bps, cap) for port in senders}
+    except ValueError as error:
+        raise run.error(where, str(error), "give port_rate_cap at the top of the file") from None
+    if len(rates) > 1:
+        raise run.error(
+            where,
+            f"'{given.rate}' is not the same for senders of different line rates",
+            "give the rate in frames/s or bit/s, or one class to the ports of each line rate",
+        )
+    (rate_fps,) = rates
+    for port in senders:
+        limit_bps = max(port.rate_bps, port.own_rate_bps)
+        limit_fps = max_rate_fps(1, limit_bps, PREAMBLE_BYTES + Fraction(port.ifg_bits, 8) + size - 1)
+        if rate_fps > limit_fps:
+            raise run.error(
+                where,
+                f"{float(rate_fps):.10g} frames/s of {float(size):.6g} B are above the line rate of port {port.number}",
+                f"at most {float(limit_fps):.10g} frames/s",
+            )
+    return rate_fps
+
+
+def _length(run: FileRun, place: Place, given: TrafficClass, rate_fps: Fraction) -> tuple[Fraction, int]:
+    """Return how long each sender sends, in seconds, and how many frames."""
+    if given.frames is not UNSET:
+        if given.duration_s is not UNSET:
+            raise run.error((*place, "frames"), "duration_s is given as well", "keep one of the two")
+        return given.frames / rate_fps, given.frames
+    duration_s = run.traffic.duration_s if given.duration_s is UNSET else given.duration_s
+    if duration_s is UNSET:
+        raise run.error(place, "no duration", "give the class duration_s or frames, or the file duration_s")
+    exact = Fraction(str(duration_s))
+    frames = tx_frames(int(exact * NS_PER_S), rate_fps)
+    if not frames:
+        raise run.error(
+            (*place, "rate"),
+            f"no frame fits into {duration_s:g} s at {given.rate}",
+            "lengthen duration_s, raise the rate",
+        )
+    return exact, frames
+
+
+def _pattern(
+    run: FileRun,
+    place: Place,
+    given: TrafficClass,
+    names: PortNames,
+    senders: tuple[int, ...],
+    receivers: tuple[int, ...],
+) -> Pattern:
+    where = (*place, "pattern")
+    if given.pattern != "multicast" and given.groups:
+        raise run.error((*place, "groups"), f"groups with pattern {given.pattern}", "use pattern: multicast")
+    if given.pattern == "multicast":
+        ranges = tuple(
+            GroupRange(
+                item.first,
+                item.count,
+                () if item.receivers is UNSET else names.ports(item.receivers, (*place, "groups", number, "receivers")),
+            )
+            for number, item in enumerate(given.groups)
+        )
+        return Multicast(ranges or (GroupRange(),), given.own_groups)
+    if given.pattern == "broadcast":
+        if set(receivers) == set(senders) and len(senders) == 1:
+            raise run.error((*place, "receivers"), "nobody but the sender receives", "name the ports that receive")
+        return Broadcast()
+    if given.pattern in _MESHES:
+        if receivers != senders or len(senders) < 2:
+            raise run.error(where, "a mesh has two or more ports that all send and receive", "leave receivers out")
+        return _UNICAST[given.pattern]()
+    if own := sorted(set(senders) & set(receivers)):
+        raise run.error((*place, "receivers"), f"port {own[0]} would send to itself", "use mesh, or other receivers")
+    if given.pattern == "pairs" and len(senders) != len(receivers):
+        raise run.error(
+            where, f"{len(senders)} senders and {len(receivers)} receivers are no pairs", "name equally many"
+        )
+    if given.pattern == "one_to_many" and len(senders) != 1 and not given.bidirectional:
+        raise run.error((*place, "senders"), f"{len(senders)} senders", "one_to_many has one; rotate has many")
+    if given.pattern == "many_to_one" and len(receivers) != 1 and not given.bidirectional:
+        raise run.error((*place, "receivers"), f"{len(receivers)} receivers", "many_to_one has one; rotate has many")
+    return _UNICAST[given.pattern]()
+
+
+def _started(given: TrafficClass, stream: Stream) -> Stream:
+    first_ns = round(Fraction(str(given.start_ms)) * _NS_PER_MS)
+    step_ns = round(Fraction(str(given.stagger_us)) * _NS_PER_US)
+    skews = {port: first_ns + place * step_ns for place, port in enumerate(stream.tx_ports)}
+    stream = with_start_skew(stream, skews)
+    return with_independent_phases(stream) if given.phases == "independent" else stream
+
+
+def _sized(run: FileRun, place: Place, stream: Stream, parts: Sequence[MixPart]) -> tuple[Stream, ...]:
+    if len(parts) == 1:
+        return (stream,)
+    if stream.frame_count < sum(part.weight for part in parts):
+        raise run.error(
+            (*place, "sizes"),
+            f"{stream.frame_count} frames are fewer than one of each size in its share",
+            f"send {sum(part.weight for part in parts)} frames or more",
+        )
+    return mixed_in_turn(stream, parts)
+
+
+def _acceptance(given: TrafficClass) -> Acceptance | None:
+    if given.accept is UNSET:
+        return None
+    accept = given.accept
+    return Acceptance(
+        _exact(accept.loss_ratio),
+        None if accept.lost_frames is UNSET else accept.lost_frames,
+        None if accept.misordered_frames is UNSET else accept.misordered_frames,
+        None if accept.duplicate_frames is UNSET else accept.duplicate_frames,
+        _exact(accept.latency_us),
+        _exact(accept.mean_latency_us),
+        _exact(accept.jitter_us),
+    )
+
+
+def _exact(value: object) -> Fraction | None:
+    return None if value is UNSET else Fraction(str(value))
+
+
+def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | None:
+    """Return a pair of ports between which two classes send equal frames; None where there is none."""
+    for left in one.streams:
+        for right in other.streams:
+            same = (left.template, left.modifiers, left.priority, left.frame_size_bytes) == (
+                right.template,
+                right.modifiers,
+                right.priority,
+                right.frame_size_bytes,
+            )
+            if same and (found := _addressed(left) & _addressed(right)):
+                return min((sender, min(ports)) for sender, ports, _ in found)
+    return None
+
+
+def _addressed(stream: Stream) -> set[tuple[int, tuple[int, ...], SharedAddress | None]]:
+    """Return where the frames of a stream go: sender, the ports of each destination, their common address."""
+    return {
+        (port, item.ports, item.shared)
+        for source, port in enumerate(stream.tx_ports)
+        for item in stream.pattern.flows(stream, source)
+    }

@@ -1,0 +1,96 @@
+"""The frames of a traffic class: their sizes, headers, and the fields that change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from msgspec import UNSET
+
+from p4mesh.methods.options.shared import FRAME_FORMATS
+from p4mesh.traffic.derived import SIMPLE_IMIX, MixPart
+from p4mesh.traffic.stream import FieldModifier, FrameTemplate, ModifiedField, Progression, PseudoRandom, ValueList
+from p4mesh.traffic_file.model import LARGEST_FRAME_BYTES, SMALLEST_FRAME_BYTES, Modifier, TrafficClass
+from p4mesh.traffic_file.reader import FileRun
+
+Place = tuple[str | int, ...]
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)(?: step ([0-9]+))?")
+
+
+def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, ...]:
+    """Return the frame sizes of a class with their shares."""
+    sizes = given.sizes
+    if isinstance(sizes, int):
+        return (MixPart(sizes, 1),)
+    if isinstance(sizes, list):
+        if twice := next(
+            (part.bytes for part in sizes if [other.bytes for other in sizes].count(part.bytes) > 1), None
+        ):
+            raise run.error((*place, "sizes"), f"{twice} B is given twice", "give each size one weight")
+        return tuple(MixPart(part.bytes, part.weight) for part in sizes)
+    found = _RANGE.fullmatch(sizes)
+    if found is None:
+        return SIMPLE_IMIX
+    first, last, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    if not (SMALLEST_FRAME_BYTES <= first <= last <= LARGEST_FRAME_BYTES and step):
+        raise run.error(
+            (*place, "sizes"),
+            f"'{sizes}' is no range",
+            f"sizes in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B, upwards",
+        )
+    return tuple(MixPart(size, 1) for size in range(first, last + 1, step))
+
+
+def mean_bytes(parts: Sequence[MixPart]) -> Fraction:
+    """Return the mean frame size of a mix."""
+    return Fraction(sum(part.weight * part.frame_size_bytes for part in parts), sum(part.weight for part in parts))
+
+
+def template_of(run: FileRun, place: Place, given: TrafficClass, parts: Sequence[MixPart]) -> FrameTemplate:
+    """Return the headers; raises TrafficFileError where a frame is too short for them and the signature."""
+    headers = given.headers
+    tags = () if given.vlan is UNSET else (given.vlan,) if isinstance(given.vlan, int) else tuple(given.vlan)
+    template = FrameTemplate(
+        ip_version=FRAME_FORMATS[headers.format].ip_version,
+        vlan_ids=tags,
+        ipv6_extensions=tuple(headers.extensions),
+        udp_source=headers.udp_source,
+        udp_destination=headers.udp_destination,
+        ttl=headers.ttl,
+        dscp=headers.dscp,
+        vlan_priority=given.priority if tags else 0,
+    )
+    if headers.extensions and template.ip_version != 6:
+        raise run.error((*place, "headers", "extensions"), "extension headers without IPv6", "use format: ipv6")
+    from p4mesh.tester.frames import minimum_frame_bytes  # scapy takes long to load
+
+    minimum = minimum_frame_bytes(template)
+    shortest = min(part.frame_size_bytes for part in parts)
+    if shortest < minimum:
+        raise run.error(
+            (*place, "sizes"),
+            f"{shortest} B: {headers.format} frames with {len(tags)} VLAN tags and a signature need {minimum} B",
+            f"sizes of {minimum} B or more, or format: ethernet",
+        )
+    return template
+
+
+def modifiers_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[FieldModifier, ...]:
+    """Return the fields that change from frame to frame."""
+    return tuple(
+        FieldModifier(ModifiedField(item.field), _values(run, (*place, "modifiers", number), item))
+        for number, item in enumerate(given.modifiers)
+    )
+
+
+def _values(run: FileRun, place: Place, item: Modifier) -> Progression | ValueList | PseudoRandom:
+    ways = [name for name in ("count", "values", "random") if getattr(item, name) is not UNSET]
+    if len(ways) != 1:
+        raise run.error(place, f"{len(ways)} ways to change the field", "give one of count, values, random")
+    if item.values is not UNSET:
+        return ValueList(tuple(item.values))
+    if item.random is not UNSET:
+        return PseudoRandom(item.random.seed, item.random.mask, item.random.count)
+    assert item.count is not UNSET
+    return Progression(item.count, item.step)

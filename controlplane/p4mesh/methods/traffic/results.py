@@ -1,0 +1,260 @@
+"""What a run of classes has counted: per class, per pair of ports and per flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.results.latency import Definition, LatencySummary, merged, shift_ns, summarise
+from p4mesh.methods.results.latency_cells import us
+from p4mesh.methods.results.loss_interval import excluded_ratio
+from p4mesh.methods.results.outcome import State
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.traffic.classes import Acceptance, LaidClass
+from p4mesh.methods.traffic.runs import LaidRun
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(Record):
+    """Frames of a class, of a pair of ports in it, or of a flow."""
+
+    sent_frames: int
+    expected_frames: int
+    received_frames: int
+    """Without duplicates."""
+    lost_frames: int
+    misordered_frames: int
+    duplicate_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay(Record):
+    """Latency in the definition of the run, and its variation; empty without frames."""
+
+    latency_us_min: float | None = None
+    latency_us_avg: float | None = None
+    latency_us_max: float | None = None
+    latency_us_p50: float | None = None
+    latency_us_p99: float | None = None
+    latency_us_p99_9: float | None = None
+    jitter_us_min: float | None = None
+    jitter_us_avg: float | None = None
+    jitter_us_max: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassResult(Record):
+    """One class in one run, with its verdict."""
+
+    run: str
+    traffic_class: str
+    state: State
+    reason: str
+    rate: str
+    rate_fps: float
+    mean_bytes: float
+    counts: Counts = field(metadata=INLINE)
+    loss_ratio: float | None
+    loss_ratio_below: float | None
+    """Upper bound at 95 % confidence; None where frames were lost."""
+    delay: Delay = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowResult(Record):
+    """One flow, or all flows of a class between two ports."""
+
+    run: str
+    traffic_class: str
+    stream: str
+    part: str
+    tx_port: int
+    rx_port: int
+    counts: Counts = field(metadata=INLINE)
+    delay: Delay = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult(Record):
+    """One run of the traffic."""
+
+    run: str
+    state: State
+    status: Status
+    reason: str
+    flooded_frames: int
+    misdirected_frames: int
+    foreign_frames: int
+    classes: tuple[ClassResult, ...]
+    flows: tuple[FlowResult, ...]
+    pairs: tuple[FlowResult, ...]
+    rounded_starts: tuple[str, ...]
+    """Streams whose starts the tester had to round, and by how much."""
+
+
+def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definition) -> RunResult:
+    """Return what one trial has counted, class by class."""
+    flows = {item.name: [] for item in run.classes}  # type: dict[str, list[tuple[Stream, FlowCounts]]]
+    streams = {stream.name: stream for stream in run.spec.streams}
+    for flow in result.flows:
+        stream = streams[flow.stream]
+        flows[stream.traffic_class].append((stream, flow))
+    classes = tuple(_class_result(run, item, flows[item.name], result, bed, definition) for item in run.classes)
+    return RunResult(
+        run=run.label,
+        state=State.worst((item.state for item in classes), _good(classes)),
+        status=result.status,
+        reason=result.reason,
+        flooded_frames=result.flooded_frames,
+        misdirected_frames=result.misdirected_frames,
+        foreign_frames=result.foreign_frames,
+        classes=classes,
+        flows=tuple(
+            _row(run.label, name, [(stream, flow)], bed, definition, flow.stream, flow.part)
+            for name, found in flows.items()
+            for stream, flow in found
+        ),
+        pairs=tuple(
+            _row(run.label, name, list(group), bed, definition, "", "")
+            for name, found in flows.items()
+            for group in _by_pair(found)
+        ),
+        rounded_starts=tuple(
+            f"{pacing.stream}: by up to {pacing.start_offset_error_ns:.4g} ns"
+            for pacing in result.pacing
+            if pacing.start_offset_error_ns > float(bed.stamps.resolution_ns)
+        ),
+    )
+
+
+def _good(classes: Sequence[ClassResult]) -> State:
+    return State.PASS if any(item.state is State.PASS for item in classes) else State.DONE
+
+
+Found = tuple[Stream, FlowCounts]
+
+
+def _by_pair(found: Sequence[Found]) -> Iterable[list[Found]]:
+    groups: dict[tuple[int, int], list[Found]] = {}
+    for stream, flow in found:
+        groups.setdefault((flow.tx_port, flow.rx_port), []).append((stream, flow))
+    return groups.values()
+
+
+def _row(
+    run: str, name: str, found: Sequence[Found], bed: Bed, definition: Definition, stream: str, part: str
+) -> FlowResult:
+    flow = found[0][1]
+    return FlowResult(
+        run=run,
+        traffic_class=name,
+        stream=stream,
+        part=part,
+        tx_port=flow.tx_port,
+        rx_port=flow.rx_port,
+        counts=_counts(found),
+        delay=_delay(merged(_summaries(found, bed, definition))),
+    )
+
+
+def _counts(found: Sequence[Found]) -> Counts:
+    # A frame to many is one frame sent, and a flow at each receiver.
+    sent: dict[tuple[str, int, str, int], int] = {}
+    for stream, flow in found:
+        receiver = 0 if stream.pattern.to_many else flow.rx_port
+        sent[flow.stream, flow.tx_port, flow.part, receiver] = flow.tx_frames
+    flows = [flow for _, flow in found]
+    return Counts(
+        sent_frames=sum(sent.values()),
+        expected_frames=sum(flow.tx_frames for flow in flows),
+        received_frames=sum(flow.rx_frames - flow.duplicate_frames for flow in flows),
+        lost_frames=sum(flow.lost_frames for flow in flows),
+        misordered_frames=sum(flow.reordered_frames for flow in flows),
+        duplicate_frames=sum(flow.duplicate_frames for flow in flows),
+    )
+
+
+def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list[LatencySummary]:
+    summaries = (
+        summarise(flow.latency, shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port))
+        for stream, flow in found
+    )
+    return [summary for summary in summaries if summary is not None]
+
+
+def _class_result(
+    run: LaidRun, item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
+) -> ClassResult:
+    counts = _counts(found)
+    summary = merged(_summaries(found, bed, definition))
+    delay = _delay(summary, _percentiles(item, found, result, bed, definition))
+    ratio = Fraction(counts.lost_frames, counts.expected_frames) if counts.expected_frames else None
+    state, reason = _verdict(item.accept, counts, ratio, delay, result)
+    return ClassResult(
+        run=run.label,
+        traffic_class=item.name,
+        state=state,
+        reason=reason,
+        rate=item.rate_text,
+        rate_fps=float(item.rate_fps),
+        mean_bytes=float(item.mean_bytes),
+        counts=counts,
+        loss_ratio=None if ratio is None else float(ratio),
+        loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
+        delay=delay,
+    )
+
+
+def _percentiles(
+    item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
+) -> LatencySummary | None:
+    """Return the summary of the histogram of a class; None where its frames differ in what is added to FIFO."""
+    shifts = {shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port) for stream, flow in found}
+    counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
+    return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
+
+
+def _delay(summary: LatencySummary | None, counted: LatencySummary | None = None) -> Delay:
+    if summary is None:
+        return Delay()
+    percentiles = counted.percentiles_ns if counted else {}
+    return Delay(
+        latency_us_min=us(summary.latency.min_ns),
+        latency_us_avg=us(summary.latency.avg_ns),
+        latency_us_max=us(summary.latency.max_ns),
+        latency_us_p50=us(percentiles.get(50.0)),
+        latency_us_p99=us(percentiles.get(99.0)),
+        latency_us_p99_9=us(percentiles.get(99.9)),
+        jitter_us_min=us(summary.jitter.min_ns) if summary.jitter else None,
+        jitter_us_avg=us(summary.jitter.avg_ns) if summary.jitter else None,
+        jitter_us_max=us(summary.jitter.max_ns) if summary.jitter else None,
+    )
+
+
+def _verdict(
+    accept: Acceptance | None, counts: Counts, ratio: Fraction | None, delay: Delay, result: TrialResult
+) -> tuple[State, str]:
+    """Return the verdict on a class and what speaks against it."""
+    if result.status is not Status.VALID:
+        return State(result.status.value), result.reason
+    if accept is None:
+        return State.DONE, ""
+    criteria: tuple[tuple[str, float | Fraction | None, float | Fraction | None], ...] = (
+        ("loss ratio", ratio, accept.loss_ratio),
+        ("lost frames", counts.lost_frames, accept.lost_frames),
+        ("misordered frames", counts.misordered_frames, accept.misordered_frames),
+        ("duplicate frames", counts.duplicate_frames, accept.duplicate_frames),
+        ("latency in us", delay.latency_us_max, accept.latency_us),
+        ("mean latency in us", delay.latency_us_avg, accept.mean_latency_us),
+        ("jitter in us", delay.jitter_us_max, accept.jitter_us),
+    )
+    against = [
+        f"{name} {float(found):.6g} above {float(limit):.6g}"
+        for name, found, limit in criteria
+        if limit is not None and found is not None and found > limit
+    ]
+    return (State.FAIL, "; ".join(against)) if against else (State.PASS, "")

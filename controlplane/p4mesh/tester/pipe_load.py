@@ -1,0 +1,85 @@
+"""The frames that the pipes of a chip have to pass, refused before traffic where they are too many.
+
+A pipe passes about one frame per clock, whatever the rates of its ports: 16 ports of 100 Gbit/s are 2.4 times that
+with frames of 64 bytes. Ingress sees what the ports of the pipe receive, egress what they send, and both see every
+pass of the loops, which are in pipe 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.target.capabilities import Pipes
+from p4mesh.tester.pacing import LoopUse
+from p4mesh.tester.plan import Plan
+from p4mesh.traffic.line_rate import NS_PER_S, PS_PER_S, max_rate_fps
+
+_LOOP_PIPE = 0
+_ROUNDING = 1 + 1e-9
+
+
+def require_pipe_rates(
+    plan: Plan, pipes: Pipes, uses: Sequence[LoopUse], rate_bps_of: Mapping[int, int], target: str
+) -> None:
+    """Raise UnsupportedError when a pipe would have to pass more frames per second than it can.
+
+    ``uses`` are those of the streams of the plan. Streams count while they send, each with its mean rate; a port
+    receives at most its line rate. Whether the device under test forwards at all is not known: what it is expected to
+    deliver counts.
+    """
+    passes = sum(stream.seeds * PS_PER_S / float(use.round_ps) for stream, use in zip(plan.streams, uses, strict=True))
+    for gress, of_pipes in _frames_per_s(plan, pipes, rate_bps_of).items():
+        for pipe, frames_per_s in sorted(of_pipes.items()):
+            needed = frames_per_s + (passes if pipe == _LOOP_PIPE else 0.0)
+            if needed > pipes.frames_per_s * _ROUNDING:
+                raise UnsupportedError(
+                    f"not supported on {target}: {gress} of pipe {pipe} would have to pass {needed:.6g} frames/s, "
+                    f"it passes {pipes.frames_per_s:.6g}",
+                    hint="use longer frames, a lower load or ports of other pipes (tester.tofino.pipe_frames_per_s)",
+                )
+
+
+def _frames_per_s(plan: Plan, pipes: Pipes, rate_bps_of: Mapping[int, int]) -> dict[str, dict[int, float]]:
+    """Return the largest rate of each gress and pipe at any time, without the passes of the loop."""
+    ports = {port: place for place, port in enumerate(plan.ports)}
+    senders = [(stream, transmitter) for stream in plan.streams for transmitter in stream.transmitters]
+    rows = {(transmitter.stream, transmitter.port): row for row, (_, transmitter) in enumerate(senders)}
+    sent = np.zeros((len(senders), len(ports)))
+    received = np.zeros_like(sent)
+    begins, ends = np.zeros(len(senders)), np.zeros(len(senders))
+    shortest = dict.fromkeys(plan.ports, 0)
+    for row, (planned, transmitter) in enumerate(senders):
+        stream = planned.stream
+        sent[row, ports[transmitter.port]] = float(stream.rate_fps)
+        offsets = stream.start_offset_ns or (0,) * len(stream.tx_ports)
+        begins[row] = float(offsets[stream.tx_ports.index(transmitter.port)])
+        ends[row] = begins[row] + float((stream.frame_count - 1) * NS_PER_S / stream.rate_fps)
+    for flow in plan.flows:
+        if flow.expected:
+            row = rows[flow.stream, flow.tx_port]
+            planned, transmitter = senders[row]
+            received[row, ports[flow.rx_port]] += float(planned.stream.rate_fps) / transmitter.positions
+            size = planned.stream.frame_size_bytes
+            shortest[flow.rx_port] = min(shortest[flow.rx_port] or size, size)
+    lines = np.array([float(max_rate_fps(shortest[port] or 64, rate_bps_of[port])) for port in plan.ports])
+    found: dict[str, dict[int, float]] = {"ingress": {}, "egress": {}}
+    for begin in np.unique(begins):
+        active = (begins <= begin) & ((begins == begin) | (begin < ends))
+        for gress, rates in (
+            ("ingress", np.minimum(active @ received, lines)),
+            ("egress", active @ sent),
+        ):
+            for pipe, rate in _of_pipes(rates, plan, pipes).items():
+                found[gress][pipe] = max(found[gress].get(pipe, 0.0), rate)
+    return found
+
+
+def _of_pipes(rates: np.ndarray[Any, Any], plan: Plan, pipes: Pipes) -> dict[int, float]:
+    sums = dict.fromkeys({*pipes.of_port.values(), _LOOP_PIPE}, 0.0)
+    for port, rate in zip(plan.ports, rates, strict=True):
+        sums[pipes.of_port[port]] += float(rate)
+    return sums

@@ -1,0 +1,17 @@
+"""Where a tester takes the time stamps of the frames that it sends and receives."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class StampKind(str, Enum):
+    """What lies between the stamps of a sent and of a received frame."""
+
+    FIRST_BIT = "first bit"
+    """First bit sent to first bit received, on the wire."""
+    SOFTWARE = "software"
+    """Taken by software around whole frames: after the whole frame was received, before it is sent."""
+    PARSER = "egress parser"
+    """From the egress parser of a chip to the first bit received. The parser is behind the queue of the port and in
+    front of deparser and MAC: what they take is part of every latency until a measurement over a wire gives it."""

@@ -1,0 +1,228 @@
+"""What a traffic file says: one class per mapping of the file, from which its JSON Schema is made.
+
+Keys have their unit as their last word. Words and numbers that a JSON Schema cannot check are checked where the file
+is laid over a topology.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from p4mesh.traffic.patterns.base import USUAL_GROUP
+from p4mesh.traffic.rates import BIT_RATE_PATTERN, RATE_PATTERN, VALID_BIT_RATES, VALID_RATES
+
+SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES = 64, 9216
+_LONGEST_S = 10 * 24 * 3600
+_MOST_FRAMES = 1 << 48
+_NAME = "^[a-z][a-z0-9_-]{0,30}$"
+_NAME_WORDS = "a name of lower-case letters, digits, - and _ that begins with a letter"
+
+Name = Annotated[str, Meta(pattern=_NAME, description=_NAME_WORDS)]
+Ports = Annotated[
+    int | str,
+    Meta(description="ports such as 3, 1-6 or 1-4,7, or names of groups, roles, layers and devices, such as access"),
+]
+RateText = Annotated[str, Meta(pattern=RATE_PATTERN, description=VALID_RATES)]
+_FrameBytes = Annotated[int, Meta(ge=SMALLEST_FRAME_BYTES, le=LARGEST_FRAME_BYTES)]
+_Range = Annotated[str, Meta(pattern="^(imix|[0-9]{2,4}-[0-9]{2,4}( step [0-9]{1,4})?)$")]
+_Seconds = Annotated[float, Meta(gt=0, le=_LONGEST_S, description=f"seconds above 0, up to {_LONGEST_S}")]
+_Pause = Annotated[float, Meta(ge=0, le=600_000)]
+_Frames = Annotated[int, Meta(ge=0, le=_MOST_FRAMES)]
+_Microseconds = Annotated[float, Meta(ge=0, le=4_294_967, description="microseconds in 0..4294967")]
+_Priority = Annotated[int, Meta(ge=0, le=7)]
+_UdpPort = Annotated[int, Meta(ge=0, le=65_535)]
+_Vlan = Annotated[int, Meta(ge=1, le=4094)]
+_Ratio = Annotated[
+    Annotated[float, Meta(ge=0, le=1)] | Annotated[str, Meta(pattern=r"^[0-9](\.[0-9]{1,9})?e-[0-9]{1,2}$")],
+    Meta(description="a ratio in 0..1, such as 0, 0.001 or 1e-9"),
+]
+
+
+class SizeShare(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One frame size of a mix."""
+
+    bytes: Annotated[_FrameBytes, Meta(title="frame size with FCS")]
+    weight: Annotated[int, Meta(ge=1, le=10_000, title="share in frames")] = 1
+
+
+class Headers(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Headers of the frames of a class."""
+
+    format: Annotated[Literal["ipv4", "ipv6", "ethernet"], Meta(title="UDP over IP, or plain Ethernet")] = "ipv4"
+    dscp: Annotated[int, Meta(ge=0, le=63, title="differentiated services code point")] = 0
+    ttl: Annotated[int, Meta(ge=1, le=255, title="time to live or hop limit")] = 64
+    udp_source: Annotated[_UdpPort, Meta(title="UDP source port")] = 20_001
+    udp_destination: Annotated[_UdpPort, Meta(title="UDP destination port")] = 20_001
+    extensions: Annotated[
+        list[Literal["hop_by_hop", "destination", "routing", "fragment", "ah", "esp", "mobility"]],
+        Meta(max_length=4, title="IPv6 extension headers in order"),
+    ] = field(default_factory=list)
+
+
+class Random(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Pseudo-random values of a modifier."""
+
+    mask: Annotated[int, Meta(ge=1, le=0xFFFFFFFF, title="bits that vary")]
+    seed: Annotated[int, Meta(ge=0, le=0xFFFFFFFF, title="first value of the sequence")] = 0
+    count: Annotated[int, Meta(ge=1, le=1 << 32, title="values before they repeat")] = 1 << 32
+
+
+class Modifier(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A field that changes from frame to frame, by what is added to it."""
+
+    field: Annotated[
+        Literal[
+            "ethernet_dst",
+            "ethernet_src",
+            "outer_vlan",
+            "inner_vlan",
+            "ipv4_dst",
+            "ipv4_src",
+            "ipv6_dst",
+            "ipv6_src",
+            "udp_dst",
+            "udp_src",
+        ],
+        Meta(title="the field"),
+    ]
+    count: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 32)] | UnsetType,
+        Meta(title="adds 0, step, 2 step, ...: values before they repeat"),
+    ] = UNSET
+    step: Annotated[int, Meta(ge=-(1 << 31), lt=1 << 31, title="distance of the values of a progression")] = 1
+    values: Annotated[
+        Annotated[list[Annotated[int, Meta(ge=0, lt=1 << 48)]], Meta(min_length=1)] | UnsetType,
+        Meta(title="adds these in turn"),
+    ] = UNSET
+    random: Annotated[Random | UnsetType, Meta(title="adds pseudo-random values")] = UNSET
+
+
+class Groups(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Consecutive multicast groups."""
+
+    first: Annotated[str, Meta(min_length=1, title="first group address")] = USUAL_GROUP
+    count: Annotated[int, Meta(ge=1, le=65_536, title="how many, consecutive")] = 1
+    receivers: Annotated[Ports | UnsetType, Meta(title="ports that receive them, if not all receivers")] = UNSET
+
+
+class Accept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is acceptable; each key that is given is a criterion."""
+
+    loss_ratio: Annotated[_Ratio | UnsetType, Meta(title="lost of expected frames")] = UNSET
+    lost_frames: Annotated[_Frames | UnsetType, Meta(title="lost frames")] = UNSET
+    misordered_frames: Annotated[_Frames | UnsetType, Meta(title="misordered frames")] = UNSET
+    duplicate_frames: Annotated[_Frames | UnsetType, Meta(title="frames that came twice")] = UNSET
+    latency_us: Annotated[_Microseconds | UnsetType, Meta(title="largest latency")] = UNSET
+    mean_latency_us: Annotated[_Microseconds | UnsetType, Meta(title="mean latency")] = UNSET
+    jitter_us: Annotated[_Microseconds | UnsetType, Meta(title="largest jitter (RFC 4689)")] = UNSET
+
+
+class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Streams of one kind, with one verdict."""
+
+    senders: Annotated[Ports, Meta(title="ports that send")]
+    receivers: Annotated[
+        Ports | UnsetType,
+        Meta(title="ports that receive; in a mesh, of a broadcast or multicast the senders by default"),
+    ] = UNSET
+    pattern: Annotated[
+        Literal[
+            "mesh",
+            "mesh_streams",
+            "pairs",
+            "rotate",
+            "in_phase",
+            "one_to_many",
+            "many_to_one",
+            "broadcast",
+            "multicast",
+        ],
+        Meta(title="who sends to whom, in which order (methodology 0.4)"),
+    ]
+    bidirectional: Annotated[bool, Meta(title="receivers send to the senders as well")] = False
+    groups: Annotated[list[Groups], Meta(title="multicast groups of pattern multicast")] = field(default_factory=list)
+    own_groups: Annotated[bool, Meta(title="each sender has one of the groups for itself")] = False
+    rate: Annotated[RateText, Meta(title="rate of each sender, all sizes together")]
+    sizes: Annotated[
+        _FrameBytes | _Range | Annotated[list[SizeShare], Meta(min_length=1)],
+        Meta(
+            title="frame size or sizes",
+            description="bytes with FCS in 64..9216, imix, a range such as 64-1518 or 64-1518 step 2, or a list of "
+            "{bytes: 64, weight: 7}",
+        ),
+    ]
+    duration_s: Annotated[_Seconds | UnsetType, Meta(title="how long senders send; else that of the file")] = UNSET
+    frames: Annotated[
+        Annotated[int, Meta(ge=1, le=_MOST_FRAMES)] | UnsetType,
+        Meta(title="frames per sender, not duration_s"),
+    ] = UNSET
+    start_ms: Annotated[_Pause, Meta(title="first departure after the start of the run")] = 0
+    stagger_us: Annotated[
+        Annotated[float, Meta(ge=0, le=1_000_000)], Meta(title="start of each sender after the one before it")
+    ] = 0
+    phases: Annotated[
+        Literal["in_step", "independent"],
+        Meta(title="all senders at the same moment, or each at a moment of its own within one interval"),
+    ] = "in_step"
+    burst_frames: Annotated[
+        Annotated[int, Meta(ge=1, le=65_535)], Meta(title="frames back to back; 1 = evenly spaced")
+    ] = 1
+    priority: Annotated[_Priority, Meta(title="queue of the sender's port and, with a VLAN tag, its priority")] = 0
+    vlan: Annotated[
+        _Vlan | Annotated[list[_Vlan], Meta(min_length=1, max_length=2)] | UnsetType,
+        Meta(
+            title="802.1Q tag, or two of them, outermost first",
+            description="a VLAN in 1..4094, or a list of two such as [100, 7]",
+        ),
+    ] = UNSET
+    headers: Annotated[Headers, Meta(title="headers of the frames")] = field(default_factory=Headers)
+    modifiers: Annotated[list[Modifier], Meta(max_length=2, title="fields that change from frame to frame")] = field(
+        default_factory=list
+    )
+    accept: Annotated[Accept | UnsetType, Meta(title="what is acceptable; without it there is no verdict")] = UNSET
+
+
+class Phases(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is around the transmission (RFC 2544 23)."""
+
+    learning_frames: Annotated[int, Meta(ge=0, le=100, title="learning frames per address; 0 = no learning")] = 1
+    learning_rate_fps: Annotated[int, Meta(ge=1, le=1_000_000, title="rate of the learning frames")] = 50
+    learning_verify: Annotated[bool, Meta(title="verify that every address is learned")] = True
+    learning_wait_ms: Annotated[_Pause, Meta(title="silence between learning and traffic")] = 2000
+    settle_ms: Annotated[_Pause, Meta(title="wait for residual frames before counters are read")] = 2000
+    restabilise_ms: Annotated[_Pause, Meta(title="silence after a run")] = 5000
+    stop_on_los: Annotated[bool, Meta(title="a link that is lost ends the run")] = True
+
+
+class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of runs; keys are those of --set, such as dm.rate."""
+
+    product: Annotated[
+        dict[str, Annotated[list[Any], Meta(min_length=1)]], Meta(title="every combination of these values")
+    ] = field(default_factory=dict)
+    rows: Annotated[list[dict[str, Any]], Meta(title="one run, or one for every combination of product, each")] = field(
+        default_factory=list, name="list"
+    )
+
+
+class TrafficFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole traffic file."""
+
+    name: Annotated[Name, Meta(title="name of the traffic")]
+    description: Annotated[str, Meta(title="one sentence for people")] = ""
+    duration_s: Annotated[_Seconds | UnsetType, Meta(title="how long classes send that do not say otherwise")] = UNSET
+    repeat: Annotated[int, Meta(ge=1, le=100, title="how often everything is run")] = 1
+    port_rate_cap: Annotated[
+        Annotated[str, Meta(pattern=BIT_RATE_PATTERN)] | UnsetType,
+        Meta(title="100 % of cap", description=VALID_BIT_RATES),
+    ] = UNSET
+    latency_definition: Annotated[
+        Literal["FIFO", "LIFO", "LILO", "FILO", "MIMO"], Meta(title="which bits of a frame delimit its latency")
+    ] = "LILO"
+    percentiles: Annotated[bool, Meta(title="a histogram of latencies per class")] = True
+    groups: Annotated[dict[Name, Ports], Meta(title="names for ports")] = field(default_factory=dict)
+    classes: Annotated[dict[Name, TrafficClass], Meta(min_length=1, title="classes of streams")]
+    phases: Annotated[Phases, Meta(title="what is around the transmission")] = field(default_factory=Phases)
+    sweep: Annotated[Sweep | UnsetType, Meta(title="a table of runs")] = UNSET

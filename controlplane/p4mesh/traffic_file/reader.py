@@ -1,0 +1,165 @@
+"""Traffic file to runs: settings of the user's and values of the sweep put in, then checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from p4mesh.config_files.validation import require_valid
+from p4mesh.config_files.yaml_source import FileKind, YamlSource
+from p4mesh.config_files.yaml_source import Path as Place
+from p4mesh.errors import TrafficFileError
+from p4mesh.regular_files import read_text
+from p4mesh.traffic_file.model import Sweep, TrafficFile
+from p4mesh.traffic_file.schema import schema
+
+MOST_BYTES = 1_000_000
+MOST_RUNS = 1000
+"""Of one sweep; each is a start of the device and a row per class."""
+KIND = FileKind(TrafficFileError, "see traffic/ for complete examples")
+_LONGEST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class FileRun:
+    """One run of a traffic file."""
+
+    label: str
+    """The values of the sweep; the name of the traffic where there is none."""
+    traffic: TrafficFile
+    source: YamlSource
+
+    def error(self, place: Sequence[str | int], problem: str, hint: str) -> TrafficFileError:
+        """Return the error about a value: where it comes from, what is wrong, what is valid."""
+        return TrafficFileError(f"{self.source.where(tuple(place))}: {problem}", hint=hint)
+
+
+@dataclass(frozen=True)
+class TrafficText:
+    """A traffic file as it was read, and what was set on top of it."""
+
+    name: str
+    text: str
+    settings: tuple[str, ...]
+    runs: tuple[FileRun, ...]
+
+    @property
+    def traffic(self) -> TrafficFile:
+        """What is the same in all runs; the keys of the sweep are those of the first run."""
+        return self.runs[0].traffic
+
+
+def load_traffic(path: str | Path, settings: Sequence[str] = ()) -> TrafficText:
+    """Return the runs of a traffic file; raises TrafficFileError with file, line and what is valid."""
+    try:
+        text = read_text(Path(path), MOST_BYTES)
+    except FileNotFoundError:
+        raise TrafficFileError(f"{path}: no such traffic file", hint=KIND.examples) from None
+    except UnicodeDecodeError:
+        raise TrafficFileError(
+            f"{path}: not a text file", hint=f"a traffic file is a YAML file, {KIND.examples}"
+        ) from None
+    except OSError as error:
+        raise TrafficFileError(f"{path}: {error.strerror}", hint=f"name a YAML file, {KIND.examples}") from None
+    return parse_traffic(str(path), text, settings)
+
+
+def parse_traffic(name: str, text: str, settings: Sequence[str] = ()) -> TrafficText:
+    """Return the runs that ``text`` describes with ``settings`` (``dm.rate=10 %``); ``name`` is for messages."""
+    source = YamlSource(name, text, KIND)
+    if not isinstance(source.data, dict):
+        require_valid(source, schema())
+    source = source.with_values([_setting(source, setting) for setting in _each_once(settings)])
+    traffic = _checked(source)
+    runs = tuple(_run(source, values) for values in _rows(source, traffic.sweep or Sweep()))
+    return TrafficText(name, text, tuple(settings), runs)
+
+
+def _checked(source: YamlSource) -> TrafficFile:
+    require_valid(source, schema())
+    return msgspec.convert(source.data, TrafficFile)
+
+
+def _run(source: YamlSource, values: Mapping[str, tuple[Any, str]]) -> FileRun:
+    if not values:
+        traffic = _checked(source)
+        return FileRun(traffic.name, traffic, source)
+    changed = source.with_values(
+        [(_place(source, key, origin), value, origin) for key, (value, origin) in values.items()]
+    )
+    label = ", ".join(f"{key}={_shown(value)}" for key, (value, _) in values.items())
+    return FileRun(label, _checked(changed), changed)
+
+
+def _each_once(settings: Sequence[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for setting in settings:
+        key, equals, _ = setting.partition("=")
+        if not equals:
+            raise TrafficFileError(f"--set {_cut(setting)}: no '='", hint="write --set class.key=value")
+        if key in seen:
+            raise TrafficFileError(f"--set {_cut(setting)}: '{_cut(key)}' is set twice", hint="give each key once")
+        seen.add(key)
+        yield setting
+
+
+def _setting(source: YamlSource, setting: str) -> tuple[Place, Any, str]:
+    key, _, text = setting.partition("=")
+    origin = f"--set {_cut(setting)}"
+    try:
+        value = YamlSource(origin, f"value: {text}\n", KIND).data["value"]
+    except (TrafficFileError, yaml.YAMLError):
+        raise TrafficFileError(f"{origin}: not a YAML value", hint="write --set class.key=value") from None
+    return _place(source, key, origin), value, origin
+
+
+def _place(source: YamlSource, key: str, origin: str) -> Place:
+    """Return the path of a key such as ``dm.rate`` or ``duration_s``; a class may be named without ``classes``."""
+    words = key.split(".")
+    classes = source.data.get("classes")
+    known = list(classes) if isinstance(classes, dict) else []
+    if words[0] in known:
+        words = ["classes", *words]
+    top = list(schema()["$defs"]["TrafficFile"]["properties"])
+    if not all(words) or words[0] not in top or words[0] == "sweep":
+        raise TrafficFileError(
+            f"{origin}: the traffic has no class or key '{_cut(words[0])}'",
+            hint=f"classes are {', '.join(known)}; keys are {', '.join(word for word in top if word != 'sweep')}",
+        )
+    return tuple(words)
+
+
+def _rows(source: YamlSource, sweep: Sweep) -> Iterator[dict[str, tuple[Any, str]]]:
+    """Yield the values of each run, with where they come from."""
+    listed = len(sweep.rows) or 1
+    wanted = listed * prod(len(values) for values in sweep.product.values())
+    if wanted > MOST_RUNS:
+        raise TrafficFileError(
+            f"{source.where(('sweep',))}: {wanted} runs", hint=f"a sweep has at most {MOST_RUNS} runs"
+        )
+    for number in range(listed):
+        row = sweep.rows[number] if sweep.rows else {}
+        base = {key: (value, source.where(("sweep", "list", number, key))) for key, value in row.items()}
+        if twice := next((key for key in row if key in sweep.product), None):
+            raise TrafficFileError(f"{base[twice][1]}: also in product", hint="keep one of the two")
+        for places in product(*(range(len(values)) for values in sweep.product.values())):
+            chosen = {
+                key: (values[place], source.where(("sweep", "product", key, place)))
+                for (key, values), place in zip(sweep.product.items(), places, strict=True)
+            }
+            yield base | chosen
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -1,0 +1,20 @@
+"""The JSON Schema of traffic files, made from the classes that read them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from p4mesh.traffic_file.model import TrafficFile
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the schema; ``traffic/schema.json`` holds its text for editors."""
+    made = msgspec.json.schema(TrafficFile)
+    for rule in made["$defs"].values():
+        # What a mapping is for is its title; a description says what is valid.
+        rule["title"] = rule.pop("description").partition("\n")[0].rstrip(".")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "P4Mesh traffic file", **made}

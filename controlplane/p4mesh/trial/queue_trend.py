@@ -1,0 +1,357 @@
+"""From readings while traffic ran to the trend of the queues: steady, filling, or too short to tell.
+
+While a queue fills, the latency of its frames grows by the same amount in every window, because each frame finds more
+in front of it: by (arrivals - departures) / arrivals of the time that has passed. In a steady state it grows by nothing
+on average. So the slope of the mean latency over the time of arrival is the excess. Windows are whole cycles of the
+traffic, which makes bursts and meshes equal in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from p4mesh.tester.plan import Flow, Plan
+from p4mesh.tester.records import ALL_ONES, READ_TICKS
+from p4mesh.trial.queue_watch import Pair, pairs_of
+from p4mesh.trial.result import QueueTrend, Trend
+
+LIMIT = 50e-6
+"""Excess that is not missed: growth of latency by time, which is the share of the arrivals that the queue keeps."""
+_COARSE_LIMIT = 1000e-6
+"""The same for pairs of ports that were not read while traffic ran."""
+_SIGMAS = 5
+"""Errors of a slope are this many standard deviations: thousands of trials, each with many pairs, have no false one."""
+_LATE_SIGMAS = 4
+_LEAST_WINDOWS = 4
+_GROWN_FRAMES = 1.5
+"""Backlog that has grown while the queue was watched. Frames that are sent in step do not make less by their phases."""
+_DECAY = 0.6
+"""A queue that fills grows as fast late as early; a slope that falls below this share of what it was comes to rest."""
+_REPORTED_BUFFER_FRAMES = 1000
+_MOST_LONGER = 10
+_TIME_MASK = (1 << 48) - 1
+_PPM = 1e6
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Records of the same cells, read one time after the other while traffic ran."""
+
+    cells: tuple[int, ...]
+    records: tuple[Array, ...]
+
+
+def queue_trend(
+    plan: Plan, readings: Readings | None, last: Array, *, duration_ticks: float, tick_ps: int
+) -> QueueTrend | None:
+    """Return the trend of the queues between the ports; None where no pair of ports has got two frames.
+
+    ``last`` are the records of all cells at rest.
+    """
+    pairs = {pair: flows for pair, flows in pairs_of(plan).items() if _frames(last, flows) > 1}
+    if not pairs:
+        return None
+    spreads = {pair: _Spread.of(last, flows) for pair, flows in pairs.items()}
+    moved = {pair for pair, spread in spreads.items() if spread.ticks > LIMIT * spread.span_ticks}
+    if not moved:
+        # The latency of no frame is so much longer than that of another one that a queue could have filled.
+        return _steady(max(spread.ticks / spread.span_ticks for spread in spreads.values() if spread.span_ticks))
+    return _Judge(plan, pairs, spreads, moved, readings, last, duration_ticks, tick_ps).trend()
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Between the shortest and the longest latency of a pair of ports, and between its first and last arrival."""
+
+    ticks: int
+    span_ticks: int
+
+    @classmethod
+    def of(cls, last: Array, flows: Sequence[Flow]) -> _Spread:
+        records = last[[flow.cell for flow in flows]]
+        records = records[records["frames"] > 0]
+        shortest = ALL_ONES - int(records["latency_min_inverted"].max())
+        first, end = int(records["first_arrival"].min()), int(records["last_arrival"].max())
+        return cls(int(records["latency_max"].max()) - shortest, end - first)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Mean latency per window, in ticks, with what single frames leave of their jitter in it."""
+
+    times: Array
+    means: Array
+    variances: Array
+    frames: float
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """Growth of latency by time, with its standard error: over all windows, and over the earlier and later ones."""
+
+    value: float
+    error: float
+    early: float
+    late: float
+    late_error: float
+    span_ticks: float
+
+    @property
+    def upper(self) -> float:
+        """The largest slope that is not excluded."""
+        return max(self.value, 0.0) + _SIGMAS * self.error
+
+    @property
+    def is_steady(self) -> bool:
+        return self.upper < LIMIT and self.late - _LATE_SIGMAS * self.late_error < LIMIT
+
+    def is_filling(self, least_growth_ticks: float) -> bool:
+        """Whether latency has grown all the time, by more than phases and noise can make it."""
+        certain = self.value > _SIGMAS * self.error and self.value > LIMIT / 2
+        grown = self.value * self.span_ticks >= least_growth_ticks
+        return certain and grown and self.early > 0 and _DECAY * self.early <= self.late <= self.early / _DECAY
+
+
+class _Judge:
+    """Puts the slopes of a trial together: those of receive ports, of pairs of ports and of single flows."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        pairs: Mapping[Pair, Sequence[Flow]],
+        spreads: Mapping[Pair, _Spread],
+        moved: set[Pair],
+        readings: Readings | None,
+        last: Array,
+        duration_ticks: float,
+        tick_ps: int,
+    ) -> None:
+        self._pairs = pairs
+        self._spreads = spreads
+        self._moved = moved
+        self._duration_ticks = duration_ticks
+        self._tick_ps = tick_ps
+        self._frames_to: dict[int, int] = {}
+        for (_, rx), flows in pairs.items():
+            self._frames_to[rx] = self._frames_to.get(rx, 0) + _frames(last, flows)
+        self._clocks = _clocks(plan)
+        self._windows = _Windows(readings) if readings is not None and len(readings.records) > _LEAST_WINDOWS else None
+
+    def trend(self) -> QueueTrend:
+        if self._windows is None:
+            return _unclear(_MOST_LONGER)
+        watched = {pair for pair in self._pairs if self._windows.has(self._pairs[pair])}
+        of_pair = {pair: self._windows.series(self._pairs[pair]) for pair in sorted(watched & self._moved)}
+        slopes = {pair: _slope(series) for pair, series in of_pair.items() if series is not None}
+        of_ports = self._of_ports(watched)
+        if found := self._filling(slopes, of_ports):
+            return found
+        factors = [self._longer(rx, slope) for rx, slope in of_ports.items() if slope is None or not slope.is_steady]
+        if factors or self._hidden(watched):
+            known = [slope for slope in of_ports.values() if slope is not None]
+            return _unclear(max(factors, default=_MOST_LONGER), max(known, key=lambda slope: slope.upper, default=None))
+        upper = max((slope.upper for slope in of_ports.values() if slope is not None), default=0.0)
+        return _steady(upper)
+
+    def _of_ports(self, watched: set[Pair]) -> dict[int, _Slope | None]:
+        """Return the slope of each receive port whose latency has moved; None where it has too few windows."""
+        assert self._windows is not None
+        found: dict[int, _Slope | None] = {}
+        for rx in sorted({rx for _, rx in self._moved}):
+            members = [self._windows.series(self._pairs[pair]) for pair in sorted(watched) if pair[1] == rx]
+            joined = _joined([series for series in members if series is not None])
+            found[rx] = _slope(joined) if joined is not None else None
+        return found
+
+    def _filling(self, slopes: Mapping[Pair, _Slope], of_ports: Mapping[int, _Slope | None]) -> QueueTrend | None:
+        """Return the queue that fills fastest: one to a port, or on the way of some of its frames."""
+        ports = {
+            rx: slope
+            for rx, slope in of_ports.items()
+            if slope is not None and slope.is_filling(self._growth_ticks(rx))
+        }
+        if ports:
+            order = sorted(ports, key=lambda port: -ports[port].value)
+            return self._full(order, ports[order[0]], self._frames_to[order[0]])
+        some = {pair: slope for pair, slope in slopes.items() if slope.is_filling(self._growth_ticks(pair[1]))}
+        if some:
+            pair, *_ = fastest = sorted(some, key=lambda each: -some[each].value)
+            frames = round(self._frames_to[pair[1]] * self._share(pair, some))
+            return self._full([rx for _, rx in fastest], some[pair], frames)
+        return self._of_single_flows()
+
+    def _of_single_flows(self) -> QueueTrend | None:
+        """Return the queue that only some flows of a pair of ports go through, such as those of one priority."""
+        assert self._windows is not None
+        for pair in sorted(self._moved):
+            flows = self._pairs[pair]
+            for flow in flows if len(flows) > 1 and self._windows.has(flows) else ():
+                series = self._windows.series([flow])
+                slope = _slope(series) if series is not None else None
+                if series is not None and slope is not None and slope.is_filling(self._growth_ticks(pair[1])):
+                    frames = round(series.frames * self._duration_ticks / slope.span_ticks)
+                    return self._full([pair[1]], slope, frames)
+        return None
+
+    def _share(self, pair: Pair, some: Mapping[Pair, _Slope]) -> float:
+        """Return which part of the pairs to the same port has a queue that fills."""
+        mates = [other for other in self._pairs if other[1] == pair[1]]
+        return sum(other in some for other in mates) / len(mates)
+
+    def _full(self, rx_ports: Sequence[int], slope: _Slope, frames: int) -> QueueTrend:
+        seconds = self._duration_ticks * self._tick_ps / 1e12
+        excess_fps = frames / seconds * slope.value
+        return QueueTrend(
+            Trend.FILLING,
+            excess_ppm=_PPM * _of_departures(slope.value),
+            error_ppm=_PPM * _SIGMAS * slope.error,
+            excess_fps=excess_fps,
+            overflow_s=_REPORTED_BUFFER_FRAMES / excess_fps,
+            rx_ports=tuple(dict.fromkeys(rx_ports)),
+        )
+
+    def _growth_ticks(self, rx_port: int) -> float:
+        """Return by how much latency must grow: senders out of step may meet later than they did at first."""
+        clocks = self._clocks[rx_port]
+        frames = _GROWN_FRAMES if len(clocks) == 1 else _GROWN_FRAMES + sum(clocks.values())
+        return frames * self._duration_ticks / self._frames_to[rx_port]
+
+    def _longer(self, rx_port: int, slope: _Slope | None) -> int:
+        """Return how many times longer a trial would tell: errors of a slope shrink with T^1.5, growth is as T."""
+        if slope is None:
+            return _MOST_LONGER
+        by_noise = pow(_SIGMAS * slope.error / (LIMIT / 2), 2 / 3)
+        by_growth = self._growth_ticks(rx_port) / (max(slope.value, LIMIT) * slope.span_ticks)
+        return max(2, min(_MOST_LONGER, ceil(max(float(by_noise), by_growth))))
+
+    def _hidden(self, watched: set[Pair]) -> bool:
+        """Whether a pair that was not read has latencies that differ by more than those of the pairs that were."""
+        usual = max((self._spreads[pair].ticks for pair in watched), default=0)
+        return any(
+            spread.ticks > usual + _COARSE_LIMIT * spread.span_ticks
+            for pair, spread in self._spreads.items()
+            if pair not in watched
+        )
+
+
+class _Windows:
+    """Frames and latency between one reading and the next, per cell."""
+
+    def __init__(self, readings: Readings) -> None:
+        self._column = {cell: number for number, cell in enumerate(readings.cells)}
+        self._frames = _grown([records["frames"].astype(np.int64) for records in readings.records])
+        self._latency = _grown([_sum_of(records, "latency_sum") for records in readings.records])
+        self._jitter = _grown([_sum_of(records, "jitter_sum") for records in readings.records])
+        ticks = np.array([records[READ_TICKS].astype(np.int64) for records in readings.records])
+        ticks = (ticks - ticks[0]) & _TIME_MASK
+        self._times = (ticks[1:] + ticks[:-1]) / 2
+
+    def has(self, flows: Sequence[Flow]) -> bool:
+        return all(flow.cell in self._column for flow in flows)
+
+    def series(self, flows: Sequence[Flow]) -> _Series | None:
+        """Return the latency of some flows together; None with too few windows in which they have frames."""
+        columns = [self._column[flow.cell] for flow in flows]
+        frames = self._frames[:, columns].sum(axis=1)
+        full = frames > max(1, frames.max() // 2)
+        if full.sum() < _LEAST_WINDOWS:
+            return None
+        frames = frames[full].astype(np.float64)
+        latency, jitter = (part[:, columns].sum(axis=1)[full] for part in (self._latency, self._jitter))
+        # Of independent latencies, the mean difference of two neighbours is about their standard deviation.
+        deviation = jitter.sum() / frames.sum()
+        times = self._times[:, columns].mean(axis=1)[full]
+        return _Series(times, latency / frames, deviation**2 / frames, float(frames.sum()))
+
+
+def _grown(values: Sequence[Array]) -> Array:
+    return np.diff(np.array(values), axis=0)
+
+
+def _sum_of(records: Array, name: str) -> Array:
+    return (records[f"{name}_high"].astype(np.int64) << 32) + records[f"{name}_low"].astype(np.int64)
+
+
+def _joined(series: Sequence[_Series]) -> _Series | None:
+    """Return the mean of series over the windows that the most of them have, weighed by their frames."""
+    if not series:
+        return None
+    windows = max(len(each.times) for each in series)
+    members = [each for each in series if len(each.times) == windows]
+    weights = np.array([each.frames for each in members])
+    weights /= weights.sum()
+    return _Series(
+        np.average([each.times for each in members], axis=0, weights=weights),
+        np.average([each.means for each in members], axis=0, weights=weights),
+        (np.array([each.variances for each in members]) * (weights**2)[:, None]).sum(axis=0),
+        float(sum(each.frames for each in members)),
+    )
+
+
+def _slope(series: _Series) -> _Slope:
+    """Fit a line; its error is that of the jitter of single frames and that of what the line leaves over."""
+    count = len(series.times)
+    value, left = _line(series.times, series.means)
+    half = count // 2
+    deviations = [_deviations(part) for part in (series.times, series.times[-half:])]
+    variance = float(series.variances.mean()) + float((left**2).sum()) / (count - 2)
+    early, _ = _line(series.times[:half], series.means[:half])
+    late, _ = _line(series.times[-half:], series.means[-half:])
+    window_ticks = float(series.times[-1] - series.times[0]) / (count - 1)
+    return _Slope(
+        value,
+        sqrt(variance / deviations[0]),
+        early,
+        late,
+        sqrt(variance / deviations[1]),
+        window_ticks * count,
+    )
+
+
+def _line(times: Array, values: Array) -> tuple[float, Array]:
+    """Return the slope of the line through points, and what it leaves over of each."""
+    centred = times - times.mean()
+    slope = float((centred * values).sum() / (centred**2).sum())
+    return slope, values - values.mean() - slope * centred
+
+
+def _deviations(times: Array) -> float:
+    return float(((times - times.mean()) ** 2).sum())
+
+
+def _clocks(plan: Plan) -> dict[int, dict[object, int]]:
+    """Return, per receive port, how many transmitters send to it with each distance of frames."""
+    found: dict[int, dict[object, set[Pair]]] = {}
+    clock_of = {stream.origin: stream.clock.frame_interval_ticks for stream in plan.streams}
+    for flow in plan.flows:
+        if flow.expected:
+            senders = found.setdefault(flow.rx_port, {}).setdefault(clock_of[flow.stream], set())
+            senders.add((flow.stream, flow.tx_port))
+    return {port: {clock: len(senders) for clock, senders in clocks.items()} for port, clocks in found.items()}
+
+
+def _frames(records: Array, flows: Iterable[Flow]) -> int:
+    return sum(records["frames"][[flow.cell for flow in flows]].tolist())
+
+
+def _of_departures(slope: float) -> float:
+    """Return the share of the departures that arrives beyond them, from the share of the arrivals that is kept."""
+    return slope / (1 - slope) if slope < 1 else float("inf")
+
+
+def _steady(upper: float) -> QueueTrend:
+    return QueueTrend(Trend.STEADY, error_ppm=_PPM * upper)
+
+
+def _unclear(longer: int, slope: _Slope | None = None) -> QueueTrend:
+    if slope is None:
+        return QueueTrend(Trend.UNCLEAR, longer=longer)
+    excess_ppm, error_ppm = _PPM * max(slope.value, 0.0), _PPM * _SIGMAS * slope.error
+    return QueueTrend(Trend.UNCLEAR, excess_ppm=excess_ppm, error_ppm=error_ppm, longer=longer)

@@ -1,0 +1,112 @@
+"""What a trial reads of its cells while traffic runs, and when: latencies that show whether a queue fills.
+
+A reading takes a round of the loop for each cell of a range. So a trial reads as many pairs of ports as it has time and
+frames for, and ranges side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt, lcm
+
+from p4mesh.tester.plan import Flow, Plan
+
+READINGS = 7
+"""Between them are windows of an eighth of the transmission; its begin and its end are in none."""
+_READING_SHARE = 4
+"""A reading takes at most this part of a window."""
+_FRAMES_PER_CELL = 2500
+"""Of a trial for each cell that its readings have, so that they stay a small part of its cost."""
+_SPREAD = 2_654_435_761
+"""2^32 over the golden ratio: neighbours in an order by multiples of it are far apart."""
+
+Pair = tuple[int, int]
+"""Transmit port, receive port."""
+
+
+@dataclass(frozen=True)
+class QueueWatch:
+    """Readings of the same cells at equal distances."""
+
+    cells: tuple[range, ...]
+    step_ns: Fraction
+    """A whole number of cycles of the traffic where one fits, so that every window sees the same of it."""
+
+    @property
+    def times_ns(self) -> tuple[int, ...]:
+        """Time of each reading after the first departure."""
+        return tuple(round(number * self.step_ns) for number in range(1, READINGS + 1))
+
+
+def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
+    """Return what is read in a transmission of ``duration_ns``; None where it is over before cells could be read.
+
+    ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
+    """
+    step_ns = Fraction(duration_ns, READINGS + 1)
+    cycle_ns = _cycle_ns(plan, tick_ps)
+    if cycle_ns <= step_ns:
+        step_ns = int(step_ns / cycle_ns) * cycle_ns
+    rounds = int(step_ns / (_READING_SHARE * round_ns)) - 2
+    longest = rounds // (2 * passes_per_cell)
+    if longest < 1:
+        return None
+    pairs = pairs_of(plan)
+    frames = sum(transmitter.frames for stream in plan.streams for transmitter in stream.transmitters)
+    ports = len({rx for _, rx in pairs})
+    room = min(max(2 * ports, frames // _FRAMES_PER_CELL), longest * (rounds // 2))
+    chosen = sorted(cell for pair in _chosen(pairs, room) for cell in (flow.cell for flow in pairs[pair]))
+    return QueueWatch(tuple(_ranges(chosen, max(1, min(longest, isqrt(len(chosen)))))), step_ns) if chosen else None
+
+
+def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
+    """Return the flows between each pair of ports that frames are meant for."""
+    pairs: dict[Pair, list[Flow]] = {}
+    for flow in plan.flows:
+        if flow.expected:
+            pairs.setdefault((flow.tx_port, flow.rx_port), []).append(flow)
+    return pairs
+
+
+def _cycle_ns(plan: Plan, tick_ps: int) -> Fraction:
+    """Return the time after which the slowest stream does the same again: each burst, and all of its destinations."""
+    cycles = [
+        lcm(stream.clock.burst_slots, max(transmitter.positions for transmitter in stream.transmitters))
+        * stream.clock.frame_interval_ticks
+        for stream in plan.streams
+    ]
+    return max(cycles) * tick_ps / 1000
+
+
+def _chosen(pairs: Mapping[Pair, Sequence[Flow]], room: int) -> list[Pair]:
+    """Return pairs with at most ``room`` flows: first one of each receiver, then one of each sender, then others."""
+    if sum(map(len, pairs.values())) <= room:
+        return list(pairs)
+    mixed = [pair for _, pair in sorted((number * _SPREAD % (1 << 32), pair) for number, pair in enumerate(pairs))]
+    order = [*_one_of_each(mixed, 1), *_one_of_each(mixed, 0), *mixed]
+    chosen: list[Pair] = []
+    for pair in dict.fromkeys(order):
+        if len(pairs[pair]) <= room:
+            room -= len(pairs[pair])
+            chosen.append(pair)
+    return chosen
+
+
+def _one_of_each(pairs: Sequence[Pair], end: int) -> list[Pair]:
+    first: dict[int, Pair] = {}
+    for pair in pairs:
+        first.setdefault(pair[end], pair)
+    return list(first.values())
+
+
+def _ranges(cells: Sequence[int], longest: int) -> list[range]:
+    """Return the cells, which are in order, as ranges of at most ``longest``."""
+    found: list[range] = []
+    for cell in cells:
+        if found and found[-1].stop == cell and len(found[-1]) < longest:
+            found[-1] = range(found[-1].start, cell + 1)
+        else:
+            found.append(range(cell, cell + 1))
+    return found

@@ -1,0 +1,3 @@
+"""The version of P4Mesh."""
+
+__version__ = "0.1.0"

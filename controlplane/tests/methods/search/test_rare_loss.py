@@ -1,0 +1,173 @@
+"""Devices that lose single frames: told apart from lack of capacity, and not passed for want of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import log
+from random import Random
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.forwarding import MeshThroughput
+from p4mesh.methods.results.loss_interval import excluded_ratio, loss_interval
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 1_000_000_000
+BED = Bed("two", tuple(Port(number, f"p{number}", GIGABIT) for number in (1, 2)))
+Carry = Callable[[TrialSpec, int], int]
+
+
+def binomial(random: Random, frames: int, ratio: float) -> int:
+    """Return how many of ``frames`` are lost, by the gaps between losses."""
+    if ratio <= 0:
+        return 0
+    lost, at = 0, 0
+    while True:
+        at += 1 + int(log(1 - random.random()) / log(1 - ratio))
+        if at > frames:
+            return lost
+        lost += 1
+
+
+def device(seed: int, ratio: float, capacity_pct: Fraction = Fraction(100), queue_frames: int = 0) -> Carry:
+    """Return a device that loses a ratio of all frames, behind a limit with a queue that drains after the trial."""
+    random = Random(seed)
+
+    def carry(spec: TrialSpec, sent: int) -> int:
+        (stream,) = spec.streams
+        limit_fps = capacity_pct / 100 * max_rate_fps(stream.frame_size_bytes, GIGABIT)
+        excess = max(Fraction(0), 1 - limit_fps / stream.rate_fps) * stream.frame_count
+        overflow = max(0, int(excess) - queue_frames) * len(stream.tx_ports)
+        return sent - overflow - binomial(random, sent - overflow, ratio)
+
+    return carry
+
+
+def run(carry: Carry, *settings: str) -> tuple[MeshThroughput, Outcome]:
+    test = FullyMeshed()
+    parameters = resolve(test.name, test.parameters, ("parts=throughput", *settings))
+    (unit,) = test.units(parameters, (64,))
+    found = test.run_unit(unit, BED, parameters, FakeMeasurer(carry))
+    assert isinstance(found, MeshThroughput)
+    return found, test.assemble(BED, parameters, {unit: found})
+
+
+@pytest.mark.parametrize("ratio", [1e-2, 1e-3, 3e-4])
+@pytest.mark.parametrize("capacity_pct", ["100", "60", "17.55"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ratio_that_does_not_depend_on_the_load_is_named_and_never_passes(
+    ratio: float, capacity_pct: str, seed: int
+) -> None:
+    found, outcome = run(device(seed, ratio, Fraction(capacity_pct)))
+    assert found.search.state == "FAIL" and found.search.result_pct is None
+    rare = found.search.rare_loss
+    assert rare is not None and rare.independent
+    assert rare.interval[0] / 1.3 <= ratio <= rare.interval[1] * 1.3
+    assert abs(rare.forwarded_pct - float(capacity_pct)) < 2
+    top = outcome.findings[0]
+    assert top.startswith(f"64 B: loses about {rare.ratio:.1e} of the frames at every load, independent of load")
+    assert "acceptable_loss_pct=" in top and "MLRsearch" in top
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1e-4])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_loss_limit_that_is_suggested_finds_the_capacity(ratio: float, seed: int) -> None:
+    _, outcome = run(device(seed, ratio, Fraction(60)), "search_min_pct=1")
+    suggested = next(word for word in outcome.findings[0].replace(",", " ").split() if "acceptable_loss_pct" in word)
+    found, again = run(device(seed + 100, ratio, Fraction(60)), suggested, "search_min_pct=1")
+    assert found.search.result_pct == pytest.approx(60, abs=0.5)
+    assert not [text for text in again.findings if "loses about" in text]
+
+
+def test_a_few_losses_far_below_the_capacity_are_named_without_calling_them_independent() -> None:
+    named = 0
+    for seed in range(20):
+        found, outcome = run(device(seed, 1e-5))
+        rare = found.search.rare_loss
+        if rare is None:
+            # Nothing was lost but near the maximum, which may be lack of capacity.
+            assert found.search.result_pct is not None and found.search.result_pct > 80
+            continue
+        named += 1
+        if not rare.independent:
+            assert "at loads far below what it forwards" in outcome.findings[0]
+    assert named > 3
+
+
+@pytest.mark.parametrize("queue_frames", [0, 10, 1000, 10_000])
+@pytest.mark.parametrize("capacity_pct", ["99.74", "94", "60", "17.55", "3.1", "0.7"])
+@pytest.mark.parametrize("settings", [(), ("search_method=linear_down",), ("search_method=combo",)])
+def test_lack_of_capacity_is_no_rare_loss(capacity_pct: str, queue_frames: int, settings: tuple[str, ...]) -> None:
+    found, outcome = run(device(1, 0, Fraction(capacity_pct), queue_frames), *settings)
+    assert found.search.rare_loss is None
+    assert not [text for text in outcome.findings if "loses about" in text]
+
+
+def test_a_device_that_collapses_under_overload_has_no_rare_loss() -> None:
+    def collapse(spec: TrialSpec, sent: int) -> int:
+        return sent if spec.streams[0].rate_fps <= 200_000 else sent // 1000
+
+    assert run(collapse)[0].search.rare_loss is None
+
+
+def test_a_low_result_is_tried_with_as_many_frames_as_the_maximum() -> None:
+    """A device that loses every 5,000th frame of a port passes only trials that are shorter than that."""
+    found, _ = run(lambda spec, sent: sent - sent // 10_000)
+    frames = [row.tx_frames for row in found.search.rows]
+    passed = [row.tx_frames for row in found.search.rows if row.verdict == "PASS"]
+    assert passed and max(passed) < 10_000, "believed by the search"
+    assert found.search.state == "FAIL" and frames[-1] == pytest.approx(frames[0], rel=1e-3)
+
+
+def test_durations_that_are_asked_for_stay_what_they_are() -> None:
+    found, _ = run(device(1, 0, Fraction(20)), "duration_ms=10")
+    assert {row.duration_ms for row in found.search.rows} == {10}
+
+
+def test_pass_says_which_loss_it_excludes() -> None:
+    found, outcome = run(device(1, 0, Fraction(50)))
+    frames = found.search.shown.tx_frames
+    assert frames == pytest.approx(60_000, rel=1e-3)
+    assert found.search.excluded_loss_ppm == pytest.approx(3e6 / frames)
+    assert "With 95 % confidence, PASS excludes a loss ratio above 3/n of the n frames sent: 5.0e-05." in (
+        outcome.tables[0].note
+    )
+    failed, outcome = run(lambda spec, sent: 0)
+    assert failed.search.excluded_loss_ppm is None and "confidence" not in outcome.tables[0].note
+
+
+@pytest.mark.parametrize(
+    ("lost", "frames", "low", "high"),
+    [
+        # Wilson 1927, worked out by hand with z = 1.959964.
+        (1, 10, 0.017876, 0.404150),
+        (50, 100, 0.403832, 0.596168),
+        (10, 10_000, 0.000543288, 0.00183987),
+    ],
+)
+def test_intervals_of_a_ratio(lost: int, frames: int, low: float, high: float) -> None:
+    assert loss_interval(lost, frames) == pytest.approx((low, high), rel=2e-4)
+
+
+def test_without_loss_the_interval_ends_at_three_in_n() -> None:
+    assert loss_interval(0, 3000) == (0, 0.001)
+    assert excluded_ratio(0, 3000) == 0.001
+    assert pytest.approx(0.05, rel=0.01) == (1 - 0.001) ** 3000, "what 95 % confidence means"
+    assert loss_interval(0, 0) == (0, 1)
+    assert loss_interval(7, 7)[1] == 1
+
+
+def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
+    random = Random(9)
+    held = 0
+    for _ in range(400):
+        low, high = loss_interval(binomial(random, 20_000, 1e-3), 20_000)
+        held += low <= 1e-3 <= high
+    assert 0.92 <= held / 400 <= 0.98

@@ -1,0 +1,166 @@
+"""Traffic files on sim: counts, shares and latencies of classes as arithmetic says, verdicts, sweeps, equal bytes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p4mesh.cli.main import main
+from p4mesh.methods.results.outcome import State
+from p4mesh.run.options import TrafficOptions
+from p4mesh.run.single import FinishedRun
+from p4mesh.run.traffic import run_traffic
+from p4mesh.topology.loader import parse_topology
+
+ROOT = Path(__file__).parents[3]
+COMMANDS = re.findall(r"^p4mesh (traffic .*)$", (ROOT / "docs" / "TRAFFIC.md").read_text(), re.MULTILINE)
+SWITCH = """\
+name: switch
+tester:
+  clock_tick_ps: 1000
+  ports:
+    - {numbers: 1-2, rate_bps: 1000000000, role: west}
+    - {numbers: 3-4, rate_bps: 1000000000, layer: access}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    latency_ns: 500
+    ports: [{numbers: 1-4, rate_bps: 1000000000, queue_frames: 32}]
+links: [{from: "tester:1-4", to: "dut:1-4", latency_ns: 5}]
+"""
+PHASES = "phases: {learning_wait_ms: 1, settle_ms: 1, restabilise_ms: 0}\n"
+
+
+def send(tmp_path: Path, text: str, *settings: str, jobs: int = 1, out: str = "out") -> FinishedRun:
+    (tmp_path / "traffic.yaml").write_text(text)
+    topology = parse_topology("switch.yaml", SWITCH)
+    return run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, settings, tmp_path / out, jobs))
+
+
+def rows(run: FinishedRun, name: str) -> list[dict[str, Any]]:
+    return [dict(row) for table in run.outcome.tables if table.name == name for row in table.rows]
+
+
+def test_each_class_has_its_own_counts_latency_and_verdict(tmp_path: Path) -> None:
+    """Store and forward of L bytes at 1 Gbit/s: LILO = 8 L ns + 500 ns in the switch + 10 ns of cable."""
+    text = f"""\
+name: classes
+duration_s: 0.01
+{PHASES}classes:
+  voice: {{senders: west, receivers: access, pattern: pairs, rate: 88 Mbit/s L1, sizes: 90,
+          accept: {{loss_ratio: 1e-9, latency_us: 1.230}}}}
+  bulk: {{senders: access, receivers: west, pattern: pairs, rate: 30 %, sizes: 1518,
+         accept: {{latency_us: 12.653}}}}
+  notes: {{senders: 3, receivers: all, pattern: broadcast, rate: 1000 frames/s, sizes: 64, frames: 7, start_ms: 20}}
+"""
+    run = send(tmp_path, text)
+    voice, bulk, notes = rows(run, "classes")
+    assert (voice["sent_frames"], voice["expected_frames"], voice["received_frames"]) == (2000, 2000, 2000)
+    assert (voice["latency_us_min"], voice["latency_us_max"], voice["jitter_us_max"]) == (1.230, 1.230, 0)
+    assert (voice["state"], voice["loss_ratio"], voice["loss_ratio_below"]) == ("PASS", 0, 3 / 2000)
+    frames = int(0.01 * 0.3 * 1e9 / (8 * 1538))
+    assert (bulk["sent_frames"], bulk["lost_frames"], bulk["latency_us_min"]) == (2 * frames, 0, 12.654)
+    assert (bulk["state"], bulk["reason"].startswith("latency in us 12.6")) == ("FAIL", True)
+    assert (notes["sent_frames"], notes["expected_frames"], notes["received_frames"]) == (7, 21, 21)
+    assert notes["state"] == "DONE"
+    assert run.outcome.state is State.FAIL
+    pairs = {(row["traffic_class"], row["tx_port"], row["rx_port"]): row["sent_frames"] for row in rows(run, "pairs")}
+    assert pairs == {
+        ("voice", 1, 3): 1000,
+        ("voice", 2, 4): 1000,
+        ("bulk", 3, 1): frames,
+        ("bulk", 4, 2): frames,
+        ("notes", 3, 1): 7,
+        ("notes", 3, 2): 7,
+        ("notes", 3, 4): 7,
+    }
+
+
+def test_loss_is_that_of_an_output_with_a_queue(tmp_path: Path) -> None:
+    """Two senders at 60 % into one output for T: T x line leave, and what the queue and the line hold at the end."""
+    text = f"""\
+name: overload
+duration_s: 0.02
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, accept: {{loss_ratio: 0.5}}}}
+  two: {{senders: 2, receivers: 3, pattern: pairs, rate: 60 %, sizes: 128, start_ms: 0.0005,
+        accept: {{lost_frames: 9}}}}
+"""
+    one, two = rows(send(tmp_path, text), "classes")
+    sent = int(0.02 * 0.6 * 1e9 / (8 * 148))
+    assert one["sent_frames"] == two["sent_frames"] == sent
+    received = one["received_frames"] + two["received_frames"]
+    assert abs(received - (0.02 * 1e9 / (8 * 148) + 32)) <= 2
+    assert (one["state"], two["state"]) == ("PASS", "FAIL")
+    assert two["loss_ratio"] == two["lost_frames"] / sent
+    assert two["loss_ratio_below"] is None
+
+
+def test_shares_of_a_mix_are_exact_and_equal_ones_leave_in_turn(tmp_path: Path) -> None:
+    text = f"""\
+name: mixes
+{PHASES}classes:
+  imix: {{senders: 1, receivers: 3, pattern: pairs, rate: 1200 frames/s, sizes: imix, frames: 120}}
+  turn: {{senders: 2, receivers: 4, pattern: pairs, rate: 90 %, sizes: 400-600 step 50, frames: 500}}
+"""
+    run = send(tmp_path, text)
+    imix, turn = rows(run, "classes")
+    sent = {row["stream"]: row["sent_frames"] for row in rows(run, "flows")}
+    assert [sent[f"imix/{size}"] for size in (64, 570, 1518)] == [70, 40, 10]
+    assert [sent[f"turn/{size}"] for size in range(400, 601, 50)] == [100] * 5
+    assert (imix["mean_bytes"], turn["mean_bytes"]) == (pytest.approx((7 * 64 + 4 * 570 + 1518) / 12), 500)
+    assert turn["received_frames"] == 500
+    assert (turn["latency_us_min"], turn["latency_us_max"]) == (8 * 0.4 + 0.51, 8 * 0.6 + 0.51)
+
+
+def test_a_sweep_has_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:
+    text = f"""\
+name: sweep
+duration_s: 0.002
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3-4, pattern: rotate, rate: 1 %, sizes: 64, accept: {{loss_ratio: 0}}}}
+sweep: {{product: {{one.rate: [10 %, 100 %], one.sizes: [64, 1518]}}}}
+"""
+    first, second = send(tmp_path, text), send(tmp_path, text, jobs=2, out="parallel")
+    table = rows(first, "classes")
+    assert [row["run"] for row in table] == [
+        f"one.rate={rate}, one.sizes={size}" for rate in ("10 %", "100 %") for size in (64, 1518)
+    ]
+    lines = [0.1 / (8 * 84), 0.1 / (8 * 1538), 1 / (8 * 84), 1 / (8 * 1538)]
+    assert [row["sent_frames"] for row in table] == [2 * int(0.002 * share * 1e9) for share in lines]
+    assert {row["state"] for row in table} == {"PASS"}
+    for path in first.directory.iterdir():
+        if path.name not in ("timing.jsonl", "report.html"):
+            assert path.read_bytes() == (second.directory / path.name).read_bytes(), path.name
+
+
+def test_a_finished_run_is_not_repeated_and_another_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"""\
+name: again
+duration_s: 0.001
+{PHASES}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 10 %, sizes: 64}}
+"""
+    (tmp_path / "switch.yaml").write_text(SWITCH)
+    first = send(tmp_path, text)
+    assert send(tmp_path, text).outcome == first.outcome
+    command = ["traffic", str(tmp_path / "traffic.yaml"), "--topology", str(tmp_path / "switch.yaml")]
+    assert main([*command, "--set", "one.rate=5 %", "--out", str(tmp_path / "out")]) == 2
+    assert "holds another run (different traffic)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_document_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("traffic", "topologies"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    assert main([*shlex.split(command), "--jobs", "1"]) == 0, capsys.readouterr()
+    assert "Classes" in capsys.readouterr().out
