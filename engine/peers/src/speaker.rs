@@ -46,6 +46,8 @@ pub struct NeighbourSettings {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{field}: {problem}; valid: {valid}")]
 pub struct Refused {
+    /// Number of the neighbour whose settings they are.
+    pub neighbour: usize,
     pub field: &'static str,
     pub problem: String,
     pub valid: &'static str,
@@ -393,9 +395,9 @@ impl Speaker {
 }
 
 fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<(), Refused> {
-    let refuse = |field, problem: String, valid| Err(Refused { field, problem, valid });
     let mut known = BTreeSet::new();
-    for it in neighbours {
+    for (neighbour, it) in neighbours.iter().enumerate() {
+        let refuse = |field, problem: String, valid| Err(Refused { neighbour, field, problem, valid });
         let address = it.address;
         let own = match address {
             IpAddr::V4(_) => addresses
