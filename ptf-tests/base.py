@@ -22,6 +22,7 @@ from signature import test_frame
 
 from p4mesh.p4runtime import Client, Entity
 from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import PORT_REASONS
 from p4mesh.tester.frames import seed_payload
 from p4mesh.traffic.stream import FrameTemplate
 
@@ -31,11 +32,6 @@ _LOOKS = 20
 """At the counters, a settling time apart: 1 s on a switch that shares its processor."""
 
 Counts = TypeVar("Counts")
-
-RECEIVE_REASONS = (
-    "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
-)  # fmt: skip
-"""What a frame from a port can be; other reasons are about frames of the loop and of the controller."""
 
 
 class TesterTest(BaseTest):
@@ -61,7 +57,7 @@ class TesterTest(BaseTest):
     def tearDown(self) -> None:
         """Each frame that went into a port has one reason."""
         counted = self._settled(
-            lambda now: sum(self._counted(name, now) for name in RECEIVE_REASONS), lambda count: count >= self._sent
+            lambda now: sum(self._counted(name, now) for name in PORT_REASONS), lambda count: count >= self._sent
         )
         self.assertEqual(counted, self._sent, "frames counted at ingress, and frames sent")
         super().tearDown()

@@ -81,6 +81,7 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
         "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
+    parser.add_argument("--watch", action="store_true", help="show the samples of each class while traffic runs")
     parser.set_defaults(handler="p4mesh.cli.traffic_command:execute")
 
 

@@ -3,7 +3,8 @@
 Python hands a signal to the main thread between two of its instructions. That can be late: a trial in the engine is one
 instruction. So a thread of its own reads the signal, prints the line, and lets nothing else through: what is torn down
 may complain. The main thread gets a KeyboardInterrupt, gives up targets and workers, and ends the process. Where that
-takes too long, or at a second signal, the thread ends it.
+takes too long, or at a second signal, the thread ends it. A command that can end with what it has is asked to at the
+first signal, and given up at the second.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
 
+from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
 
 PATIENCE_S = 10.0
+_ENDS = b"interrupted; the run ends with what it has, a second interrupt gives it up\n"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
     """A context in which signals end the command; ``line`` says what the user is told."""
 
-    def __init__(self, line: Callable[[], str], keep_errors: bool = False) -> None:
+    def __init__(self, line: Callable[[], str], keep_errors: bool = False, notice: Notice | None = None) -> None:
         self.exit_code = 0
         """128 and the number of the signal that came; 0 without one."""
+        self._notice = notice or Notice()
+        self._asked = False
         self._line = line
         self._keep_errors = keep_errors
         self._old: dict[int, object] = {}
@@ -68,12 +73,19 @@ class Interruption:
         self._told.wait(PATIENCE_S)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if not self.exit_code:
+        if self._notice.may_end and not self._asked:
+            self._asked = True
+        elif not self.exit_code:
             self.exit_code = 128 + number
             raise KeyboardInterrupt
 
     def _watch(self) -> None:
         number = self._next_signal(None)
+        if number is not None and self._notice.may_end:
+            self._notice.wants_end = True
+            with suppress(OSError):
+                os.write(2, _ENDS)
+            number = self._next_signal(None)
         if number is None:
             return
         with suppress(OSError):

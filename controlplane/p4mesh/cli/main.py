@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
-    with Interruption(notice.line, keep_errors=debug) as interruption:
+    with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
             return _reported(lambda: _dispatch(words, notice), debug)
         except KeyboardInterrupt:

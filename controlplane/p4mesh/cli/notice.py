@@ -10,6 +10,10 @@ class Notice:
 
     def __init__(self) -> None:
         self._directory: Path | None = None
+        self.may_end = False
+        """Whether the command ends with what it has at a first signal; else it is given up at once."""
+        self.wants_end = False
+        """Whether such a signal has come."""
 
     def place(self, directory: Path) -> None:
         """Note where the run lies; the first place is that of the whole command."""

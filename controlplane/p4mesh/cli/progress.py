@@ -13,12 +13,14 @@ from p4mesh.run.events import (
     Event,
     NotRun,
     RunStarted,
+    SampleTaken,
     SuiteStarted,
     TrialFinished,
     UnitFinished,
     WiresMeasured,
     WorkerLost,
 )
+from p4mesh.traffic.line_rate import NS_PER_S
 
 _STRAYS = ("flooded", "misdirected")
 _TRIALS_BEFORE_OUTLOOK = 5
@@ -33,8 +35,12 @@ class Progress:
         notice: Notice | None = None,
         stream: TextIO | None = None,
         clock_s: Callable[[], float] = time.monotonic,
+        *,
+        watch: bool = False,
     ) -> None:
         self._notice = notice
+        self._watch = watch
+        self._lost: dict[tuple[str, str], int] = {}
         self._stream = stream
         self._clock_s = clock_s
         self._remaining: dict[str, int] = {}
@@ -46,6 +52,9 @@ class Progress:
         """Show what has happened."""
         if isinstance(event, TrialFinished):
             self._trial(event)
+        elif isinstance(event, SampleTaken):
+            if self._watch:
+                self._sample(event)
         elif isinstance(event, UnitFinished):
             self._remaining[event.unit] = 0
         elif isinstance(event, SuiteStarted):
@@ -73,6 +82,8 @@ class Progress:
         workers = f"1 {kind}" if run.workers == 1 else f"{run.workers} {kind}{'s' if run.cluster else 'es'}"
         where = f" of {run.cluster}" if run.cluster else ""
         self._line(f"{run.test} on {run.topology}: {len(run.trials_expected)} parts, {workers}{where}{resumed}")
+        if run.sampling:
+            self._line(run.sampling)
         if run.workers > 1 and run.one_device:
             self._line(f"trials of one part run one after the other: {run.one_device}")
 
@@ -93,6 +104,18 @@ class Progress:
             f"[{self._done:>3}/~{self._done + left}] {where} load {finished.trial.load_pct:8.4f} %"
             f"  {loss}{strays}{trust}{origin}  {self._outlook(left)}"
         )
+
+    def _sample(self, taken: SampleTaken) -> None:
+        """Print a line per class: what was lost since the sample before, and where the last gap was."""
+        for counts in taken.sample.classes:
+            key = (taken.unit, counts.name)
+            fresh = counts.lost_frames - self._lost.get(key, 0)
+            self._lost[key] = counts.lost_frames
+            gap = "" if counts.last_gap_ns is None else f", last gap at {counts.last_gap_ns / NS_PER_S:.6f} s"
+            self._line(
+                f"{taken.sample.at_ns / NS_PER_S:10.3f} s  {counts.name}: {counts.sent_frames} sent, "
+                f"{counts.received_frames} received, {counts.lost_frames} lost ({fresh:+d}){gap}"
+            )
 
     def _line(self, text: str) -> None:
         tell(text, self._stream)

@@ -10,6 +10,7 @@ from p4mesh.cli.progress import Progress
 from p4mesh.cli.single_command import show_finished
 from p4mesh.run.options import TrafficOptions
 from p4mesh.run.traffic import run_traffic
+from p4mesh.target.names import WALL_CLOCK_TARGETS
 
 
 def execute(arguments: argparse.Namespace, notice: Notice) -> int:
@@ -25,4 +26,6 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
     )
     if options.out is not None:
         notice.place(Path(options.out))
-    return show_finished(run_traffic(options, Progress(notice)), arguments.json)
+    notice.may_end = options.target in WALL_CLOCK_TARGETS
+    progress = Progress(notice, watch=arguments.watch)
+    return show_finished(run_traffic(options, progress, lambda: notice.wants_end), arguments.json)

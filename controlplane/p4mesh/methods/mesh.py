@@ -7,10 +7,12 @@ from fractions import Fraction
 from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
-from p4mesh.methods.results.metrics import judge_loss, rate_metrics, transmission_s
+from p4mesh.methods.results.metrics import rate_metrics, transmission_s
+from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
 from p4mesh.methods.sweeps import judge_of, swept
 from p4mesh.methods.throughput_search import search_throughput
@@ -113,7 +115,7 @@ def trial_spec(
         for number, (leg, rate_fps) in enumerate(zip(mesh.legs, rates_fps, strict=True), start=1)
     )
     label = f"{part} {frame_size_bytes} B {float(load_pct):.4f} %"
-    return trial_of(parameters, label, streams, duration_ns)
+    return trial_of(parameters, label, streams, duration_ns, watch_queues=True)
 
 
 class Describe(Protocol):
@@ -165,15 +167,16 @@ def measure_throughput(
     mesh: Mesh, size: int, parameters: ParameterSet, session: Session, describe: Describe | None = None
 ) -> MeshThroughput:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
-    acceptable = parameters.number("acceptable_loss_pct")
+    criterion = criterion_of(parameters)
 
     def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
         spec = describe.asked(spec) if describe else spec
-        result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
-        row, verdict = forwarding_row(spec, result, mesh, load), judge_loss(result, acceptable)
+        result = session.measure(spec, TrialNote(load, remaining, criterion))
+        row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
         row = describe(row, result) if describe else row
-        return JudgedTrial(verdict, result, replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS))
+        row = replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
     return mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
@@ -218,6 +221,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         start_skew_pct=100 * result.start_skew_ns / spec.duration_ns,
         status=result.status,
         reason=result.reason,
+        watched=queue_cells(result),
         ports=tuple(
             PortRates(
                 port=port.port,

@@ -11,6 +11,7 @@ from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
 from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
 from p4mesh.methods.search.mlr import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -20,6 +21,8 @@ Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 _FEWER = Fraction(9, 10)
 """Share of the highest load below which a trial of the same length has clearly fewer frames."""
 _PPM = 1_000_000
+_PASSED = (Verdict.PASS, Verdict.UNCLEAR)
+"""Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,21 @@ class _Trials(Generic[Row]):
     goals: tuple[MlrGoalResult, ...] = ()
 
     def measured(self, trial: Trial[Row], load: Fraction, remaining: int, duration_ns: int) -> JudgedTrial[Row]:
-        """Measure one load and keep what came of it."""
-        judged = trial(load, remaining, duration_ns)
-        self.rows.append(judged.row)
+        """Measure one load and keep what came of it; where a trial is too short to tell, a longer one follows."""
+        length_ns = duration_ns
+
+        def of_length(wanted_ns: int) -> JudgedTrial[Row]:
+            nonlocal length_ns
+            length_ns = wanted_ns
+            judged = trial(load, remaining, wanted_ns)
+            self.rows.append(judged.row)
+            return judged
+
+        judged = until_clear(of_length, duration_ns)
+        judged = replace(judged, verdict=settled(judged.verdict, judged.result))
         if judged.verdict.decides:
             result = judged.result
-            self.counted.append(CountedTrial(load, duration_ns, result.expected_rx_frames, result.lost_frames))
+            self.counted.append(CountedTrial(load, length_ns, result.expected_rx_frames, result.lost_frames))
         return judged
 
     def searched(
@@ -108,7 +120,8 @@ class _Trials(Generic[Row]):
             left = max(0, search.trials_expected - (len(self.rows) - first) - 1)
             duration_ns = round(duration_s * NS_PER_S * length_ns(load) / nominal_ns)
             judged = self.measured(trial or self.trial, load, left, duration_ns)
-            return TrialAnswer(judged.for_search, judged.result.expected_rx_frames, judged.result.lost_frames)
+            lost_frames = judged.result.lost_frames + judged.kept_frames
+            return TrialAnswer(judged.for_search, judged.result.expected_rx_frames, lost_frames)
 
         found = search.run(answer, Fraction(nominal_ns, NS_PER_S))
         self.goals = found.goals
@@ -120,7 +133,7 @@ class _Trials(Generic[Row]):
         places = [
             place
             for place, row in enumerate(self.rows)
-            if row.verdict is Verdict.PASS and result_pct is not None and row.load_pct == result_pct
+            if row.verdict in _PASSED and result_pct is not None and row.load_pct == result_pct
         ]
         shown = self.rows[places[-1] if places else -1]
         return Searched(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from p4mesh.methods.results.outcome import Outcome
     from p4mesh.store.run_files import StoredTrial, Timing
+    from p4mesh.trial.samples import Sample
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class RunStarted:
     """How many processes measure at the same time; 1: this one alone."""
     cluster: str = ""
     """Address of the cluster that the workers belong to; empty for this machine."""
+    sampling: str = ""
+    """What samples take and cost, where the run takes them."""
     one_device: str = ""
     """Why the trials of a unit share one device and run one after the other; empty where they need not."""
 
@@ -44,6 +47,18 @@ class TrialFinished:
     """None when the trial was read from disk."""
     remaining: int
     """Trials of the same unit that are expected after this one."""
+
+
+@dataclass(frozen=True)
+class SampleTaken:
+    """A trial has been looked at while its streams run; the sample is on disk.
+
+    Where workers measure, the samples of a trial come together, when it is over.
+    """
+
+    unit: str
+    trial: int
+    sample: Sample
 
 
 @dataclass(frozen=True)
@@ -94,7 +109,17 @@ class WiresMeasured:
     directions: int
 
 
-Event = RunStarted | TrialFinished | UnitFinished | WorkerLost | RunFinished | SuiteStarted | NotRun | WiresMeasured
+Event = (
+    RunStarted
+    | SampleTaken
+    | TrialFinished
+    | UnitFinished
+    | WorkerLost
+    | RunFinished
+    | SuiteStarted
+    | NotRun
+    | WiresMeasured
+)
 Observer = Callable[[Event], None]
 
 

@@ -14,6 +14,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
+from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import TrialSpec
 
 _MEASURER = "p4mesh.trial.opening:open_measurer"
@@ -23,8 +24,8 @@ _MEASURER = "p4mesh.trial.opening:open_measurer"
 class Measurer(Protocol):
     """The trial engine, seen from here."""
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
-        """Run one trial."""
+    def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None, /) -> TrialResult:
+        """Run one trial; ``onlooker`` watches its streams."""
         ...
 
 

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, TrialFinished, UnitFinished
+from p4mesh.run.events import Observer, SampleTaken, TrialFinished, UnitFinished
 from p4mesh.run.job import Job, Measurer
-from p4mesh.run.session import Measured, UnitSession, opened, timed
+from p4mesh.run.session import Measured, Publish, UnitSession, opened, timed
 from p4mesh.store.run_directory import RunDirectory
+from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.spec import TrialSpec
+
+WantsEnd = Callable[[], bool]
 
 
 def run_in_process(
-    job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
+    job: Job,
+    units: tuple[Unit, ...],
+    directory: RunDirectory,
+    observer: Observer,
+    wants_end: WantsEnd | None = None,
 ) -> Mapping[Unit, Record]:
-    """Return the results of all units."""
+    """Return the results of all units, or of those before ``wants_end`` and of the one that it has ended."""
 
-    def publish(finished: TrialFinished) -> None:
-        if finished.timing is not None:
-            directory.append(finished.trial, finished.timing)
-        observer(finished)
+    def publish(event: TrialFinished | SampleTaken) -> None:
+        if isinstance(event, SampleTaken):
+            directory.append_sample(event.unit, event.trial, event.sample)
+        elif event.timing is not None:
+            directory.append(event.trial, event.timing)
+        observer(event)
 
     results: dict[Unit, Record] = {}
     limits = DeliveryLimits()
@@ -31,7 +40,7 @@ def run_in_process(
         if job.simulated:
             # Each unit has a tester of its own, and may as well be measured beside the others.
             limits = DeliveryLimits()
-        bench = _LocalBench(job, unit.iteration)
+        bench = _LocalBench(job, unit, publish, wants_end)
         try:
             stored, kept = directory.stored(unit.key), directory.kept(unit.key)
             session = UnitSession(job, unit, stored, kept, publish, bench, limits)
@@ -39,24 +48,36 @@ def run_in_process(
         finally:
             bench.leave_device()
         observer(UnitFinished(unit.key))
+        if wants_end is not None and wants_end():
+            break
     return results
 
 
 class _LocalBench:
     """Measures in this process; announced trials when they are asked for, none ahead."""
 
-    def __init__(self, job: Job, iteration: int) -> None:
+    def __init__(self, job: Job, unit: Unit, publish: Publish, wants_end: WantsEnd | None) -> None:
         self._job = job
-        self._iteration = iteration
+        self._unit = unit
+        self._publish = publish
+        self._wants_end = wants_end
         self._device: tuple[ExitStack, Measurer] | None = None
 
     def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
         if self._device is None:
             stack = ExitStack()
-            self._device = stack, stack.enter_context(opened(self._job, self._iteration))
+            self._device = stack, stack.enter_context(opened(self._job, self._unit.iteration))
             for earlier in before:
                 self._device[1].measure(earlier)
-        return timed(self._device[1], spec)
+        return timed(self._device[1], spec, self._onlooker(spec))
+
+    def _onlooker(self, spec: TrialSpec) -> Onlooker | None:
+        def take(sample: Sample) -> None:
+            self._publish(SampleTaken(self._unit.key, spec.number, sample))
+
+        if self._wants_end is not None:
+            return Onlooker(take, self._wants_end)
+        return Onlooker(take) if spec.sampling else None
 
     def leave_device(self) -> None:
         if self._device is not None:
@@ -67,5 +88,5 @@ class _LocalBench:
         """Forget them: none is measured before it is asked for."""
 
     def measure_announced(self, spec: TrialSpec) -> Measured:
-        with opened(self._job, self._iteration) as measurer:
+        with opened(self._job, self._unit.iteration) as measurer:
             return timed(measurer, spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -41,6 +41,10 @@ class Prepared:
     target: str
     echo: Mapping[str, Any] = field(default_factory=dict)
     """What the configuration of the run holds beside the parameters."""
+    sampling: str = ""
+    """What samples take and cost, where the run takes them."""
+    wants_end: Callable[[], bool] | None = None
+    """Whether the run is to end with what it has; None where an interrupt leaves it to be resumed."""
 
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:

@@ -12,16 +12,18 @@ from typing import Protocol
 from p4mesh.errors import EngineMissingError, RunDirectoryError
 from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
+from p4mesh.methods.search.goal import Verdict
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import TrialFinished
+from p4mesh.run.events import SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.spec import TrialSpec
 
-Publish = Callable[[TrialFinished], None]
-"""Returns when the trial is on disk."""
+Publish = Callable[[TrialFinished | SampleTaken], None]
+"""Returns when the trial, or the sample, is on disk."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Measured:
     result: TrialResult
     started_utc: str
     elapsed_s: float
+    samples: tuple[Sample, ...] = ()
+    """Those that nobody has taken while the trial ran."""
 
 
 class Bench(Protocol):
@@ -124,6 +128,8 @@ class UnitSession:
             measured = self._bench.measure_announced(spec)
         else:
             measured = self._bench.measure(spec, self._trials_before())
+        for sample in measured.samples:
+            self._publish(SampleTaken(self._unit.key, index, sample))
         result = measured.result
         trial = StoredTrial(
             self._unit.key, index, float(note.load_pct), _verdict(result, note), question, encode(result)
@@ -176,18 +182,25 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
         yield measurer
 
 
-def timed(measurer: Measurer, spec: TrialSpec) -> Measured:
-    """Measure one trial, with what the clock on the wall says about it."""
+def timed(measurer: Measurer, spec: TrialSpec, onlooker: Onlooker | None = None) -> Measured:
+    """Measure one trial, with what the clock on the wall says about it; samples that nobody takes come with it."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
-    result = _from_first_departure(measurer.measure(spec))
-    return Measured(result, started.isoformat(timespec="milliseconds"), round(time.monotonic() - begin, 6))
+    samples: list[Sample] = []
+    if onlooker is None and spec.sampling is not None:
+        onlooker = Onlooker(samples.append)
+    result = measurer.measure(spec, onlooker) if onlooker else measurer.measure(spec)
+    elapsed_s = round(time.monotonic() - begin, 6)
+    return Measured(
+        _from_first_departure(result), started.isoformat(timespec="milliseconds"), elapsed_s, tuple(samples)
+    )
 
 
 def _verdict(result: TrialResult, note: TrialNote) -> str:
     """Return the verdict on one trial for the log: DONE for one that has no criterion of its own."""
     if result.status is not Status.VALID:
         return str(result.status.value)
-    return note.judge(result).value if note.judge else State.DONE.value
+    verdict = note.judge(result) if note.judge else None
+    return State.DONE.value if verdict in (None, Verdict.UNCLEAR) else verdict.value
 
 
 def _from_first_departure(result: TrialResult) -> TrialResult:

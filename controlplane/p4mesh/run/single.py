@@ -93,6 +93,8 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     results = _results(prepared, units, directory, observer)
     outcome = method.assemble(job.bed, job.parameters, results)
     found = tuple(text for unit in units for text in misdirection(unit.key, directory.stored(unit.key)))
+    if missing := len(units) - len(results):
+        found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     outcome = replace(outcome, findings=(*outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
@@ -105,7 +107,7 @@ def _results(
 ) -> Mapping[Unit, Record]:
     if not prepared.cluster and prepared.jobs == 1:
         observer(_started(prepared, units, directory, 1))
-        return run_in_process(prepared.job, units, directory, observer)
+        return run_in_process(prepared.job, units, directory, observer, prepared.wants_end)
     with _executor(prepared) as executor:
         observer(_started(prepared, units, directory, len(executor.workers)))
         return run_parallel(prepared.job, units, directory, observer, executor)
@@ -127,6 +129,7 @@ def _started(prepared: Prepared, units: tuple[Unit, ...], directory: RunDirector
         sum(len(directory.stored(unit.key)) for unit in units) if directory.resumed else None,
         workers,
         prepared.cluster,
+        prepared.sampling,
         job.memory,
     )
 

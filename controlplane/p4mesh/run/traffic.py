@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
@@ -11,28 +13,33 @@ from p4mesh.run.checks import cluster_of, jobs_of
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions, TrafficOptions
 from p4mesh.run.preparation import Prepared, bed_of, check_settings, job_of
+from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
 from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
 from p4mesh.target.table import TARGETS
-from p4mesh.tester.histogram_plan import with_histograms
-from p4mesh.tester.plan import limits_of, make_plan
+from p4mesh.tester.planning import Planner
 from p4mesh.tester.programs import contract_of
-from p4mesh.tester.stream_checks import check_stream, require_line_rates
+from p4mesh.tester.stream_checks import check_stream
 from p4mesh.topology import Topology
 from p4mesh.traffic_file.reader import TrafficText, load_traffic
 
 
-def run_traffic(options: TrafficOptions, observer: Observer = unobserved) -> FinishedRun:
+def run_traffic(
+    options: TrafficOptions, observer: Observer = unobserved, wants_end: Callable[[], bool] = lambda: False
+) -> FinishedRun:
     """Run a traffic file, or finish the run that ``options.out`` holds; a finished one is returned as it is.
+
+    On targets in real time ``wants_end`` is asked while traffic runs: a run that is to end ends with what it has, as
+    ABORT. On sim a run that is broken off can be resumed instead.
 
     Raises a P4MeshError: UsageError for files and options that cannot be used, EnvironmentFault for what the machine,
     the target or the cluster cannot do.
     """
     text = load_traffic(options.traffic, options.settings)
-    prepared = _prepare(text, topology_of(options.topology), options)
+    prepared = _prepare(text, topology_of(options.topology), options, wants_end)
     return execute(prepared, directory_path(options.out, text.traffic.name), observer)
 
 
-def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions) -> Prepared:
+def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wants_end: Callable[[], bool]) -> Prepared:
     check_settings(topology)
     bed = bed_of(topology, options.target)
     traffic = laid_over(text, bed)
@@ -41,7 +48,7 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions) -> 
     method.check(bed, parameters)
     if not options.opener:
         TARGETS[options.target].check(topology)
-    _require_room(text, traffic, topology, options.target)
+    sampling = _require_room(text, traffic, topology, options.target)
     whole = RunOptions(
         method.name,
         topology,
@@ -60,14 +67,21 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions) -> 
         cluster_of(whole),
         options.target,
         {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}},
+        sampling,
+        wants_end if TARGETS[options.target].declare(topology).real_time else None,
     )
 
 
-def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, target: str) -> None:
-    """Raise what the lines of the ports, or the program and the loop of the tester, have no room for."""
+def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, target: str) -> str:
+    """Raise what lines, program, loop or disk have no room for; return what samples take and cost, if there are some.
+
+    The cost is that of the run whose samples cost most.
+    """
     kind = TARGETS[target]
-    limits = limits_of(contract_of(kind, topology), kind.declare(topology))
-    rates = {port.number: port.own_rate_bps for port in topology.tester_ports}
+    skews = {port.number: port.start_skew_ns for port in topology.tester_ports}
+    planner = Planner(contract_of(kind, topology), kind.declare(topology), topology, skews)
+    bytes_of_all, dearest = 0, ""
+    highest = -1.0
     for given, run in zip(text.runs, traffic.runs, strict=True):
         for stream in run.spec.streams:
             try:
@@ -75,7 +89,25 @@ def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, targe
             except ParameterError as error:
                 raise given.error(("classes", stream.traffic_class), error.message, error.hint) from None
         try:
-            require_line_rates(run.spec.streams, topology.tester_ports)
+            plan = planner.plan(run.spec.streams, run.spec.histograms)
         except ParameterError as error:
             raise given.error(("classes",), error.message, error.hint) from None
-        with_histograms(make_plan(run.spec.streams, limits, rates), run.spec.histograms, (), limits)
+        cost = sampling_cost(run.spec, plan, planner)
+        if cost is None:
+            continue
+        if cost.reading_ns > cost.every_ns * MOST_OF_THE_TIME:
+            raise given.error(
+                ("samples",),
+                f"{cost.cells} cells take {cost.reading_ns / 1e9:.3g} s to read, every {cost.every_ns / 1e9:g} s",
+                f"every_s of {cost.reading_ns / MOST_OF_THE_TIME / 1e9:.3g} or more",
+            )
+        bytes_of_all += cost.bytes_on_disk * text.traffic.repeat
+        if cost.share > highest:
+            highest, dearest = cost.share, str(cost)
+    if bytes_of_all > MOST_BYTES:
+        raise text.runs[0].error(
+            ("samples",),
+            f"samples would take {bytes_of_all / 1e9:.3g} GB on disk",
+            f"at most {MOST_BYTES / 1e9:.3g} GB: a longer every_s, or no flows",
+        )
+    return f"{dearest}; {max(1, bytes_of_all // 1000)} kB on disk in all" if dearest else ""

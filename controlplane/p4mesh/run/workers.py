@@ -22,7 +22,7 @@ from p4mesh.errors import TargetError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, TrialFinished, UnitFinished, WorkerLost
+from p4mesh.run.events import Observer, SampleTaken, TrialFinished, UnitFinished, WorkerLost
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
 from p4mesh.run.session import Measured, UnitSession
@@ -117,13 +117,15 @@ class _Run:
         for thread in self._threads:
             thread.join(_STOPPED_S)
 
-    def publish(self, finished: TrialFinished) -> None:
-        """Put a trial into the journal and show it."""
+    def publish(self, event: TrialFinished | SampleTaken) -> None:
+        """Put a trial into the journal, or a sample on disk, and show it."""
         with self.changed:
             self.check_open()
-            if finished.timing is not None:
-                self.directory.append(finished.trial, finished.timing)
-            self._observer(finished)
+            if isinstance(event, SampleTaken):
+                self.directory.append_sample(event.unit, event.trial, event.sample)
+            elif event.timing is not None:
+                self.directory.append(event.trial, event.timing)
+            self._observer(event)
 
     def release(self, worker: Worker) -> None:
         """Take a worker back and give it to whoever needs one; the lock is held."""

@@ -6,6 +6,7 @@
     DIR/trials.jsonl   one line per finished trial, appended and synced before the next trial starts
     DIR/timing.jsonl   wall-clock facts of the same trials, and the checksums of their lines
     DIR/ahead.jsonl    while a run lasts: trials measured before the run has asked for them
+    DIR/samples.csv    samples of running traffic, where a run takes them
     DIR/results.json   written once, when every unit is finished
     DIR/sums.json      the checksums of run.json and results.json, just before the latter is written
     DIR/*.csv, DIR/report.html
@@ -28,7 +29,9 @@ from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
 from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
+from p4mesh.store.sample_file import SampleFile
 from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically
+from p4mesh.trial.samples import Sample
 
 FORMAT = 5
 """Of all files of a run directory; it grows when any of them means something else."""
@@ -38,8 +41,9 @@ TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
 AHEAD = "ahead.jsonl"
 RESULTS = "results.json"
+SAMPLES = "samples.csv"
 SUMS = "sums.json"
-_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, RESULTS, SUMS)
+_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, SAMPLES, RESULTS, SUMS)
 _SUMMED = (RUN, RESULTS)
 _NEW = "name a new or an empty directory"
 
@@ -56,6 +60,10 @@ class RunDirectory:
         self._trials, self._timings = list(journal.trials), list(journal.timings)
         self._stale_timings = journal.stale_timings
         self._kept = run_files.read_kept(path / AHEAD) if resumed else []
+        self._samples = SampleFile(path / SAMPLES)
+        if resumed and not self.is_finished:
+            stored = {(trial.unit, trial.index) for trial in self._trials}
+            self._samples.keep(stored.__contains__)
 
     @classmethod
     def open(cls, path: Path, config: Mapping[str, Any]) -> RunDirectory:
@@ -124,6 +132,10 @@ class RunDirectory:
         self._trials.append(trial)
         self._timings.append(timing)
 
+    def append_sample(self, unit: str, index: int, sample: Sample) -> None:
+        """Put a sample of a running trial on disk."""
+        self._samples.append(unit, index, sample)
+
     @contextmanager
     def discarded_when_nothing_was_measured(self) -> Iterator[None]:
         """Remove the directory again when the block fails before the first trial of a new run."""
@@ -131,7 +143,7 @@ class RunDirectory:
             yield
         except BaseException:
             if not self.resumed and not self._trials and not (self.path / AHEAD).exists():
-                for name in (TRIALS, TIMING, RUN):
+                for name in (TRIALS, TIMING, SAMPLES, RUN):
                     (self.path / name).unlink(missing_ok=True)
                 if not any(self.path.iterdir()):
                     self.path.rmdir()
@@ -149,6 +161,7 @@ class RunDirectory:
         self._trials.sort(key=lambda trial: (place[trial.unit], trial.index))
         self._drop_stale_timings()
         write_atomically(self.path / TRIALS, "".join(trial.line() + "\n" for trial in self._trials))
+        self._samples.sort(place)
         with storing(self.path / AHEAD):
             (self.path / AHEAD).unlink(missing_ok=True)
         text = json.dumps(results, indent=1, allow_nan=False) + "\n"

@@ -26,11 +26,14 @@ from p4mesh.tester.responders import Match, PuntRule
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
 """With the longest start offset still within reach of the departure clock, which compares 31 bits."""
-_RECEIVE_REASONS = (
+PORT_REASONS = (
     "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
 )  # fmt: skip
-_LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
-_TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
+"""Reasons of frames that come in on a port; the program names them ``REASON_EXPECTED`` and so on."""
+LOOP_REASONS = ("unknown_stream", "bad_request", "request_done")
+"""Reasons of frames of the loop and of the controller."""
+TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "outside_start_stop")
+"""Reasons of copies in egress."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +232,8 @@ class DataPlane:
         """Return the frames per (port, reason)."""
         counts = {}
         for counter, reasons in (
-            ("receive_reason", _RECEIVE_REASONS + _LOOP_REASONS),
-            ("transmit_reason", _TRANSMIT_REASONS),
+            ("receive_reason", PORT_REASONS + LOOP_REASONS),
+            ("transmit_reason", TRANSMIT_REASONS),
         ):
             cells = {self._reason_cell(port, reason): (port, reason) for port in ports for reason in reasons}
             for index, data in self._client.read_counters(counter, list(cells)):

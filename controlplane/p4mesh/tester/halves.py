@@ -14,7 +14,7 @@ from p4mesh.tester.contract import P4SRC, Contract
 
 PASSES_PER_CELL = 3
 """Rounds of a reading frame for one cell: low words, high words, report."""
-_SHORTEST_PACKET_OUT_BYTES = 60
+SHORTEST_PACKET_OUT_BYTES = 60
 """A shorter packet-out gets zeros at its end on the way over PCIe, and a reading frame keeps them to its end."""
 _WORD = ">u4"
 _EXTREMES = {"_min_inverted": ("_extremes", "high"), "_max": ("_extremes", "low")}
@@ -45,7 +45,7 @@ def records_of_halves(payloads: Sequence[bytes], contract: Contract, p4src: Path
 def _report(payload: bytes, size_bytes: int) -> bytes:
     """Return a payload without its padding."""
     padding = payload[size_bytes:]
-    if len(payload) < size_bytes or len(padding) >= _SHORTEST_PACKET_OUT_BYTES or any(padding):
+    if len(payload) < size_bytes or len(padding) >= SHORTEST_PACKET_OUT_BYTES or any(padding):
         raise ProgramError(
             f"a packet-in of {len(payload)} bytes is no report of {size_bytes} bytes",
             hint="the program on the switch and p4src/tna/headers.p4 differ: load the program again",

@@ -19,14 +19,11 @@ from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane
 from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.histogram import FlowName, HistogramPer
-from p4mesh.tester.histogram_plan import with_histograms
-from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.pacing import LoopUse
 from p4mesh.tester.packet_service import PacketService
-from p4mesh.tester.pipe_load import require_pipe_rates
-from p4mesh.tester.plan import Limits, Plan, StreamPlan, limits_of, make_plan
-from p4mesh.tester.reading import Reading
-from p4mesh.tester.stream_checks import require_line_rates
-from p4mesh.traffic.derived import with_start_skew
+from p4mesh.tester.plan import Plan, StreamPlan
+from p4mesh.tester.planning import Planner
+from p4mesh.tester.reading import Reading, ReasonCounts
 from p4mesh.traffic.stream import Stream
 
 _LAST_RUN = 255
@@ -44,6 +41,7 @@ class Tester:
         """Protocols on the ports of the tester; they are served in :meth:`wait`, and not while cells are read."""
         self.elapsed_ns: int | Fraction = 0
         """Target time that has passed in this instance's waits."""
+        self._planner = Planner(contract, target.capabilities, target.topology, target.start_skew_ns_of)
         self._run = 0
         self._cells_used = 0
         self._plan: Plan | None = None
@@ -53,19 +51,8 @@ class Tester:
         self._bad_fcs_before: dict[int, tuple[int, int]] = {}
 
     def plan(self, streams: Sequence[Stream], per: HistogramPer | None = None, chosen: Sequence[FlowName] = ()) -> Plan:
-        """Return what the streams need, with histograms per stream, receive port or flow; nothing is sent.
-
-        Raises ParameterError for streams that contradict themselves or the ports, UnsupportedError where the
-        program has no room for them.
-        """
-        require_line_rates(streams, self.target.topology.tester_ports)
-        skewed = [with_start_skew(stream, self.target.start_skew_ns_of) for stream in streams]
-        plan = make_plan(skewed, self._limits, self.target.own_rate_bps_of)
-        capabilities = self.target.capabilities
-        if capabilities.pipes is not None:
-            rates, uses = self.target.own_rate_bps_of, self.loop_uses(plan)
-            require_pipe_rates(plan, capabilities.pipes, uses, rates, capabilities.target)
-        return with_histograms(plan, per, chosen, self._limits)
+        """Return what the streams need, as :meth:`Planner.plan`; nothing is sent."""
+        return self._planner.plan(streams, per, chosen)
 
     # Verbs
 
@@ -110,11 +97,11 @@ class Tester:
         """
         plan = self.loaded
         records = self.records()
-        frames = self.dataplane.reason_counts(plan.ports)
+        frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
         return Reading(
             records,
-            {place: count - self._frames_before.get(place, 0) for place, count in frames.items()},
+            frames,
             bins,
             {
                 port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
@@ -130,10 +117,14 @@ class Tester:
         """Return the records of some cells, in their order, each as :meth:`read` describes; the ranges all at once."""
         return self.dataplane.read_some(wanted, self._wait_for_passes)
 
+    def reason_counts(self) -> ReasonCounts:
+        """Return the frames per port and reason since the streams were loaded."""
+        now = self.dataplane.reason_counts(self.loaded.ports)
+        return {place: count - self._frames_before.get(place, 0) for place, count in now.items()}
+
     def frames(self, reason: str) -> int:
         """Return the frames that all ports have counted for a reason since the streams were loaded."""
-        now = self.dataplane.reason_counts(self.loaded.ports)
-        return sum(count - self._frames_before[place] for place, count in now.items() if place[1] == reason)
+        return sum(count for place, count in self.reason_counts().items() if place[1] == reason)
 
     def stop(self) -> None:
         """End the streams and wait until their seeds are gone; frames between the ports are not waited for."""
@@ -175,22 +166,11 @@ class Tester:
 
     def loop_uses(self, plan: Plan) -> list[LoopUse]:
         """Return how each stream of a plan uses the loop that it circulates in."""
-        capabilities = self.target.capabilities
-        uses: dict[int, LoopUse] = {}
-        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
-            members = [stream for stream in plan.streams if stream.loop == number]
-            sizes = [stream.stream.frame_size_bytes for stream in members]
-            found = loop_use([stream.seeds for stream in members], sizes, loop, self.tick_ps)
-            uses.update({stream.index: use for stream, use in zip(members, found, strict=True)})
-        return [uses[stream.index] for stream in plan.streams]
+        return self._planner.loop_uses(plan)
 
     def round_ns(self, plan: Plan) -> int:
         """Return the longest round of a seed of a plan, rounded up."""
-        return int(max(use.round_ps for use in self.loop_uses(plan))) // 1000 + 1
-
-    @property
-    def _limits(self) -> Limits:
-        return limits_of(self.contract, self.target.capabilities)
+        return self._planner.round_ns(plan)
 
     def _next_run(self) -> None:
         if self._run == _LAST_RUN:

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from p4mesh.errors import TargetError
+from p4mesh.errors import TargetError, UnsupportedError
 from p4mesh.p4runtime import Client, P4RuntimeError
 from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
-from p4mesh.tester.halves import PASSES_PER_CELL, records_of_halves
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+from p4mesh.tester.halves import PASSES_PER_CELL, SHORTEST_PACKET_OUT_BYTES, records_of_halves
+from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import READ_TICKS
 
 _LOOP_PORTS = "TesterIngressParser.loop_ports"
@@ -51,6 +53,20 @@ class TofinoDataPlane(DataPlane):
                     f"the switch refuses the front ports in loopback: {error.message}",
                     hint="leave tester.tofino.front_loops out, or use a P4Runtime server with ValueSetEntry",
                 ) from None
+
+    def configure(self, plan: Plan, run: int) -> None:
+        """Install a plan; raise UnsupportedError for seeds that would grow on their way to the switch."""
+        header = self._client.schema.info.headers["packet_out"]
+        header_bytes = sum(field.bitwidth for field in header.metadata) // 8
+        shortest = SHORTEST_PACKET_OUT_BYTES - header_bytes + SIGNATURE_BYTES + FCS_BYTES
+        for stream in plan.streams:
+            if stream.stream.frame_size_bytes < shortest:
+                raise UnsupportedError(
+                    f"not supported on tofino: stream '{stream.stream.name}' has frames of "
+                    f"{stream.stream.frame_size_bytes} bytes, whose seeds would be padded on their way to the switch",
+                    hint=f"use frames of {shortest} bytes or more",
+                )
+        super().configure(plan, run)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of cells 0 to ``cells`` - 1 and of all ports, in every pipe."""

@@ -196,6 +196,16 @@ class Phases(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stop_on_los: Annotated[bool, Meta(title="a link that is lost ends the run")] = True
 
 
+class Samples(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Looks at the counts while traffic runs."""
+
+    every_s: Annotated[
+        Annotated[float, Meta(gt=0, le=3600, description="seconds above 0, up to 3600")],
+        Meta(title="distance of two samples; a shorter run has none"),
+    ] = 1
+    flows: Annotated[bool, Meta(title="of every flow, beside classes and ports")] = False
+
+
 class Sweep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of runs; keys are those of --set, such as dm.rate."""
 
@@ -225,4 +235,5 @@ class TrafficFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     groups: Annotated[dict[Name, Ports], Meta(title="names for ports")] = field(default_factory=dict)
     classes: Annotated[dict[Name, TrafficClass], Meta(min_length=1, title="classes of streams")]
     phases: Annotated[Phases, Meta(title="what is around the transmission")] = field(default_factory=Phases)
+    samples: Annotated[Samples, Meta(title="samples of the counts while traffic runs")] = field(default_factory=Samples)
     sweep: Annotated[Sweep | UnsetType, Meta(title="a table of runs")] = UNSET

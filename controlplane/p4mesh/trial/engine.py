@@ -23,9 +23,10 @@ from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.not_measured import not_measured
 from p4mesh.trial.resets import reset_before_trial
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.samples import EndedEarlyError, Onlooker
 from p4mesh.trial.spec import TrialSpec
 from p4mesh.trial.stream_pacing import stream_pacing
-from p4mesh.trial.transmission import Samples, Transmission
+from p4mesh.trial.transmission import Transmission
 
 
 class TrialEngine:
@@ -36,17 +37,17 @@ class TrialEngine:
         self._stations = StationService(tester.packets)
         self._groups = GroupService(tester.packets, tester.wait)
 
-    def measure(self, spec: TrialSpec, samples: Samples | None = None) -> TrialResult:
-        """Run one trial and return its counts; ``samples`` are taken of its streams while they run."""
-        trial = _Trial(self.tester, self._stations, self._groups, spec, samples)
+    def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None) -> TrialResult:
+        """Run one trial and return its counts; ``onlooker`` watches its streams."""
+        trial = _Trial(self.tester, self._stations, self._groups, spec, onlooker)
         reason = aborted = ""
         try:
             trial.reset()
             reason = trial.prepare() or trial.learn() or trial.join()
             if not reason:
                 trial.transmit()
-        except LinkLostError as lost:
-            aborted = str(lost)
+        except (LinkLostError, EndedEarlyError) as ended:
+            aborted = str(ended)
         return not_measured(spec, Status.INVALID, reason) if reason else trial.result(aborted)
 
 
@@ -59,13 +60,13 @@ class _Trial:
         stations: StationService,
         groups: GroupService,
         spec: TrialSpec,
-        samples: Samples | None,
+        onlooker: Onlooker | None,
     ) -> None:
         self._tester = tester
         self._stations = stations
         self._groups = groups
         self._spec = spec
-        self._samples = samples
+        self._onlooker = onlooker
         self._transmission: Transmission | None = None
 
     def reset(self) -> None:
@@ -109,7 +110,7 @@ class _Trial:
 
     def transmit(self) -> None:
         """Let the streams of the trial run, and read what they did."""
-        self._transmitted(self._plan, self._spec, self._samples)
+        self._transmitted(self._plan, self._spec, self._onlooker)
 
     def result(self, aborted: str) -> TrialResult:
         """Return the result; the streams of an aborted trial are ended, and count if they had been started."""
@@ -129,8 +130,8 @@ class _Trial:
         )
         return replace(result, answered_frames=self._stations.answered_frames)
 
-    def _transmitted(self, plan: Plan, spec: TrialSpec, samples: Samples | None = None) -> Reading:
-        self._transmission = Transmission(self._tester, self._stations, self._groups, plan, spec, self._watch, samples)
+    def _transmitted(self, plan: Plan, spec: TrialSpec, onlooker: Onlooker | None = None) -> Reading:
+        self._transmission = Transmission(self._tester, self._stations, self._groups, plan, spec, self._watch, onlooker)
         self._transmission.run()
         observed = self._transmission.end()
         self._watch.require_links()

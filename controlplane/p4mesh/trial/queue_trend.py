@@ -22,6 +22,8 @@ from p4mesh.trial.result import QueueTrend, Trend
 
 LIMIT = 50e-6
 """Excess that is not missed: growth of latency by time, which is the share of the arrivals that the queue keeps."""
+_CERTAIN_LIMIT = 10e-6
+"""Excess that is not missed where latency is quiet enough to see it."""
 _COARSE_LIMIT = 1000e-6
 """The same for pairs of ports that were not read while traffic ran."""
 _SIGMAS = 5
@@ -59,7 +61,7 @@ def queue_trend(
     if not pairs:
         return None
     spreads = {pair: _Spread.of(last, flows) for pair, flows in pairs.items()}
-    moved = {pair for pair, spread in spreads.items() if spread.ticks > LIMIT * spread.span_ticks}
+    moved = {pair for pair, spread in spreads.items() if spread.ticks > _CERTAIN_LIMIT * spread.span_ticks}
     if not moved:
         # The latency of no frame is so much longer than that of another one that a queue could have filled.
         return _steady(max(spread.ticks / spread.span_ticks for spread in spreads.values() if spread.span_ticks))
@@ -110,13 +112,18 @@ class _Slope:
 
     @property
     def is_steady(self) -> bool:
-        return self.upper < LIMIT and self.late - _LATE_SIGMAS * self.late_error < LIMIT
+        certain = self.upper < LIMIT and self.late - _LATE_SIGMAS * self.late_error < LIMIT
+        return certain and not self.rises
 
     def is_filling(self, least_growth_ticks: float) -> bool:
         """Whether latency has grown all the time, by more than phases and noise can make it."""
-        certain = self.value > _SIGMAS * self.error and self.value > LIMIT / 2
-        grown = self.value * self.span_ticks >= least_growth_ticks
-        return certain and grown and self.early > 0 and _DECAY * self.early <= self.late <= self.early / _DECAY
+        return self.rises and self.value * self.span_ticks >= least_growth_ticks
+
+    @property
+    def rises(self) -> bool:
+        """Whether latency grows beyond all noise, and all the time."""
+        certain = self.value > max(_SIGMAS * self.error, _CERTAIN_LIMIT)
+        return certain and self.early > 0 and _DECAY * self.early <= self.late <= self.early / _DECAY
 
 
 class _Judge:
@@ -228,7 +235,8 @@ class _Judge:
         if slope is None:
             return _MOST_LONGER
         by_noise = pow(_SIGMAS * slope.error / (LIMIT / 2), 2 / 3)
-        by_growth = self._growth_ticks(rx_port) / (max(slope.value, LIMIT) * slope.span_ticks)
+        seen = slope.value if slope.rises else max(slope.value, LIMIT)
+        by_growth = self._growth_ticks(rx_port) / (seen * slope.span_ticks)
         return max(2, min(_MOST_LONGER, ceil(max(float(by_noise), by_growth))))
 
     def _hidden(self, watched: set[Pair]) -> bool:

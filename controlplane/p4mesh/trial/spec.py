@@ -9,6 +9,7 @@ from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.memberships import Memberships
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.samples import Sampling
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class TrialSpec:
     interruption: Interruption | None = None
     controller_frames: tuple[ControllerFrame, ...] = ()
     """In order of their times."""
+    sampling: Sampling | None = field(default=None, metadata={"stored": "if set"})
+    """Samples that are taken while the streams run; None = none."""
     watch_queues: bool = field(default=False, metadata={"stored": "if set"})
     """Read latencies while the streams run, and say whether a queue of the device fills."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,28 +11,20 @@ import numpy as np
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
-from p4mesh.tester.reading import Reading
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.classify import Observed
 from p4mesh.trial.link_watch import LinkWatch
 from p4mesh.trial.queue_trend import Readings
 from p4mesh.trial.queue_watch import QueueWatch, queue_watch
 from p4mesh.trial.resets import StallFinder, trigger
+from p4mesh.trial.samples import EndedEarlyError, Onlooker, Sampler
 from p4mesh.trial.spec import Interruption, TrialSpec
 
 _CATCH_UP_ATTEMPTS = 50
 _LINK_LOOK_NS = 100_000_000
 """Distance of the looks at the links while streams run."""
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Readings while the streams of a trial run, for whoever shows or keeps them."""
-
-    every_ns: int
-    """From the start of one reading to the next; where reading takes longer, they follow each other."""
-    take: Callable[[Reading], None]
 
 
 class Transmission:
@@ -47,7 +38,7 @@ class Transmission:
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
-        samples: Samples | None = None,
+        onlooker: Onlooker | None = None,
     ) -> None:
         self.plan = plan
         self._tester = tester
@@ -55,7 +46,10 @@ class Transmission:
         self._groups = groups
         self._spec = spec
         self._watch = watch
-        self._samples = samples
+        self._onlooker = onlooker
+        self._sampler = Sampler(plan, spec.sampling, tester.tick_ps) if spec.sampling and onlooker else None
+        self._lead_ns = 0
+        self._ended_early = False
         self._stalls = StallFinder(plan)
         self._began_ns: int | Fraction = 0
         self._until_ns: int | Fraction = 0
@@ -72,7 +66,8 @@ class Transmission:
         self._tester.arm()
         lead_ns = self._tester.start()
         self._began_ns = self._tester.elapsed_ns
-        self._sample_ns = lead_ns + self._samples.every_ns if self._samples else 0
+        self._lead_ns = lead_ns
+        self._sample_ns = lead_ns + self._sampler.sampling.every_ns if self._sampler else 0
         if self._queue_watch is not None:
             self._queue_times_ns = [lead_ns + time_ns for time_ns in self._queue_watch.times_ns]
         end_ns = lead_ns + self._spec.duration_ns + 2 * self._tester.round_ns(self.plan) + self._longest_offset_ns
@@ -90,6 +85,8 @@ class Transmission:
         if self._observed is not None:
             return self._observed
         tester, settle_ns = self._tester, self._spec.settle_ns
+        if self._ended_early:
+            tester.stop()
         tester.drain()
         tester.stop()
         tester.drain()
@@ -143,23 +140,36 @@ class Transmission:
         self._until_ns += duration_ns
         while (left_ns := self._until_ns - self._now_ns) > 0:
             self._watch.require_links()
+            self._require_wanted()
             step_ns = min(left_ns, _LINK_LOOK_NS)
             if self._queue_times_ns:
                 if self._now_ns >= self._queue_times_ns[0]:
                     self._read_queues()
                     continue
                 step_ns = min(step_ns, self._queue_times_ns[0] - self._now_ns)
-            if self._samples is not None:
+            if self._sampler is not None:
                 if self._now_ns >= self._sample_ns:
-                    self._sample(self._samples)
+                    self._sample(self._sampler)
                     continue
                 step_ns = min(step_ns, self._sample_ns - self._now_ns)
             self._tester.wait(step_ns)
         self._watch.require_links()
 
-    def _sample(self, samples: Samples) -> None:
-        self._sample_ns = max(self._sample_ns + samples.every_ns, self._now_ns)
-        samples.take(self._tester.read())
+    def _require_wanted(self) -> None:
+        if self._onlooker is not None and self._onlooker.wants_end():
+            self._ended_early = True
+            sent_s = max(0, int(self._now_ns) - self._lead_ns) / NS_PER_S
+            raise EndedEarlyError(
+                f"ended by the user after {sent_s:.3f} s of {self._spec.duration_ns / NS_PER_S:g} s; "
+                "the counts are those until then"
+            )
+
+    def _sample(self, sampler: Sampler) -> None:
+        assert self._onlooker is not None
+        at_ns = int(self._now_ns) - self._lead_ns
+        self._sample_ns = max(self._sample_ns + sampler.sampling.every_ns, self._now_ns)
+        records = self._tester.records_of(sampler.cells)
+        self._onlooker.take_sample(sampler.sample(at_ns, records, self._tester.reason_counts()))
 
     def _queues(self) -> QueueWatch | None:
         tester, plan = self._tester, self.plan

@@ -11,20 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+from support.networks import switch
 from support.processes import members
 
 from p4mesh.cli.main import main
 
-SWITCH = """
-name: switch
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    loss_ppb: {loss_ppb}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 COMMAND = f"{sys.executable} -m p4mesh.cli"
 MESH = ("rfc2889.fully_meshed", "--set", "scaled_frames=200", "--set", "sweep_step_pct=20")
 PATIENCE_S = 120
@@ -33,8 +24,8 @@ _TERM_BIT = 1 << (signal.SIGTERM - 1)
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "good.yaml").write_text(SWITCH.format(loss_ppb=0))
-    (tmp_path / "lossy.yaml").write_text(SWITCH.format(loss_ppb=500_000_000))
+    (tmp_path / "good.yaml").write_text(switch())
+    (tmp_path / "lossy.yaml").write_text(switch("loss_ppb: 500000000"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from support.fakes import FakeMeasurer
+from support.networks import TOPOLOGIES
+from support.runs import files
 
 from p4mesh.cli import single_command
 from p4mesh.cli.main import main
@@ -19,7 +21,7 @@ from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 CALLS: list[str] = []
 CALLS_ALLOWED = 10**9
 
@@ -41,13 +43,6 @@ class CountingMeasurer(FakeMeasurer):
 
 def options(out: Path, *, jobs: int = 1, opener: str = "support.fakes:open_fake_switch", **more: object) -> RunOptions:
     return RunOptions("rfc2889.fully_meshed", WRS, "64,512", (), str(out), jobs=jobs, opener=opener, **more)  # type: ignore[arg-type]
-
-
-def files(directory: Path) -> dict[str, bytes]:
-    """Return every file but those that hold wall-clock facts."""
-    return {
-        path.name: path.read_bytes() for path in directory.iterdir() if path.name not in ("timing.jsonl", "report.html")
-    }
 
 
 def test_a_run_leaves_trials_tables_and_a_self_contained_report(

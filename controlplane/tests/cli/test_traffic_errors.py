@@ -83,6 +83,10 @@ FILES: dict[str, str] = {
     "sweep_of_an_unknown_key": GOOD + "sweep: {product: {one.sises: [64]}}\n",
     "sweep_of_an_unknown_class": GOOD + "sweep: {list: [{two.rate: 1 %}]}\n",
     "sweep_twice": GOOD + "sweep: {product: {one.rate: [1 %]}, list: [{one.rate: 2 %}]}\n",
+    "samples_faster_than_read": GOOD + "samples: {every_s: 0.0000001}\n",
+    "samples_beyond_the_disk": GOOD.replace("duration_s: 0.01", "duration_s: 864000").replace("10 %", "1 frames/s")
+    + "samples: {every_s: 0.01}\n",
+    "samples_of_no_time": GOOD + "samples: {every_s: 0}\n",
     "flows_beyond_the_registers": GOOD.replace("10 %", "1 %").replace(
         "receivers: 2\n    pattern: pairs",
         "receivers: 2\n    pattern: multicast\n    groups: [{first: 225.1.1.1, count: 65536}]",

@@ -7,7 +7,7 @@ is compared with the closed form, and with what the model counted where that is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from scapy.layers.inet import IP
 from scapy.layers.inet6 import ICMPv6MLReport, IPv6, IPv6ExtHdrHopByHop, RouterAlert
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
+from support import networks
 
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
@@ -31,17 +32,6 @@ from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import Learning, TrialSpec
 
 GIGABIT = 10**9
-SWITCH = """
-name: bench
-seed: {seed}
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000, pad_to_minimum: false}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000, queue_frames: {queue}, {port}}}]
-    {keys}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 LEARNED = Learning(wait_ns=1_000_000, verify=False)
 UNKNOWN = Learning(enabled=False)
 
@@ -81,9 +71,10 @@ def bench(text: str) -> Iterator[Bench]:
         yield Bench(measurer)
 
 
-def switch(*keys: str, queue: int = 64, port: str = "", seed: int = 1) -> Any:
-    """Start one switch with these lines in its node."""
-    return bench(SWITCH.format(keys="\n    ".join(keys), queue=queue, port=port, seed=seed))
+def switch(*model: str, queue: int = 64, port: str = "", seed: int = 1) -> AbstractContextManager[Bench]:
+    """Start one switch with these keys."""
+    ports = f"queue_frames: {queue}, {port}"
+    return bench(networks.switch(*model, port=ports, tester_port="pad_to_minimum: false", seed=seed))
 
 
 def pairs(load_pct: float, size: int, frames: int, *ports: tuple[int, int], **options: Any) -> Stream:
@@ -144,22 +135,9 @@ def test_cut_through_waits_for_its_look_ahead_and_store_and_forward_for_the_fram
             assert latency.max_ns == pytest.approx(500 + 8 * min(size, awaited_bytes), abs=1.5)
 
 
-MIXED_RATES = """
-name: mixed
-tester:
-  ports:
-    - {numbers: 1, rate_bps: 1000000000}
-    - {numbers: 2, rate_bps: 10000000000}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports:
-      - {numbers: 1, rate_bps: 1000000000}
-      - {numbers: 2, rate_bps: 10000000000, queue_frames: 16}
-    forwarding: cut_through
-    look_ahead_bytes: 64
-links: [{from: "tester:1-2", to: "dut:1-2"}]
-"""
+MIXED_RATES = networks.switch(
+    "forwarding: cut_through, look_ahead_bytes: 64", rates_bps=(10**9, 10**10), port={2: "queue_frames: 16"}
+)
 
 
 def test_cut_through_to_a_faster_port_stores_the_frame() -> None:
@@ -188,7 +166,7 @@ def test_input_queues_block_other_outputs_and_virtual_output_queues_do_not() -> 
     # Ports 1 and 3 overload port 2; port 1 also sends a third of its frames to the idle port 4.
     streams = (pairs(66, 64, 2000, (1, 2)), pairs(33, 64, 1000, (1, 4)), pairs(99, 64, 3000, (3, 2)))
     lost = {}
-    for queues in ("# virtual output queues", "input_queue: {frames: 64}"):
+    for queues in ("latency_ns: 0", "input_queue: {frames: 64}"):
         with switch(queues) as it:
             result = it.measure(*streams)
         lost[queues] = [flow.lost_frames for flow in result.flows if flow.rx_port == 4]
@@ -424,11 +402,8 @@ def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: Pattern, f
 
 
 def test_bit_errors_of_a_cable_are_lost_frames_at_the_device_and_bad_fcs_at_the_tester() -> None:
-    cable = 'from: "tester:2", to: "dut:2", bit_errors_per_1e15: 10000000000'
-    text = SWITCH.format(keys="latency_ns: 0", queue=64, port="", seed=3)
-    links = f'links: [{{from: "tester:1,3-4", to: "dut:1,3-4"}}, {{{cable}}}]'
-    text = text.replace('links: [{from: "tester:1-4", to: "dut:1-4"}]', links)
-    with bench(text) as it:
+    cable = {2: "bit_errors_per_1e15: 10000000000"}
+    with bench(networks.switch(link=cable, port="queue_frames: 64", seed=3)) as it:
         outward = it.measure(pairs(50, 1518, 2000, (2, 1)))
         assert it.drops("bad_fcs") == outward.lost_frames
         inward = it.measure(pairs(50, 1518, 2000, (1, 2)))
@@ -514,34 +489,20 @@ def test_snooping_sends_a_group_to_its_members_only(version: int, group: str, jo
 
 
 def test_the_start_skew_of_a_port_is_measured() -> None:
-    text = SWITCH.format(keys="latency_ns: 0", queue=64, port="", seed=1)
-    ports = "ports: [{numbers: 1,3-4, rate_bps: 1000000000}, {numbers: 2, rate_bps: 1000000000, start_skew_ns: 100000}]"
-    text = text.replace("ports: [{numbers: 1-4, rate_bps: 1000000000, pad_to_minimum: false}]", ports)
-    with bench(text.replace("numbers: 1,3-4", 'numbers: "1,3-4"')) as it:
+    with bench(networks.switch(tester_port={2: "start_skew_ns: 100000"}, port="queue_frames: 64")) as it:
         result = it.measure(pairs(10, 64, 100, (1, 3), (2, 4)))
     # Whole departures, 6.72 us apart.
     assert result.start_skew_ns == pytest.approx(100_000, abs=6720 / 2)
     assert result.lost_frames == 0
 
 
-TAPPED = """
-name: tapped
-tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
-nodes:
-  - name: tap
-    device: tap
-    ports: [{numbers: 1-4, rate_bps: 1000000000}]
-    latency_ns: 30
-    monitor_first: 3
-    monitor_second: 4
-links: [{from: "tester:1-4", to: "tap:1-4"}]
-"""
+TAP = "latency_ns: 30, monitor_first: 3, monitor_second: 4"
 
 
 def test_a_tap_copies_each_direction_to_its_monitor_and_delays_by_no_more_than_it_says() -> None:
     size = 256
     count = tx_frames(100_000, max_rate_fps(size, GIGABIT))
-    with bench(TAPPED) as it:
+    with bench(networks.switch(TAP, device="tap")) as it:
         result = it.measure(pairs(100, size, count, (1, 2), (2, 1)), learning=UNKNOWN)
     assert result.lost_frames == 0
     assert latency_of(result).max_ns == pytest.approx(30, abs=1.5)
@@ -551,7 +512,7 @@ def test_a_tap_copies_each_direction_to_its_monitor_and_delays_by_no_more_than_i
 @pytest.mark.parametrize("port", ["ifg_bits: 40", "clock_offset_ppm: 100", "clock_offset_ppm: -50"])
 def test_a_tap_keeps_the_gaps_and_the_clock_of_the_sender(port: str) -> None:
     overhead = 13 if "40" in port else 20
-    sender = TAPPED.replace("rate_bps: 1000000000}]", f"rate_bps: 1000000000, {port}}}]", 1)
+    sender = networks.switch(TAP, device="tap", tester_port=port)
     fps = max_rate_fps(64, GIGABIT, overhead)
     stream = Stream("pair", 64, fps, 20_000, Pairs(), (1,), (2,), FrameTemplate(None))
     with bench(sender) as it:

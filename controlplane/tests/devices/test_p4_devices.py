@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.published import TOPOLOGIES, changed, shipped
+from support.networks import TOPOLOGIES, changed, shipped, switch
 
 from p4mesh.errors import TopologyError
 from p4mesh.target.sim import build_network
@@ -22,18 +22,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 
 PORTS = (1, 2, 3, 4)
 LEARNING = Learning(wait_ns=1_000_000)
-ROUTER = """
-name: routed
-tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
-nodes:
-  - name: router
-    device: p4
-    program: l3_router
-    ports: [{numbers: 1-2, rate_bps: 1000000000}]
-    latency_ns: 2000
-    entries: []
-links: [{from: "tester:1-2", to: "router:1-2"}]
-"""
+ROUTER = switch("program: l3_router, latency_ns: 2000, entries: []", ports=2, device="p4")
 
 
 def mesh(topology: Topology, size: int, load: Fraction, learning: Learning) -> TrialResult:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support import published
+from support.networks import changed
+from support.runs import run_on_sim
 
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
@@ -14,9 +15,9 @@ UPLINK = "numbers: 3, rate_bps: 1000000000"
 
 
 def run(uplink_bps: int, *settings: str) -> Outcome:
-    topology = published.changed("two-switches", (UPLINK, UPLINK.replace(str(10**9), str(uplink_bps))))
+    topology = changed("two-switches", (UPLINK, UPLINK.replace(str(10**9), str(uplink_bps))))
     quick = ("scaled_frames=5000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100")
-    return published.run(MultipleDevices(), topology, (128,), *quick, *settings)[1]
+    return run_on_sim(MultipleDevices(), topology, (128,), *quick, *settings)[1]
 
 
 @pytest.mark.parametrize(

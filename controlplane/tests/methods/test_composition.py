@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, MethodOf, Session, TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Assemble, Case, Composed, Extension, Results, Run, Suite
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean
 from p4mesh.methods.registry import SUITES, suites
@@ -22,7 +23,7 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-BED = Bed("fake", (Port(1, "p1", 10**9), Port(2, "p2", 10**9)))
+BED = make_bed(2)
 
 
 @dataclass(frozen=True, kw_only=True)

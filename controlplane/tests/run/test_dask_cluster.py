@@ -15,39 +15,28 @@ from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
+from support.networks import parsed, shipped, switch
+from support.runs import files
 
 from p4mesh.errors import TargetError
 from p4mesh.run import Event, RunOptions, RunStarted, WorkerLost, dask_cluster, run
-from p4mesh.topology import Topology, load_topology
-from p4mesh.topology.loader import parse_topology
+from p4mesh.topology import Topology
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-TOPOLOGIES = Path(__file__).parents[3] / "topologies"
-WALL_CLOCK = ("timing.jsonl", "report.html")
 ARMED = "P4MESH_TEST_ARMED"
 FATAL_TRIAL = 2
-FORGETFUL = """
-name: switch
-tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{numbers: 1-4, rate_bps: 1000000000}]
-    mac_table: {entries: 300, aging_s: 300, aging: broken}
-links: [{from: "tester:1-4", to: "dut:1-4"}]
-"""
 Case = tuple[str, Topology, tuple[str, ...]]
 MESH: Case = (
     "rfc2889.fully_meshed",
-    load_topology(TOPOLOGIES / "wrs-18x1g.yaml"),
+    shipped("wrs-18x1g"),
     ("scaled_frames=100", "sweep_step_pct=30", "search_resolution_pct=10"),
 )
 """A search on the device of its unit, and announced trials of a sweep."""
 ADDRESSES: Case = (
     "rfc2889.address_caching",
-    parse_topology("switch.yaml", FORGETFUL),
+    parsed(switch("mac_table: {entries: 300, aging_s: 300, aging: broken}")),
     ("aging_s=400", "addresses_max=900"),
 )
 """Trials that build on one another, and on entries that aging leaves behind."""
@@ -86,10 +75,6 @@ def armed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def cluster(armed: Path) -> Iterator[str]:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as started:  # type: ignore[no-untyped-call]  # Dask has no type here
         yield started.scheduler_address
-
-
-def files(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name not in WALL_CLOCK}
 
 
 def options(case: Case, out: Path, **more: Any) -> RunOptions:

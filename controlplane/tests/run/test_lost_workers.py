@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from support.fakes import FakeMeasurer
+from support.networks import TOPOLOGIES
+from support.runs import files
 
 from p4mesh.errors import TargetError
 from p4mesh.run import Event, RunOptions, WorkerLost, run, single
@@ -18,7 +20,7 @@ from p4mesh.run.session import Measured
 from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.topology import Topology
 
-WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
+WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 Dies = Callable[[str, Task], bool]
 """(worker, task) -> whether the worker is lost with it."""
 
@@ -69,12 +71,6 @@ class Hands:
 def open_switch(_: Topology) -> Iterator[FakeMeasurer]:
     """Open a device that loses half above 75 % of line rate, so that a sweep goes on."""
     yield FakeMeasurer(lambda spec, sent: sent if " 60" in spec.label or " 70" in spec.label else sent // 2)
-
-
-def files(directory: Path) -> dict[str, bytes]:
-    return {
-        path.name: path.read_bytes() for path in directory.iterdir() if path.name not in ("timing.jsonl", "report.html")
-    }
 
 
 Go = Callable[..., tuple[Path, list[Event]]]

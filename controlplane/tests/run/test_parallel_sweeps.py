@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pytest
 from support.fakes import FakeMeasurer
+from support.networks import TOPOLOGIES, parsed, switch
 from support.processes import members
+from support.runs import files
 
 from p4mesh.cli import single_command
 from p4mesh.errors import HookError, TargetError
@@ -29,12 +31,10 @@ from p4mesh.methods.registry import find_test
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import bed_of
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.topology.memory import memory_of, memory_without_verification
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-TOPOLOGIES = Path(__file__).parents[3] / "topologies"
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 LOG, SCENE, OUT = "P4MESH_TEST_LOG", "P4MESH_TEST_SCENE", "P4MESH_TEST_OUT"
 PATIENCE_S = 600
@@ -201,9 +201,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
             single_command.run_test(options)
         finally:
             assert multiprocessing.active_children() == [], "no process is left"
-        return {
-            path.name: path.read_bytes() for path in out.iterdir() if path.name not in ("timing.jsonl", "report.html")
-        }
+        return files(out)
 
     return perform
 
@@ -359,18 +357,6 @@ def test_trials_that_depend_on_each_other_share_one_device(
         assert loads(files) == [100, 90, 80, 70, 60]
 
 
-SWITCH = """
-name: switch
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    {model}
-links: [{{from: "tester:1-4", to: "dut:1-4"{link}}}]
-"""
-
-
 @pytest.mark.parametrize(
     ("model", "link", "verified", "unverified"),
     [
@@ -379,12 +365,12 @@ links: [{{from: "tester:1-4", to: "dut:1-4"{link}}}]
         ("mac_table: {entries: 300, aging: broken}", "", "entries that have aged", "entries that have aged"),
         ("loss_ppb: 1", "", "", "may not learn every address"),
         ("learning_path: {delay_ns: 1}", "", "", "may not learn every address"),
-        ("loss_ppb: 0", ", bit_errors_per_1e15: 1", "", "may damage learning frames"),
-        ("loss_ppb: 0", ", outages: [{at_s: 1}]", "from the start of the devices", "from the start of the devices"),
+        ("loss_ppb: 0", "bit_errors_per_1e15: 1", "", "may damage learning frames"),
+        ("loss_ppb: 0", "outages: [{at_s: 1}]", "from the start of the devices", "from the start of the devices"),
     ],
 )
 def test_what_devices_keep_beyond_learning_is_named(model: str, link: str, verified: str, unverified: str) -> None:
-    topology = parse_topology("switch.yaml", SWITCH.format(model=model, link=link))
+    topology = parsed(switch(model, link=link))
     for found, expected in ((memory_of(topology), verified), (memory_without_verification(topology), unverified)):
         assert bool(found) == bool(expected) and expected in found
 
@@ -399,7 +385,7 @@ def test_announced_trials_are_those_measured_whatever_wraps_the_test(test: str, 
     method = find_test(test)
     if setting.partition("=")[0] not in {parameter.name for parameter in method.parameters}:
         pytest.skip(f"{test} has no {setting}")
-    bed = bed_of(parse_topology("switch.yaml", SWITCH.format(model="loss_ppb: 0", link="")))
+    bed = bed_of(parsed(switch()))
     parameters = resolve(test, method.parameters, (setting,))
     method.check(bed, parameters)
     announced: list[int] = []

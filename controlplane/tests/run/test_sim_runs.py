@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES, switch
+from support.runs import WALL_CLOCK, files
 
 from p4mesh.cli import single_command
 from p4mesh.run.options import RunOptions
@@ -23,7 +25,7 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-TOPOLOGY = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+TOPOLOGY = str(TOPOLOGIES / "wrs-18x1g.yaml")
 SETTINGS = ("scaled_frames=200", "sweep_step_pct=45", "search_resolution_pct=10")
 
 
@@ -35,32 +37,17 @@ def run(out: Path, workers: int) -> dict[str, bytes]:
 
 def test_two_runs_are_byte_identical_apart_from_wall_clock_files(tmp_path: Path) -> None:
     first, second = run(tmp_path / "a", 1), run(tmp_path / "b", 2)
-    wall_clock = {"timing.jsonl", "report.html"}
     assert first.keys() == second.keys()
     assert len(first["trials.jsonl"].splitlines()) > 8
-    for name in first.keys() - wall_clock:
+    for name in first.keys() - set(WALL_CLOCK):
         assert first[name] == second[name], name
     report = first["report.html"].decode()
     assert "Tester: how exactly it sent" in report
     assert "Departure error" in report
 
 
-SWITCH = """
-name: switch
-seed: 3
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    {model}
-links: [{{from: "tester:1-4", to: "dut:1-4"{link}}}]
-"""
-LOSSY = SWITCH.format(
-    model="loss_ppb: 20000000\n    jitter: {uniform: {max_ns: 500}}", link=", bit_errors_per_1e15: 100000000000"
-)
-FORGETFUL = SWITCH.format(model="mac_table: {entries: 300, aging_s: 300, aging: broken}", link="")
-WALL_CLOCK = ("timing.jsonl", "report.html")
+LOSSY = switch("loss_ppb: 20000000, jitter: {uniform: {max_ns: 500}}", link="bit_errors_per_1e15: 100000000000", seed=3)
+FORGETFUL = switch("mac_table: {entries: 300, aging_s: 300, aging: broken}", seed=3)
 LEFT = [0]
 """Trials before the machine breaks."""
 
@@ -103,7 +90,7 @@ def test_a_run_that_was_cut_anywhere_resumes_to_the_same_bytes(name: str, tmp_pa
             test, str(topology), "64", settings, str(tmp_path / out), jobs=1, opener="test_sim_runs:open_breaking"
         )
         single_command.run_test(options)
-        return {path.name: path.read_bytes() for path in (tmp_path / out).iterdir() if path.name not in WALL_CLOCK}
+        return files(tmp_path / out)
 
     whole = run("whole", -1)
     assert len(whole["trials.jsonl"].splitlines()) > max(cuts)
@@ -159,7 +146,7 @@ def test_a_test_whose_link_fails_is_aborted_and_never_passes(
     test: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topology = tmp_path / "failing.yaml"
-    topology.write_text(SWITCH.format(model="loss_ppb: 0", link=", outages: [{at_s: 1, duration_s: 0.001}]"))
+    topology.write_text(switch(link="outages: [{at_s: 1, duration_s: 0.001}]"))
     out, settings = str(tmp_path / "run"), ("scaled_frames=100",)
     options = RunOptions(test, str(topology), "64", settings, out, jobs=1)
     assert single_command.run_test(options) == 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.cli.suite_command import run_tests
@@ -17,9 +18,9 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
 
-WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 NO_RESET = "rfc2544.reset needs a device that can be reset, topology 'wrs-18x1g' has none"
-PAIR = str(Path(__file__).parents[3] / "topologies" / "back-to-back.yaml")
+PAIR = str(TOPOLOGIES / "back-to-back.yaml")
 
 
 def options(out: Path, *settings: str, topology: str = WRS) -> RunOptions:

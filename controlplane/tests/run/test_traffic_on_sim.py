@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from p4mesh.cli.main import main
 from p4mesh.methods.results.outcome import State
+from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import TrafficOptions
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.traffic import run_traffic
@@ -153,6 +155,81 @@ duration_s: 0.001
     command = ["traffic", str(tmp_path / "traffic.yaml"), "--topology", str(tmp_path / "switch.yaml")]
     assert main([*command, "--set", "one.rate=5 %", "--out", str(tmp_path / "out")]) == 2
     assert "holds another run (different traffic)" in capsys.readouterr().err
+
+
+LONG = f"""\
+name: long
+duration_s: 0.1
+samples: {{every_s: 0.02, flows: true}}
+{PHASES}classes:
+  one: {{senders: 1-2, receivers: 3, pattern: many_to_one, rate: 10000 frames/s, sizes: 128}}
+  two: {{senders: 3-4, receivers: 1-2, pattern: pairs, rate: 1000 frames/s, sizes: 64, start_ms: 50}}
+"""
+
+
+def test_samples_are_taken_while_traffic_runs_and_change_nothing(tmp_path: Path) -> None:
+    """Goal: the counts of a run with samples are those of one without; a sample at t has rate x t frames."""
+    run = send(tmp_path, LONG)
+    plain = send(tmp_path, LONG, "samples.every_s=1", out="plain")
+    assert run.outcome == plain.outcome
+    assert not (plain.directory / "samples.csv").exists()
+    lines = list(csv.DictReader((run.directory / "samples.csv").open()))
+    assert {line["unit"] for line in lines} == {"long"}
+    one = [line for line in lines if (line["kind"], line["name"]) == ("class", "one")]
+    times = [float(line["at_s"]) for line in one]
+    assert [round(time, 4) for time in times] == [0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14]
+    for line, time in zip(one, times, strict=True):
+        assert abs(int(line["sent_frames"]) - 2 * min(1000, 10_000 * time)) <= 4
+        assert (line["lost_frames"], line["last_gap_s"]) == ("0", "")
+    assert one[-1]["sent_frames"] == one[-1]["received_frames"] == "2000"
+    flows = [line["name"] for line in lines if line["kind"] == "flow" and line["at_s"] == one[0]["at_s"]]
+    assert flows == ["one 1->3", "one 2->3", "two 3->1", "two 4->2"]
+    ports = {line["name"]: line for line in lines if line["kind"] == "port" and line["at_s"] == one[-1]["at_s"]}
+    assert (ports["1"]["sent_frames"], ports["3"]["received_frames"]) == ("1000", "2000")
+
+
+def test_loss_is_in_the_sample_after_it_with_the_time_of_the_gap(tmp_path: Path) -> None:
+    """Two senders at 60 % overflow a queue of 32 frames from some time on; every later sample shows new loss."""
+    text = f"""\
+name: gaps
+duration_s: 0.02
+samples: {{every_s: 0.005}}
+{PHASES}classes:
+  all: {{senders: 1-2, receivers: 3, pattern: many_to_one, rate: 60 %, sizes: 128}}
+"""
+    run = send(tmp_path, text)
+    lines = [line for line in csv.DictReader((run.directory / "samples.csv").open()) if line["kind"] == "class"]
+    lost = [int(line["lost_frames"]) for line in lines]
+    assert 0 < lost[0] < lost[1] < lost[2] <= rows(run, "classes")[0]["lost_frames"]
+    for line in lines[:3]:
+        assert 0 < float(line["at_s"]) - float(line["last_gap_s"]) < 0.001
+
+
+def test_the_cost_of_samples_is_told_before_they_are_taken(tmp_path: Path) -> None:
+    events: list[Event] = []
+    (tmp_path / "traffic.yaml").write_text(LONG)
+    topology = parse_topology("switch.yaml", SWITCH)
+    run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, (), tmp_path / "out", 1), events.append)
+    assert isinstance(events[0], RunStarted)
+    assert events[0].sampling.startswith("7 samples of 10 lines, one each 0.02 s: 5 cells in ")
+    assert events[0].sampling.endswith(" kB on disk in all")
+    assert sum(isinstance(event, SampleTaken) for event in events) == 7
+
+
+def test_samples_of_a_trial_that_was_broken_off_are_dropped(tmp_path: Path) -> None:
+    text = LONG + "sweep: {product: {two.rate: [1000 frames/s, 500 frames/s]}}\n"
+
+    def stop(event: Event) -> None:
+        if isinstance(event, SampleTaken) and event.unit.startswith("two.rate=500") and event.sample.at_ns > 50_000_000:
+            raise KeyboardInterrupt
+
+    (tmp_path / "traffic.yaml").write_text(text)
+    topology = parse_topology("switch.yaml", SWITCH)
+    with pytest.raises(KeyboardInterrupt):
+        run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, (), tmp_path / "cut", 1), stop)
+    whole, resumed = send(tmp_path, text, out="whole", jobs=2), send(tmp_path, text, out="cut")
+    for name in ("samples.csv", "trials.jsonl", "results.json"):
+        assert (whole.directory / name).read_bytes() == (resumed.directory / name).read_bytes(), name
 
 
 @pytest.mark.parametrize("command", COMMANDS)

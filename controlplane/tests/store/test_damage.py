@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.networks import TOPOLOGIES
+from support.runs import WALL_CLOCK
 
 from p4mesh.cli.main import main
 from p4mesh.errors import RunDirectoryError
 from p4mesh.run import Event, RunOptions, TrialFinished, run
 
-WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
+WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 FINISHED = ("run.json", "trials.jsonl", "timing.jsonl", "results.json", "sums.json")
 INTERRUPTED = ("run.json", "trials.jsonl", "timing.jsonl")
-WALL_CLOCK = ("timing.jsonl", "report.html")
 
 
 def options(out: Path) -> RunOptions:

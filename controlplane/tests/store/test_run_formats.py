@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.run import RunOptions, run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "store"
-WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
+WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 RUN = ("run", "rfc2544.frame_loss", "--topology", str(WRS), "--sizes", "64", "--jobs", "1")
 CHANGES: dict[str, dict[str, Any]] = {
     "format_absent": {},

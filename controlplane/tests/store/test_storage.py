@@ -10,21 +10,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES
+from support.runs import files
 
 from p4mesh.errors import RunDirectoryError, StorageError
 from p4mesh.run import Event, RunOptions, TrialFinished, run, run_suite
 from p4mesh.store import writing
 
-WRS = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
-WALL_CLOCK = ("timing.jsonl", "report.html")
+WRS = TOPOLOGIES / "wrs-18x1g.yaml"
 
 
 def options(out: Path | None, test: str = "rfc2544.frame_loss") -> RunOptions:
     return RunOptions(test, WRS, "64", out=out, jobs=1, opener="support.fakes:open_wire")
-
-
-def files(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name not in WALL_CLOCK}
 
 
 @pytest.mark.parametrize("test", ["rfc2544.frame_loss", "rfc2544"])

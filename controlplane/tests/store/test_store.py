@@ -10,9 +10,10 @@ import pytest
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import RunDirectoryError
+from p4mesh.methods.results.outcome import State
 from p4mesh.store.codec import canonical, decode, encode
 from p4mesh.store.run_directory import RunDirectory, read_run
-from p4mesh.store.run_files import StoredTrial, Timing
+from p4mesh.store.run_files import VERDICTS, StoredTrial, Timing
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Burst, FieldModifier, ModifiedField, Progression, Stream, ValueList
 from p4mesh.trial.result import TrialResult
@@ -123,3 +124,7 @@ def test_a_damaged_line_is_an_error_not_a_loss(tmp_path: Path) -> None:
     (tmp_path / "trials.jsonl").write_text("not json\n")
     with pytest.raises(RunDirectoryError, match=r"trials.jsonl:1"):
         RunDirectory.open(tmp_path, CONFIG)
+
+
+def test_stored_verdicts_are_those_of_tests() -> None:
+    assert set(VERDICTS) == {state.value for state in State}

@@ -10,9 +10,9 @@ import shutil
 import threading
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.bmv2 import PROGRAM
@@ -23,7 +23,7 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
-TOPOLOGY = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
+TOPOLOGY = TOPOLOGIES / "bridge-4x10m.yaml"
 
 pytestmark = [
     pytest.mark.wall_clock,

@@ -24,12 +24,12 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
+from support.networks import parsed, switch
 
 from p4mesh.errors import ParameterError
 from p4mesh.tester.responders.group_hosts import Filter, GroupHosts
 from p4mesh.tester.responders.group_messages import Group, Host, Query, RecordKind, read, report
 from p4mesh.tester.stations import station
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.memberships import Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -329,16 +329,7 @@ def test_single_senders_need_records(version: Version) -> None:
 
 # A snooping switch on sim
 
-SNOOPING = """
-name: snooping
-tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{numbers: 1-4, rate_bps: 1000000000}]
-    snooping: {membership_s: 260, leave_delay_ns: 1000000}
-links: [{from: "tester:1-4", to: "dut:1-4"}]
-"""
+SNOOPING = parsed(switch("snooping: {membership_s: 260, leave_delay_ns: 1000000}"))
 
 
 @pytest.fixture(params=ALL_VERSIONS, ids=lambda version: version.value)
@@ -352,7 +343,7 @@ def test_a_snooping_switch_sends_groups_to_the_hosts_that_have_joined(version: V
     template = FrameTemplate(ip_version=version.ip_version)
     stream = Stream("groups", 128, Fraction(10_000), 40, pattern, (1,), (2, 3), template)
     spec = TrialSpec("joined", (stream,), 4_000_000, Learning(enabled=False), 0, 0, per_flow=True)
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+    with open_measurer(SNOOPING) as measurer:
         packets = measurer.tester.packets
         members = GroupHosts(
             {port: station(port) for port in (2, 3, 4)}, version, joins_per_s=10_000, random_up_to=random_up_to()

@@ -62,7 +62,7 @@ def test_every_word_of_a_report_is_in_a_record_and_only_what_is_not_measured_is_
 
 
 def test_padded_reports_are_as_many_records_as_reports() -> None:
-    """Goal: 44 bytes of padding of the packet-out are no part of a record: 37 x 192 bytes are 48 x 148 bytes."""
+    """Goal: the padding of the packet-out is no part of a record, also where 37 x 192 bytes are 48 x 148 bytes."""
     padded = [report(cell) + bytes(44) for cell in range(37)]
     assert {len(payload) for payload in padded} == {192}
     records = records_of_halves(padded, load_contract())

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.table import TARGETS
@@ -24,15 +25,14 @@ from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.opening import open_tester
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.records import READ_TICKS
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.samples import Onlooker, Sample, Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
-from p4mesh.trial.transmission import Samples
 
 GIGABIT = 10**9
 MS = 10**6
@@ -41,12 +41,6 @@ FRAMES = 1500
 RATE_FPS = Fraction(max_rate_fps(64, GIGABIT))
 SENDING_NS = int(FRAMES * 10**9 / RATE_FPS) + 50_000
 EVERY_NS = 20_000
-TOPOLOGY = f"""
-name: switch
-tester: {{ports: [{{numbers: 1-4, rate_bps: {GIGABIT}}}]}}
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: {GIGABIT}}}]}}]
-links: [{{from: "tester:1-4", to: "dut:1-4"{{link}}}}]
-"""
 MESH = Stream("mesh", 64, RATE_FPS, FRAMES, FullMesh(), PORTS, PORTS)
 COUNTS_UP = (
     *("flow_sequence", "departures", "frames", "bytes", "duplicates", "reordered", "next_sequence", "last_departure"),
@@ -56,7 +50,7 @@ COUNTS_UP = (
 
 @contextmanager
 def opened() -> Iterator[tester.Tester]:
-    with open_tester(TARGETS["sim"], parse_topology("t.yaml", TOPOLOGY.replace("{link}", ""))) as it:
+    with open_tester(TARGETS["sim"], parsed(switch())) as it:
         yield it
 
 
@@ -178,7 +172,7 @@ def test_streams_without_room_are_refused_before_anything_is_sent() -> None:
 
 
 def test_a_trial_after_the_server_was_gone_loads_the_program_anew() -> None:
-    with open_measurer(parse_topology("t.yaml", TOPOLOGY.replace("{link}", ""))) as engine:
+    with open_measurer(parsed(switch())) as engine:
         first = engine.measure(trial())
         target = engine.tester.target
         network = target._network  # type: ignore[attr-defined]
@@ -197,33 +191,48 @@ def trial(**options: Any) -> TrialSpec:
     return replace(spec, histograms=HistogramPer.STREAM, **options)
 
 
-def measured(spec: TrialSpec, samples: Samples | None = None, link: str = "") -> TrialResult:
-    text = TOPOLOGY.replace("{link}", link)
-    with open_measurer(parse_topology("t.yaml", text)) as engine:
+def measured(spec: TrialSpec, onlooker: Onlooker | None = None, link: str = "") -> TrialResult:
+    with open_measurer(parsed(switch(link=link))) as engine:
         assert isinstance(engine, TrialEngine)
-        return engine.measure(spec, samples)
+        return engine.measure(spec, onlooker)
 
 
 def test_a_trial_with_samples_has_the_result_of_one_without() -> None:
-    samples: list[Reading] = []
-    watched = measured(trial(), Samples(100_000, samples.append))
+    samples: list[Sample] = []
+    watched = measured(trial(sampling=Sampling(100_000, flows=True)), Onlooker(samples.append))
     assert (watched.status, watched.lost_frames) == (Status.VALID, 0)
     assert watched == measured(trial())
     assert len(samples) >= SENDING_NS // 100_000
-    received = [sample.received("expected") for sample in samples]
+    received = [sample.classes[0].received_frames for sample in samples]
     assert received == sorted(received) and 0 < received[0] < received[-1]
+    for sample in samples:
+        assert sum(flow.sent_frames for flow in sample.flows) == sample.classes[0].sent_frames
+        assert sample.classes[0].lost_frames == 0, "frames on their way are not lost"
+    assert [port.port for port in samples[0].ports] == [1, 2, 3, 4]
 
 
 def test_samples_that_take_longer_than_their_distance_follow_each_other() -> None:
-    samples: list[Reading] = []
-    assert measured(trial(), Samples(1, samples.append)) == measured(trial())
+    samples: list[Sample] = []
+    assert measured(trial(sampling=Sampling(1)), Onlooker(samples.append)) == measured(trial())
     assert len(samples) > 20
 
 
-def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
-    samples: list[Reading] = []
+def test_a_trial_that_is_ended_early_has_what_it_has_measured() -> None:
+    samples: list[Sample] = []
     long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
-    spec = trial(streams=(long,), duration_ns=4 * 10**9)
-    result = measured(spec, Samples(50 * MS, samples.append), link=", outages: [{at_s: 1.05, duration_s: 0.001}]")
+    spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
+    result = measured(spec, Onlooker(samples.append, lambda: len(samples) == 10))
+    assert (result.status, result.reason.partition(" of ")[0]) == (Status.ABORT, "ended by the user after 0.500 s")
+    assert 4 * 499 <= result.tx_frames <= 4 * 502
+    assert (result.rx_frames, result.lost_frames) == (result.tx_frames, 0)
+
+
+def test_a_sampled_trial_that_loses_its_links_is_an_abort() -> None:
+    samples: list[Sample] = []
+    long = replace(MESH, rate_fps=Fraction(1000), frame_count=4000)
+    spec = trial(streams=(long,), duration_ns=4 * 10**9, sampling=Sampling(50 * MS))
+    result = measured(spec, Onlooker(samples.append), link="outages: [{at_s: 1.05, duration_s: 0.001}]")
     assert (result.status, result.reason) == (Status.ABORT, "loss of link on ports 1, 2, 3, 4")
-    assert samples[-1].received("transmitted") <= result.tx_frames < 4 * 1500, "it ended soon after the loss"
+    assert sum(port.tx_frames for port in samples[-1].ports) <= result.tx_frames < 4 * 1500, (
+        "it ended soon after the loss"
+    )

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.networks import parsed, wire
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.target.chips import CHIPS, TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2, pipe_of
@@ -20,7 +21,7 @@ from p4mesh.tester.frames import seed_payload
 from p4mesh.tester.loop_model import predict, prediction_rows
 from p4mesh.tester.pacing import DepartureClock, first_fraction_q32, loop_use, rounding_ticks, seed_counts, shared_loops
 from p4mesh.tester.plan import Limits, make_plan
-from p4mesh.topology.loader import parse_topology
+from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -38,15 +39,9 @@ LOOPS = (OWN_LOOP, FRONT_LOOP)
 TOFINO_PAGE = Path(__file__).resolve().parents[3] / "docs" / "TOFINO.md"
 
 
-def topology_of(loop: LoopModel) -> str:
-    return f"""
-name: loop
-tester:
-  clock_tick_ps: 1
-  loop: {{rate_bps: {loop.rate_bps}, latency_ns: {loop.latency_ps / 1000}}}
-  ports: [{{numbers: 1-2, rate_bps: 400000000000}}]
-links: [{{from: "tester:1", to: "tester:2", latency_ns: 100}}]
-"""
+def topology_of(loop: LoopModel, tick_ps: int = 1) -> Topology:
+    tester = f"clock_tick_ps: {tick_ps}, loop: {{rate_bps: {loop.rate_bps}, latency_ns: {loop.latency_ps / 1000}}}"
+    return parsed(wire(400 * 10**9, 100, tester=tester))
 
 
 def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
@@ -56,7 +51,7 @@ def measured_rounds_ps(loop: LoopModel, size: int, seeds: int) -> int:
 
 def _departing_ps(loop: LoopModel, size: int, seeds: int, rounds: int) -> int:
     stream = Stream("loop", size, Fraction(10**6), rounds * seeds + 1, Pairs(), (1,), (2,))
-    with open_measurer(parse_topology("loop.yaml", topology_of(loop))) as measurer:
+    with open_measurer(topology_of(loop)) as measurer:
         limits = Limits.of(load_contract(), 1, loop, "sim")
         plan = make_plan([stream], limits, measurer.tester.target.rate_bps_of)
         (paced,) = plan.streams
@@ -126,11 +121,10 @@ def test_every_departure_is_as_near_to_its_ideal_time_as_predicted(
     """Goal: the worst departure error holds from the first frame on. Method: one run per frame looked at, the last."""
     rate = load * max_rate_fps(size, int(line_rate_gbps * 10**9))
     found = predict(rate, size, loop, 1000, "tofino")
-    text = topology_of(loop).replace("clock_tick_ps: 1\n", "clock_tick_ps: 1000\n")
     for frames in (2, 12, 60, 177, 600, 3000):
         stream = Stream("paced", size, rate, frames, Pairs(), (1,), (2,))
         spec = TrialSpec("paced", (stream,), int(frames * 10**9 / rate) + 1, Learning(enabled=False))
-        with open_measurer(parse_topology("loop.yaml", text)) as measurer:
+        with open_measurer(topology_of(loop, tick_ps=1000)) as measurer:
             result = measurer.measure(spec)
         span_ps = (result.last_tx_ns - result.first_tx_ns) * 1000
         assert abs(span_ps - (frames - 1) * 10**12 / rate) <= found.departure_error_ps + 1000, frames

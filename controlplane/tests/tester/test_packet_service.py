@@ -9,6 +9,7 @@ import pytest
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
+from support.networks import parsed, wire
 
 from p4mesh.errors import InternalError, UnsupportedError
 from p4mesh.p4runtime import P4RuntimeError
@@ -17,20 +18,12 @@ from p4mesh.tester.opening import open_tester
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing, PuntRule
 from p4mesh.tester.stations import station
-from p4mesh.topology.loader import parse_topology
 
 CABLE_NS = 137
 FRAME_BYTES = 100
 ONE_WAY_NS = 8 * (8 + FRAME_BYTES + 4) + CABLE_NS
 """Preamble, frame and FCS at 1 Gbit/s, and the cable: ingress sees a frame when its last bit is there."""
 MS = 1_000_000
-WIRES = f"""
-name: wires
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-links:
-  - {{from: "tester:1", to: "tester:2", latency_ns: {CABLE_NS}}}
-  - {{from: "tester:3", to: "tester:4", latency_ns: {CABLE_NS}}}
-"""
 
 
 class Echo:
@@ -94,7 +87,7 @@ class Ping:
 
 @contextmanager
 def service() -> Iterator[PacketService]:
-    with open_tester(SimTarget, parse_topology("wires.yaml", WIRES)) as tester:
+    with open_tester(SimTarget, parsed(wire(latency_ns=CABLE_NS, pairs=2))) as tester:
         yield tester.packets
 
 

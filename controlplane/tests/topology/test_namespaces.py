@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.topology.loader import load_topology
 from p4mesh.topology.netns import NetnsNetwork
 
-BRIDGE = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
+BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 HOLD = """
 import sys, time
 from p4mesh.topology.loader import load_topology

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.networks import TOPOLOGIES
 
 from p4mesh.errors import TopologyError
 from p4mesh.target.sim import build_network
@@ -24,7 +25,6 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
 
-TOPOLOGIES = Path(__file__).parents[3] / "topologies"
 SPECIAL = SpecialPorts(loop=509, cpu=510, drop=511)
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
 from p4mesh.topology import load_topology
 from p4mesh.topology.drawing import draw
 
-TOPOLOGIES = Path(__file__).parents[3] / "topologies"
 SVG = "{http://www.w3.org/2000/svg}"
 
 

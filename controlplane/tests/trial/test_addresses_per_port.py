@@ -8,10 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.networks import parsed, switch
 
 from p4mesh.errors import ParameterError
 from p4mesh.tester.stream_checks import check_stream
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FieldModifier, ModifiedField, Progression, Stream
 from p4mesh.trial.engine import TrialEngine
@@ -22,21 +22,11 @@ from p4mesh.trial.spec import Learning, TrialSpec
 PORTS = (1, 2, 3, 4)
 ADDRESSES = 8
 MESH = Stream("mesh", 64, Fraction(100_000), 3_000, FullMesh(), PORTS, PORTS, addresses_per_port=ADDRESSES)
-SWITCH = """
-name: bench
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    mac_table: {{entries: {entries}}}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 
 
 @contextmanager
-def switch(entries: int) -> Iterator[TrialEngine]:
-    with open_measurer(parse_topology("bench.yaml", SWITCH.format(entries=entries))) as measurer:
+def table_of(entries: int) -> Iterator[TrialEngine]:
+    with open_measurer(parsed(switch(f"mac_table: {{entries: {entries}}}"))) as measurer:
         yield measurer
 
 
@@ -45,14 +35,14 @@ def trial(learning: Learning) -> TrialSpec:
 
 
 def test_a_table_that_holds_all_addresses_forwards_every_frame_to_its_port() -> None:
-    with switch(len(PORTS) * ADDRESSES) as measurer:
+    with table_of(len(PORTS) * ADDRESSES) as measurer:
         result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
     assert (result.status, result.lost_frames, result.flooded_frames) == (Status.VALID, 0, 0)
     assert {flow.rx_frames for flow in result.flows} == {1_000}, "the order of the ports is that of one address"
 
 
 def test_learning_is_not_verified_when_one_address_finds_no_room() -> None:
-    with switch(len(PORTS) * ADDRESSES - 1) as measurer:
+    with table_of(len(PORTS) * ADDRESSES - 1) as measurer:
         result = measurer.measure(trial(Learning(wait_ns=1_000_000)))
     assert result.status is Status.INVALID
     assert "flooded" in result.reason
@@ -60,7 +50,7 @@ def test_learning_is_not_verified_when_one_address_finds_no_room() -> None:
 
 def test_frames_come_from_every_address() -> None:
     """Without a learning phase the switch learns from the test frames alone."""
-    with switch(1024) as measurer:
+    with table_of(1024) as measurer:
         measurer.measure(trial(Learning(enabled=False)))
         truth = measurer.tester.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
     assert truth["counters"]["learned"] == len(PORTS) * ADDRESSES

@@ -9,7 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support import published
+from support.networks import parsed, switch
+from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed, Port
@@ -23,7 +24,6 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, own_line_rate_bps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -36,18 +36,9 @@ OFFSETS_PPM = (-100, -50, 50, 100)
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 
 
-def switch(offset_ppm: float, ports: int = 2, queue_frames: int = 64, ifg_bits: int = 96) -> Topology:
-    tester = f"rate_bps: {GIGABIT}, clock_offset_ppm: {offset_ppm}, ifg_bits: {ifg_bits}"
-    text = f"""
-name: offset
-tester: {{ports: [{{numbers: 1-{ports}, {tester}}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-{ports}, rate_bps: {GIGABIT}, queue_frames: {queue_frames}}}]
-links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"}}]
-"""
-    return parse_topology("offset.yaml", text)
+def offset_switch(offset_ppm: float, ports: int = 2, queue_frames: int = 64, ifg_bits: int = 96) -> Topology:
+    tester_port = f"clock_offset_ppm: {offset_ppm}, ifg_bits: {ifg_bits}"
+    return parsed(switch(ports=ports, port=f"queue_frames: {queue_frames}", tester_port=tester_port))
 
 
 def own_fps(offset_ppm: int, size: int = 64) -> Fraction:
@@ -57,7 +48,7 @@ def own_fps(offset_ppm: int, size: int = 64) -> Fraction:
 @pytest.mark.parametrize("offset_ppm", OFFSETS_PPM)
 def test_the_throughput_of_a_lossless_switch_is_the_line_rate_of_the_tester(offset_ppm: int) -> None:
     """20,000 frames are at most 2 too many for the switch, and it has room for 64."""
-    _, outcome, trials = published.run(Throughput(), switch(offset_ppm), (64,), "scaled_frames=20000", *QUICK)
+    _, outcome, trials = run_on_sim(Throughput(), offset_switch(offset_ppm), (64,), "scaled_frames=20000", *QUICK)
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
     assert row["theoretical_fps"] == pytest.approx(2 * float(own_fps(offset_ppm)), rel=1e-12)
@@ -69,7 +60,7 @@ def test_the_throughput_of_a_lossless_switch_is_the_line_rate_of_the_tester(offs
 @pytest.mark.parametrize("offset_ppm", OFFSETS_PPM)
 def test_a_full_mesh_forwards_the_line_rate_of_the_tester(offset_ppm: int) -> None:
     settings = ("scaled_frames=10000", "sweep_start_pct=100", *QUICK)
-    _, outcome, _ = published.run(FullyMeshed(), switch(offset_ppm, ports=4), (64,), *settings)
+    _, outcome, _ = run_on_sim(FullyMeshed(), offset_switch(offset_ppm, ports=4), (64,), *settings)
     tables = {table.name: table.rows for table in outcome.tables}
     (found,), (sweep,) = tables["throughput"], tables["forwarding_rate"]
     assert (outcome.state, found["tx_pct"], found["lost_frames"]) == (State.PASS, 100, 0)
@@ -82,7 +73,7 @@ def test_a_full_mesh_forwards_the_line_rate_of_the_tester(offset_ppm: int) -> No
 def test_a_tester_that_is_faster_than_the_switch_fills_its_queue(offset_ppm: int, lost: int) -> None:
     """Of 200,000 frames 20 are too many at +100 ppm: 4 of them wait in the end, and one may be on the wire."""
     settings = ("scaled_frames=200000", "ports=first_pair", "bidirectional=false", *QUICK)
-    _, outcome, _ = published.run(FrameLoss(), switch(offset_ppm, queue_frames=4), (64,), *settings)
+    _, outcome, _ = run_on_sim(FrameLoss(), offset_switch(offset_ppm, queue_frames=4), (64,), *settings)
     first, *_ = outcome.tables[0].rows
     assert first["load_pct"] == 100
     assert abs(first["lost_frames"] - lost) <= (1 if lost else 0)
@@ -92,19 +83,19 @@ def test_a_tester_that_is_faster_than_the_switch_fills_its_queue(offset_ppm: int
 @pytest.mark.parametrize("offset_ppm", [-100, 100])
 def test_two_ports_are_measured_at_their_own_line_rate(test: ForwardPressure, offset_ppm: int) -> None:
     settings = ("scaled_frames=20000", *QUICK)
-    _, outcome, trials = published.run(test, switch(offset_ppm, ifg_bits=88), (64, 1518), *settings)
+    _, outcome, trials = run_on_sim(test, offset_switch(offset_ppm, ifg_bits=88), (64, 1518), *settings)
     assert outcome.state is State.PASS
     assert max(abs(result.oload_error_ppm) for _, result in trials) < 10, "one round of the loop in 13 ms"
 
 
 def test_ports_with_different_clocks_all_send_what_the_slowest_can() -> None:
-    topology = switch(0)
+    topology = offset_switch(0)
     ports = tuple(
         replace(port, clock_offset_ppm=ppm) for port, ppm in zip(topology.tester_ports, (100, -50), strict=True)
     )
     topology = replace(topology, tester_ports=ports)
     test = find_test("rfc2544.throughput")
-    _, outcome, trials = published.run(test, topology, (64,), "scaled_frames=20000", *QUICK)
+    _, outcome, trials = run_on_sim(test, topology, (64,), "scaled_frames=20000", *QUICK)
     assert {stream.rate_fps for spec, _ in trials for stream in spec.streams} == {own_fps(-50)}
     assert outcome.tables[0].rows[0]["throughput_pct"] == 100
     (note,) = (text for text in outcome.deviations if "line clocks" in text)
@@ -139,7 +130,7 @@ def nominal(offset_ppm: float, rate_fps: Fraction | None = None) -> TrialResult:
     rate_fps = rate_fps or max_rate_fps(64, GIGABIT)
     stream = Stream("s", 64, rate_fps, 30_000, Pairs(), (1,), (2,))
     spec = TrialSpec("nominal", (stream,), int(30_000 * 10**9 / rate_fps), Learning(enabled=False), 10**6, 0)
-    with open_measurer(switch(offset_ppm, ifg_bits=96)) as measurer:
+    with open_measurer(offset_switch(offset_ppm, ifg_bits=96)) as measurer:
         return measurer.measure(spec)
 
 

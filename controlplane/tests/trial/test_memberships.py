@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.networks import parsed, switch
 
 from p4mesh.store.codec import decode, encode
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.memberships import MembershipChange, Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -19,21 +19,11 @@ from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
 MS, SECOND = 1_000_000, 1_000_000_000
-SNOOPING = """
-name: snooping
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-    snooping: {{leave_delay_ns: 1000000{keys}}}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
 FIRST = {4: "225.1.1.1", 6: "ff0e::1:1"}
 
 
 def measurer(keys: str = "") -> Iterator[TrialEngine]:
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING.format(keys=keys))) as opened:
+    with open_measurer(parsed(switch(f"snooping: {{leave_delay_ns: 1000000{keys}}}"))) as opened:
         yield opened
 
 

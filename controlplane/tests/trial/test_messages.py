@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from support.networks import parsed, switch
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.tester.plan import Limits, make_plan
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import GroupRange, Message, Multicast, Pairs, PositionClass, Rotate
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.opening import open_measurer
@@ -27,22 +28,13 @@ LATENCY_NS = 2000
 NO_LEARNING = Learning(enabled=False)
 
 
-def switch(slow: str = "") -> str:
-    """Return a store-and-forward switch; ``slow`` are the ports of 100 Mbit/s."""
-    fast = "1-4" if not slow else ",".join(str(port) for port in range(1, 5) if str(port) not in slow)
-    rates = f'{{numbers: "{fast}", rate_bps: 1000000000}}'
-    rates += f', {{numbers: "{slow}", rate_bps: 100000000}}' if slow else ""
-    return f"""
-name: switch
-tester: {{clock_tick_ps: 1000, ports: [{rates}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{rates}]
-    forwarding: store_and_forward
-    latency_ns: {LATENCY_NS}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
+def slow_port_2() -> str:
+    """Return the switch with port 2 at 100 Mbit/s."""
+    return store_and_forward(rates_bps=(10**9, 10**8, 10**9, 10**9))
+
+
+def store_and_forward(**options: Any) -> str:
+    return switch(f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}", tester="clock_tick_ps: 1000", **options)
 
 
 def messages(pattern: Message, rx: tuple[int, ...], count: int, tx: tuple[int, ...] = (1,)) -> Stream:
@@ -54,7 +46,7 @@ def messages(pattern: Message, rx: tuple[int, ...], count: int, tx: tuple[int, .
 def measure(topology: str, stream: Stream, **more: object) -> TrialResult:
     duration_ns = int(Fraction(stream.frame_count * 10**9) / stream.rate_fps)
     spec = TrialSpec("messages", (stream,), duration_ns, Learning(wait_ns=1_000_000), per_flow=True, **more)  # type: ignore[arg-type]
-    with open_measurer(parse_topology("test.yaml", topology)) as measurer:
+    with open_measurer(parsed(topology)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     return result
@@ -66,7 +58,7 @@ def by_part(result: TrialResult, rx_port: int) -> dict[str, FlowCounts]:
 
 def test_each_position_has_the_latency_of_its_place_in_a_slow_outputs_queue() -> None:
     """The switch takes a frame per 1.16 us and sends one per 11.6 us: position j waits (j - 1) times the difference."""
-    result = measure(switch(slow="2"), messages(Message(Pairs(), 5), (2,), 40))
+    result = measure(slow_port_2(), messages(Message(Pairs(), 5), (2,), 40))
     assert (result.tx_frames, result.rx_frames) == (200, 200)
     parts = by_part(result, 2)
     assert list(parts) == ["1", "2", "3", "4", "5"]
@@ -83,8 +75,8 @@ def test_each_position_has_the_latency_of_its_place_in_a_slow_outputs_queue() ->
 
 def test_classes_of_positions_are_the_sums_of_their_positions() -> None:
     classes = (PositionClass(1, 1), PositionClass(2, 4), PositionClass(5, 5))
-    alone = by_part(measure(switch(slow="2"), messages(Message(Pairs(), 5), (2,), 20)), 2)
-    joined = by_part(measure(switch(slow="2"), messages(Message(Pairs(), 5, classes), (2,), 20)), 2)
+    alone = by_part(measure(slow_port_2(), messages(Message(Pairs(), 5), (2,), 20)), 2)
+    joined = by_part(measure(slow_port_2(), messages(Message(Pairs(), 5, classes), (2,), 20)), 2)
     assert list(joined) == ["1", "2..4", "5"]
     assert (joined["1"].latency, joined["5"].latency) == (alone["1"].latency, alone["5"].latency)
     middle, members = joined["2..4"], [alone[part] for part in ("2", "3", "4")]
@@ -97,21 +89,21 @@ def test_classes_of_positions_are_the_sums_of_their_positions() -> None:
 
 
 def test_whole_messages_go_to_the_receivers_in_turn() -> None:
-    result = measure(switch(), messages(Message(Rotate(), 3), (3, 4), 10, tx=(1, 2)))
+    result = measure(store_and_forward(), messages(Message(Rotate(), 3), (3, 4), 10, tx=(1, 2)))
     counts = {(flow.tx_port, flow.rx_port, flow.part): flow.rx_frames for flow in result.flows}
     assert counts == {(tx, rx, part): 5 for tx in (1, 2) for rx in (3, 4) for part in ("1", "2", "3")}
 
 
 def test_a_port_that_starts_later_begins_with_a_whole_message() -> None:
     stream = replace(messages(Message(Pairs(), 4), (3, 4), 10, tx=(1, 2)), start_offset_ns=(0, 700_000))
-    result = measure(switch(), stream)
+    result = measure(store_and_forward(), stream)
     assert {flow.rx_frames for flow in result.flows} == {10}
     starts = {flow.tx_port: flow.first_tx_ns for flow in result.flows}
     assert starts[2] - starts[1] == pytest.approx(700_000, abs=1_000)
 
 
 def test_a_histogram_of_a_flow_counts_every_position_of_its_messages() -> None:
-    result = measure(switch(), messages(Message(Pairs(), 6), (2,), 10), histograms=HistogramPer.FLOW)
+    result = measure(store_and_forward(), messages(Message(Pairs(), 6), (2,), 10), histograms=HistogramPer.FLOW)
     (histogram,) = result.histograms
     assert (histogram.tx_port, histogram.rx_port, histogram.latency.count) == (1, 2, 60)
 
@@ -156,7 +148,7 @@ def counted(result: TrialResult) -> dict[tuple[int, int, str], int]:
 def test_each_group_is_counted_at_each_of_its_receivers_and_flooded_elsewhere() -> None:
     """The switch does not snoop: every port gets every group."""
     pattern = Multicast((GroupRange("225.1.1.1", 1, (2, 3)), GroupRange("225.7.7.7", 1, (3,))))
-    result = measure(switch(), groups(pattern, (2, 3), 41))
+    result = measure(store_and_forward(), groups(pattern, (2, 3), 41))
     assert counted(result) == {(1, 2, "225.1.1.1"): 21, (1, 3, "225.1.1.1"): 21, (1, 3, "225.7.7.7"): 20}
     assert (result.expected_rx_frames, result.rx_frames, result.lost_frames) == (62, 62, 0)
     # Port 2 gets 20 frames of a group that it does not receive, port 4 all 41.
@@ -166,7 +158,7 @@ def test_each_group_is_counted_at_each_of_its_receivers_and_flooded_elsewhere() 
 
 def test_every_port_sends_its_own_group_to_all_others() -> None:
     pattern = Multicast((GroupRange("225.1.1.1", 4),), own_groups=True)
-    result = measure(switch(), groups(pattern, (1, 2, 3, 4), 30, tx=(1, 2, 3, 4)))
+    result = measure(store_and_forward(), groups(pattern, (1, 2, 3, 4), 30, tx=(1, 2, 3, 4)))
     assert counted(result) == {(tx, rx, f"225.1.1.{tx}"): 30 for tx in (1, 2, 3, 4) for rx in (1, 2, 3, 4) if tx != rx}
     assert result.flooded_frames == 0
 
@@ -176,7 +168,7 @@ def test_streams_with_different_numbers_of_groups_keep_their_counts_apart() -> N
     few = replace(groups(Multicast((GroupRange("239.0.0.1", 2, (3, 4)),)), (3, 4), 24, tx=(2,)), name="few")
     duration_ns = 7_000_000
     spec = TrialSpec("groups", (many, few), duration_ns, NO_LEARNING, per_flow=True)
-    with open_measurer(parse_topology("test.yaml", switch())) as measurer:
+    with open_measurer(parsed(store_and_forward())) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     assert {flow.rx_frames for flow in result.flows if flow.stream == "g"} == {10}

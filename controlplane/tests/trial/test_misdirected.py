@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.published import TOPOLOGIES, changed, shipped
+from support.networks import TOPOLOGIES, changed, shipped
 
 from p4mesh.cli.main import main
 from p4mesh.target.loop import LoopModel

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.networks import parsed, wire
 
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -20,21 +20,13 @@ VECTORS = json.loads((Path(__file__).parents[1] / "fixtures" / "line_rate_vector
 RATES = (10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11, 4 * 10**11)
 SIZES = sorted({vector["frame_size_B"] for vector in VECTORS})
 FRAMES = 2000
+
+
 # Twice the rate for the loop, so that a seed is always there when a frame is due.
-WIRE = """
-name: wire
-tester:
-  clock_tick_ps: {tick_ps}
-  loop: {{rate_bps: 400000000000, latency_ns: 400}}
-  ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]
-links: [{{from: "tester:1", to: "tester:2", latency_ns: 5}}]
-"""
-
-
 @pytest.mark.parametrize("rate_bps", RATES, ids=lambda rate: f"{rate // 10**9}G")
 def test_line_rate_to_one_frame_at_every_size(rate_bps: int) -> None:
     published = {v["frame_size_B"]: v["frames_per_s"] for v in VECTORS if v["line_rate_bps"] == rate_bps}
-    topology = parse_topology("wire.yaml", WIRE.format(rate_bps=rate_bps, tick_ps=10))
+    topology = parsed(wire(rate_bps, 5, tester="clock_tick_ps: 10, loop: {rate_bps: 400000000000, latency_ns: 400}"))
     with open_measurer(topology) as measurer:
         for size in SIZES:
             fps = max_rate_fps(size, rate_bps)

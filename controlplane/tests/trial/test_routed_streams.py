@@ -9,7 +9,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
-from support.published import changed, shipped
+from support.networks import changed, shipped
 
 from p4mesh.errors import ParameterError
 from p4mesh.tester.responders import neighbours

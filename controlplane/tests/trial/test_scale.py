@@ -9,7 +9,7 @@ import resource
 import time
 from fractions import Fraction
 
-from support.published import shipped
+from support.networks import shipped
 
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import FullMesh

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.networks import switch
+from support.runs import measure
 
 from p4mesh.errors import HookError
 from p4mesh.methods.results.metrics import judge_loss
@@ -36,19 +38,6 @@ NO_LEARNING = Learning(enabled=False)
 QUICK_LEARNING = Learning(wait_ns=MS)
 
 
-def switch(model: str = "", link: str = "", ports: int = 4) -> str:
-    return f"""
-name: switch
-tester: {{ports: [{{numbers: 1-{ports}, rate_bps: {GIGABIT}}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-{ports}, rate_bps: {GIGABIT}}}]
-{model}
-links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"{link}}}]
-"""
-
-
 def one_way(frames: int, fps: int = 10_000, source: int = 1, target: int = 2, **options: Any) -> TrialSpec:
     stream = Stream("s", 128, Fraction(fps), frames, Pairs(), (source,), (target,))
     options = {"learning": QUICK_LEARNING, "settle_ns": MS, "restabilise_ns": 0, **options}
@@ -61,17 +50,12 @@ def engine(topology: str) -> Iterator[TrialEngine]:
         yield measurer
 
 
-def measure(topology: str, *specs: TrialSpec) -> list[TrialResult]:
-    with engine(topology) as measurer:
-        return [measurer.measure(spec) for spec in specs]
-
-
 # Loss of link
 
 
 def test_a_loss_of_link_ends_the_trial_as_abort() -> None:
     # The trial begins at 0 s and sends for 4 s; all links fail at 1.05 s for a millisecond.
-    (result,) = measure(switch(link=", outages: [{at_s: 1.05, duration_s: 0.001}]"), one_way(40_000))
+    (result,) = measure(switch(link="outages: [{at_s: 1.05, duration_s: 0.001}]"), one_way(40_000))
     assert (result.status, result.reason) == (Status.ABORT, "loss of link on ports 1, 2, 3, 4")
     assert judge_loss(result) is Verdict.ABORT
     assert 10_000 < result.tx_frames < 13_000, "it stopped soon after the loss, not after 40,000 frames"
@@ -79,25 +63,24 @@ def test_a_loss_of_link_ends_the_trial_as_abort() -> None:
 
 
 def test_a_loss_of_link_on_a_port_that_only_monitors_hides_flooding_and_is_an_abort() -> None:
-    topology = switch(link="}, {from: tester:5, to: dut:5, outages: [{at_s: 1.05, duration_s: 0.001}]", ports=4)
-    topology = topology.replace("numbers: 1-4", "numbers: 1-5")
+    topology = switch(link={5: "outages: [{at_s: 1.05, duration_s: 0.001}]"}, ports=5)
     (result,) = measure(topology, one_way(20_000))
     assert (result.status, result.reason) == (Status.ABORT, "loss of link on port 5")
 
 
 def test_a_loss_of_link_during_the_learning_phase_is_an_abort_too() -> None:
     spec = one_way(100, learning=Learning(wait_ns=2 * S))
-    (result,) = measure(switch(link=", outages: [{at_s: 1, duration_s: 0.1}]"), spec)
+    (result,) = measure(switch(link="outages: [{at_s: 1, duration_s: 0.1}]"), spec)
     assert (result.status, result.tx_frames) == (Status.ABORT, 0)
 
 
 def test_without_a_link_no_trial_begins() -> None:
-    (result,) = measure(switch(link=", outages: [{at_s: 0}]"), one_way(100, reset=Reset(ResetAction.WAIT_AGING)))
+    (result,) = measure(switch(link="outages: [{at_s: 0}]"), one_way(100, reset=Reset(ResetAction.WAIT_AGING)))
     assert (result.status, result.reason) == (Status.ABORT, "no link on ports 1, 2, 3, 4")
 
 
 def test_a_trial_may_be_told_to_go_on_without_link() -> None:
-    topology = switch(link=", outages: [{at_s: 1.5, duration_s: 0.1}]")
+    topology = switch(link="outages: [{at_s: 1.5, duration_s: 0.1}]")
     (result,) = measure(topology, one_way(20_000, stop_on_los=False))
     assert (result.status, result.tx_frames) == (Status.VALID, 20_000)
     assert result.lost_frames == pytest.approx(1000, abs=2)
@@ -124,7 +107,7 @@ def test_toggled_links_make_a_switch_forget() -> None:
 
 
 def test_waiting_longer_than_the_aging_time_makes_a_switch_forget() -> None:
-    model = "    mac_table: {entries: 100, aging_s: 30}"
+    model = "mac_table: {entries: 100, aging_s: 30}"
     assert flooded_after(Reset(ResetAction.WAIT_AGING, aging_ns=25 * S), model) == [0, 0, 0]
     assert flooded_after(Reset(ResetAction.WAIT_AGING, aging_ns=31 * S), model) == [0, 0, 50 * 2]
 
@@ -183,7 +166,7 @@ def interrupted(after_ms: int, time_ms: int, model: str = "", off_ms: int = 0, f
         stop_on_los=False,
         interruption=Interruption(after_ms * MS, 10 * MS, device="dut", off_ns=off_ms * MS),
     )
-    (result,) = measure(switch(f"    reset: {{time_s: {time_ms / 1000}{model}}}"), spec)
+    (result,) = measure(switch(f"reset: {{time_s: {time_ms / 1000}{model}}}"), spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     return result
 
@@ -222,20 +205,20 @@ def test_a_device_that_does_not_come_back_loses_the_tail() -> None:
 
 
 def test_frames_that_are_flooded_after_learning_are_never_traffic() -> None:
-    model = "    learning: false"
+    model = "learning: false"
     (result,) = measure(switch(model), one_way(50))
     assert (result.status, result.reason) == (Status.INVALID, "learning not verified: 2 frames flooded")
     assert result.tx_frames == 0
 
 
 def test_an_address_that_nothing_reaches_is_not_verified() -> None:
-    model = "    vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 2, mode: {access: 20}}]}"
+    model = "vlans: {ports: [{port: 1, mode: {access: 10}}, {port: 2, mode: {access: 20}}]}"
     (result,) = measure(switch(model), one_way(50))
     assert (result.status, result.reason) == (Status.INVALID, "learning not verified: no frame reached port 2")
 
 
 def test_a_device_that_loses_frames_now_and_then_is_measured() -> None:
-    (result,) = measure(switch("    loss_ppb: 300000000"), one_way(2000))
+    (result,) = measure(switch("loss_ppb: 300000000"), one_way(2000))
     assert result.status is Status.VALID
     assert 500 < result.lost_frames < 700
 
@@ -296,7 +279,7 @@ def test_counts_that_do_not_add_up_are_invalid_and_never_blamed_on_the_device(na
 
 
 def test_a_port_that_is_slower_than_it_says_is_the_testers_fault() -> None:
-    slow = switch().replace(f"rate_bps: {GIGABIT}}}", f"rate_bps: {GIGABIT}, clock_offset_ppm: -1000}}", 1)
+    slow = switch(tester_port="clock_offset_ppm: -1000")
     (result,) = measure(slow, one_way(20_000, int(max_rate_fps(128, GIGABIT))))
     assert result.status is Status.INVALID
     assert result.reason.startswith("oload_mismatch: offered load is 99.9")
@@ -347,5 +330,5 @@ def test_streams_start_together_and_send_exactly_their_frames() -> None:
 
 def test_counters_are_read_when_the_slowest_frame_has_arrived() -> None:
     # Half a second of delay, and no settle time: only what is in flight keeps the trial waiting.
-    (result,) = measure(switch("    latency_ns: 500000000"), one_way(50, settle_ns=0))
+    (result,) = measure(switch("latency_ns: 500000000"), one_way(50, settle_ns=0))
     assert (result.status, result.rx_frames, result.lost_frames) == (Status.VALID, 50, 0)

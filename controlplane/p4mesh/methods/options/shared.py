@@ -22,6 +22,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
 SCALED = "scaled"
+SUSTAINED = "sustained"
 SCALED_FRAMES = "scaled_frames"
 FRAME_FORMATS = {
     "ipv4": FrameTemplate(ip_version=4),
@@ -73,6 +74,16 @@ def trial_parameters(
     Where time is real, trials take ``real_time_s``; by default the duration of the RFC.
     """
     return (
+        replace(
+            boolean(
+                SUSTAINED,
+                True,
+                setup,
+                "a load that only a buffer carries, because a queue fills all the time, does not pass; otherwise it "
+                "is a finding",
+            ),
+            real_time=False,
+        ),
         scaled_duration(
             "duration_ms",
             setup,
@@ -257,6 +268,7 @@ def trial_of(
     *,
     learning: Learning | None = None,
     per_flow: bool = False,
+    watch_queues: bool = False,
     histograms: HistogramPer | None = None,
 ) -> TrialSpec:
     """Return a trial with the phases that ``trial_parameters`` describe around its streams."""
@@ -269,6 +281,7 @@ def trial_of(
         nanoseconds(parameters, "restabilise_ms"),
         per_flow=per_flow,
         histograms=histograms,
+        watch_queues=watch_queues,
     )
 
 
@@ -295,10 +308,16 @@ def duration_deviation(
     span = f"{longest / NS_PER_MS:.4g} ms"
     if shortest != longest:
         span = f"{shortest / NS_PER_MS:.4g} to {span}"
+    text = f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}."
+    if parameters.flag(SUSTAINED):
+        return (
+            f"{text} Queues are watched meanwhile: a load at which one of them fills by more than 50 ppm does not "
+            "pass, so that throughput is what the device carries for as long as one likes."
+        )
     return (
-        f"Trial duration {span} instead of the {rfc_duration_s} s of {clause}. An overload that fills the device's "
-        "buffers more slowly than this is not seen: with a buffer of Q frames and N frames per port and trial, "
-        "throughput and forwarding rates may read up to Q/N of line rate too high."
+        f"{text} An overload that fills the device's buffers more slowly than this loses nothing: with a buffer of Q "
+        "frames and N frames per port and trial, throughput may read up to Q/N of line rate too high. A finding names "
+        "results that only a buffer carries."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from p4mesh.methods.results.latency_cells import CalibrationCells, DefinitionCells, LatencyCells, VariationCells
+from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.search.goal import Verdict
@@ -72,6 +73,7 @@ class MeshTrial(Record):
     directions: tuple[Direction, ...] | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = field(default=None, metadata=OMITTED)
     duration_ms: float | None = field(default=None, metadata=OMITTED)
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
     @property
     def trusted(self) -> bool:

@@ -32,6 +32,8 @@ class LatencyCells(Record):
     jitter_avg_us: float | None = None
     jitter_max_us: float | None = None
     calibrated: str = RAW
+    queues: str | None = None
+    """Whether a queue filled meanwhile; None where nobody watched."""
     overflow_frames: int | None = field(default=None, metadata=OMITTED)
     """No column, but a finding."""
 
@@ -77,8 +79,10 @@ class CalibrationCells(Record):
     latency_calibrated_us: float
 
 
-def latency_cells(summary: LatencySummary | None, definition: str, calibrated: str = RAW) -> LatencyCells:
-    """Return the cells of a summary."""
+def latency_cells(
+    summary: LatencySummary | None, definition: str, queues: str | None, calibrated: str = RAW
+) -> LatencyCells:
+    """Return the cells of a summary, with what is known of the queues that its frames went through."""
     if summary is None:
         return LatencyCells(definition=definition, calibrated=calibrated)
     percentiles, jitter = summary.percentiles_ns, summary.jitter
@@ -96,6 +100,7 @@ def latency_cells(summary: LatencySummary | None, definition: str, calibrated: s
         jitter_avg_us=us(jitter.avg_ns) if jitter else None,
         jitter_max_us=us(jitter.max_ns) if jitter else None,
         calibrated=calibrated,
+        queues=queues,
         overflow_frames=summary.overflow_count,
     )
 

@@ -9,6 +9,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import Definition, stamps_text
 from p4mesh.methods.results.latency_cells import RAW, LatencyCells
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.queues import QUEUES
 from p4mesh.traffic.line_rate import serialization_ns
 
 Row = Mapping[str, Cell]
@@ -27,6 +28,7 @@ LATENCY_COLUMNS = (
     Column("jitter_avg_us", "Jitter avg", "us", 4),
     Column("jitter_max_us", "Jitter max", "us", 3),
     Column("calibrated", "Calibrated"),
+    QUEUES,
 )
 OF_MANY_FRAMES = frozenset(
     column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))

@@ -94,8 +94,8 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
-        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames. "
-        + excluded_note(results),
+        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
+        "sustained. " + excluded_note(results),
     )
 
 

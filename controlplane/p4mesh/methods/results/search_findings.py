@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.searched import HasSearch, Searched, SearchRow
 
@@ -14,12 +15,14 @@ _MARGIN = 3
 
 
 def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
-    """Yield losses that are no lack of capacity, and results above which the tester could send nothing."""
+    """Yield losses that are no lack of capacity, loads that only a buffer carries, and what could not be sent."""
     for result in results:
         where = f"{result.frame_size_bytes} B"
         if result.search.rare_loss is not None:
             yield f"{where}: {_loss_text(result.search.rare_loss)}"
         yield from _delivery(where, result.search)
+        if result.search.result_pct is not None:
+            yield from queue_findings(f"{where}, throughput", [result.search.shown])
 
 
 def excluded_note(results: Sequence[HasSearch]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.queues import EXCESS_COLUMNS
 from p4mesh.methods.results.searched import HasSearch
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
@@ -59,6 +60,7 @@ _TRIALS = (
     Column("loss_pct", "Loss", "%", 4),
     Column("flooded_frames", "Flooded", "frames"),
     Column("verdict", "Verdict"),
+    *EXCESS_COLUMNS,
 )
 
 

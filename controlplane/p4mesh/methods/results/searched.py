@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Cell, Column
+from p4mesh.methods.results.queues import QueueCells
 from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.goal import Grid, Verdict
@@ -33,8 +34,18 @@ class SearchRow(Protocol):
         ...
 
     @property
+    def lost_frames(self) -> int:
+        """Frames that did not arrive."""
+        ...
+
+    @property
     def verdict(self) -> Verdict | None:
         """Verdict of the search on the trial."""
+        ...
+
+    @property
+    def watched(self) -> QueueCells | None:
+        """What was seen of the queues of the device."""
         ...
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
@@ -53,6 +64,8 @@ class JudgedTrial(Generic[Row]):
     verdict: Verdict
     result: TrialResult
     row: Row
+    kept_frames: int = 0
+    """Those that a queue keeps which fills all the time: a search takes them for lost."""
 
     @property
     def for_search(self) -> Verdict:

@@ -36,7 +36,7 @@ DIRECTION_COLUMNS = (
 )
 _NOTE = (
     "Rates are sums over all transmitting ports. Duration is that of the trial that decided. 'Fails at' is the lowest "
-    "load tried that lost frames. 'Last tried' and its loss stand where no throughput was found."
+    "load tried that lost frames or is not sustained. 'Last tried' and its loss stand where no throughput was found."
 )
 
 

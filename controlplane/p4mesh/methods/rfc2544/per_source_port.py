@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column, State, Table
-from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.queues import EXCESS_COLUMNS, QueueCells, queue_cells
+from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.result import Status, Trend, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PER_SOURCE_PORT = "per_source_port"
@@ -41,6 +44,7 @@ _TRIAL_COLUMNS = (
     Column("tx_frames", "Tx", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("verdict", "Verdict"),
+    *EXCESS_COLUMNS,
 )
 
 
@@ -73,6 +77,7 @@ class PortTrial(Record):
     status: Status
     reason: str
     flooded_frames: int
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +98,20 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
     rows: list[PortTrial] = []
 
-    def trial(loads: Mapping[int, Fraction], length_ns: int) -> dict[int, Verdict]:
+    criterion = criterion_of(parameters)
+
+    def measured(loads: Mapping[int, Fraction], length_ns: int) -> _JudgedPorts:
         spec = port_spec(mesh, size, loads, length_ns, parameters)
         result = session.measure(spec, TrialNote(max(loads.values()), max(0, goal.trials_expected - len(rows))))
-        verdicts = {port: _verdict(result, port, parameters.number("acceptable_loss_pct")) for port in loads}
+        judged = _JudgedPorts(result, {port: _verdict(result, port, criterion) for port in loads})
         number = 1 + max((row.trial for row in rows), default=0)
-        rows.extend(_trial_row(size, number, length_ns, port, loads[port], result, verdicts[port]) for port in loads)
-        return {port: search_verdict(result, verdict) for port, verdict in verdicts.items()}
+        rows.extend(_trial_row(size, number, length_ns, port, loads[port], judged) for port in loads)
+        return judged
+
+    def trial(loads: Mapping[int, Fraction], first_ns: int) -> dict[int, Verdict]:
+        judged = until_clear(lambda length_ns: measured(loads, length_ns), first_ns)
+        result = judged.result
+        return {port: search_verdict(result, settled(found, result)) for port, found in judged.of_ports.items()}
 
     goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
     found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
@@ -144,14 +156,14 @@ def port_spec(
             )
     span = f"{float(min(loads.values())):.4f} to {float(max(loads.values())):.4f}"
     label = f"{PER_SOURCE_PORT} {size} B {span} %"
-    return shared.trial_of(parameters, label, tuple(streams), duration_ns, per_flow=True)
+    return shared.trial_of(parameters, label, tuple(streams), duration_ns, per_flow=True, watch_queues=True)
 
 
 def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
     """Return a row per frame size and source port, and every trial of every port."""
     note = (
         "Every source port searches by itself while the others send at their own loads; a port fails when a frame that "
-        "it sent is lost anywhere."
+        "it sent is lost anywhere, or goes through a queue that fills all the time."
     )
     keys = ("frame_size_bytes", "port")
     rows = tuple(row.data() for result in results for row in result.ports)
@@ -172,16 +184,38 @@ def _lost(result: TrialResult, port: int) -> tuple[int, int]:
     return sum(flow.tx_frames for flow in flows), sum(flow.lost_frames for flow in flows)
 
 
-def _verdict(result: TrialResult, port: int, acceptable_pct: Fraction) -> Verdict:
+@dataclass(frozen=True)
+class _JudgedPorts:
+    """A trial, and the verdict on what each source port has sent."""
+
+    result: TrialResult
+    of_ports: Mapping[int, Verdict]
+
+    @property
+    def verdict(self) -> Verdict:
+        """UNCLEAR where the trial is too short for one of them."""
+        unclear = Verdict.UNCLEAR in self.of_ports.values()
+        return Verdict.UNCLEAR if unclear else next(iter(self.of_ports.values()))
+
+
+def _verdict(result: TrialResult, port: int, criterion: Criterion) -> Verdict:
+    """Return the verdict on a source port: on its own losses, and on queues that its frames go through."""
     if result.status is not Status.VALID:
         return Verdict(result.status.value)
     sent, lost = _lost(result, port)
-    return Verdict.PASS if 100 * lost <= acceptable_pct * sent else Verdict.FAIL
+    if 100 * lost > criterion.acceptable_pct * sent:
+        return Verdict.FAIL
+    trend = result.queues
+    if not criterion.sustained or trend is None:
+        return Verdict.PASS
+    if trend.trend is Trend.UNCLEAR:
+        return Verdict.UNCLEAR
+    filled = any(flow.tx_port == port and flow.rx_port in trend.rx_ports for flow in result.flows)
+    return Verdict.FAIL if filled and 100 * kept_share(result) > criterion.acceptable_pct else Verdict.PASS
 
 
-def _trial_row(
-    size: int, number: int, length_ns: int, port: int, load: Fraction, result: TrialResult, verdict: Verdict
-) -> PortTrial:
+def _trial_row(size: int, number: int, length_ns: int, port: int, load: Fraction, judged: _JudgedPorts) -> PortTrial:
+    result = judged.result
     sent, lost = _lost(result, port)
     return PortTrial(
         frame_size_bytes=size,
@@ -191,7 +225,8 @@ def _trial_row(
         load_pct=float(load),
         tx_frames=sent,
         lost_frames=lost,
-        verdict=verdict,
+        verdict=judged.of_ports[port],
+        watched=queue_cells(result),
         status=result.status,
         reason=result.reason,
         flooded_frames=result.flooded_frames,

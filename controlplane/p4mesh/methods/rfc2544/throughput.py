@@ -9,13 +9,13 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
-from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -137,20 +137,20 @@ def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, sessio
     """
     search = shared.search_of(parameters)
     factor = parameters.integer("confirm_factor")
-    acceptable = parameters.number("acceptable_loss_pct")
+    criterion = criterion_of(parameters)
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
 
     def measured(part: str, load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         spec = trial_spec(mesh, part, size, load, parameters, length_ns)
-        result = session.measure(spec, TrialNote(load, remaining, lambda found: judge_loss(found, acceptable)))
-        verdict = judge_loss(result, acceptable)
+        result = session.measure(spec, TrialNote(load, remaining, criterion))
+        verdict = criterion(result)
         row = replace(
             forwarding_row(spec, result, mesh, load),
             directions=directions([(leg.tx_ports, leg.rx_ports) for leg in mesh.legs], result),
             verdict=verdict,
             duration_ms=length_ns / shared.NS_PER_MS,
         )
-        return JudgedTrial(verdict, result, row)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
     def searched(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
         return measured(THROUGHPUT, load, remaining + 1, length_ns)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.results import latency_tables as latency
@@ -16,8 +17,9 @@ from p4mesh.methods.results.latency import (
     LATENCY_DEFINITION,
     check_definition,
 )
-from p4mesh.methods.results.metrics import judge_loss, rate_metrics
+from p4mesh.methods.results.metrics import rate_metrics
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.queues import QueueCells, queue_cells
 from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.results.search_findings import excluded_note, search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -69,6 +71,7 @@ class BroadcastTrial(Record):
     reason: str
     verdict: Verdict
     duration_ms: float
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,14 +140,15 @@ class Broadcast(MethodOf[BroadcastUnit]):
         """Search the throughput, then measure latency of a single frame and of a stream."""
         size, rate = unit.frame_size_bytes, bed.slowest_rate_bps
         extra = 2 if parameters.text("parts") == BOTH else 0
-        acceptable = parameters.number("acceptable_loss_pct")
+        criterion = criterion_of(parameters)
 
         def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[BroadcastTrial]:
             spec = _spec(THROUGHPUT, size, load, bed, rate, parameters, length_ns)
-            note = TrialNote(load, remaining + extra, lambda found: judge_loss(found, acceptable))
+            note = TrialNote(load, remaining + extra, criterion)
             result = session.measure(spec, note)
-            verdict = judge_loss(result, acceptable)
-            return JudgedTrial(verdict, result, _row(spec, result, rate, load, verdict, length_ns))
+            verdict = criterion(result)
+            row = _row(spec, result, rate, load, verdict, length_ns)
+            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
         duration_ns = shared.duration_ns_of(parameters, size, rate)
         found = search_throughput(shared.search_of(parameters), duration_ns, trial)
@@ -152,8 +156,9 @@ class Broadcast(MethodOf[BroadcastUnit]):
         trials: list[LatencyTrial] = []
         load = found.result_load_pct
         if extra and load is not None:
+            decided_ns = round(found.shown.duration_ms * NS_PER_MS)
             for mode, left in ((SINGLE_FRAME, 1), (STREAM, 0)):
-                spec = _spec(mode, size, load, bed, rate, parameters, duration_ns)
+                spec = _spec(mode, size, load, bed, rate, parameters, decided_ns)
                 result = session.measure(spec, TrialNote(load, left))
                 rows += port_latencies(mode, size, load, result, bed, parameters)
                 trials.append(_latency_trial(mode, result))
@@ -264,6 +269,7 @@ def _spec(
         (stream,),
         duration_ns,
         per_flow=part != THROUGHPUT,
+        watch_queues=True,
         histograms=HistogramPer.FLOW if part == STREAM and len(stream.rx_ports) <= bed.histograms else None,
     )
 
@@ -285,6 +291,7 @@ def _row(
         reason=result.reason,
         verdict=verdict,
         duration_ms=length_ns / NS_PER_MS,
+        watched=queue_cells(result),
     )
 
 

@@ -32,6 +32,7 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.methods.results.queues import queue_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -74,10 +75,10 @@ class MeshLatency:
         if result.status is not Status.VALID:
             return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
-        whole = self._summary(result, self._definition)
+        whole, queues = self._summary(result, self._definition), queue_text([result])
         rows = [
             MeshLatencyRow(
-                latency=latency_cells(whole, self._name),
+                latency=latency_cells(whole, self._name, queues),
                 variation=variation_cells(whole),
                 definitions=self._definitions(result),
             )
@@ -86,7 +87,7 @@ class MeshLatency:
         if bed.calibration is not None:
             groups = _groups(result)
             calibrated = summary_of(groups, bed, size, self._definition, calibrated=True)
-            rows.append(MeshLatencyRow(latency=latency_cells(calibrated, self._name, CALIBRATED)))
+            rows.append(MeshLatencyRow(latency=latency_cells(calibrated, self._name, queues, CALIBRATED)))
             for group in groups:
                 found = summary_of([group], bed, size, self._definition)
                 if found is not None:

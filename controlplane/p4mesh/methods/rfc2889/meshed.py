@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from p4mesh.methods.base import MethodOf, Session, Unit
@@ -21,6 +21,7 @@ from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.latency import LATENCY_DEFINITION, check_definition
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.rfc2889.mesh_latency import PERCENTILES, MeshLatency, mesh_latency_tables, mesh_overflows
@@ -113,6 +114,7 @@ class Meshed(MethodOf[MeshUnit]):
             (
                 *search_findings(throughput),
                 *tables.findings({THROUGHPUT: throughput, FORWARDING: forwarding}),
+                *_carried_by_buffers(forwarding),
                 *mesh_overflows(throughput, forwarding),
             ),
             _deviations(parameters, [unit.frame_size_bytes for unit in results], mesh),
@@ -138,3 +140,10 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
         f"{bursts}."
     )
     return tuple(text for text in noted if text)
+
+
+def _carried_by_buffers(sweeps: Sequence[MeshSweep]) -> Iterator[str]:
+    """Yield sweeps whose maximum forwarding rate is one that a queue has filled at."""
+    for sweep in sweeps:
+        best = [row for row in sweep.rows if row.trusted and row.forwarding_fps == sweep.mfr_fps]
+        yield from queue_findings(f"{FORWARDING} {sweep.frame_size_bytes} B", best)

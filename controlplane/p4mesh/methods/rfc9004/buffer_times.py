@@ -65,13 +65,15 @@ def in_longer_trials(
 ) -> MeshThroughput:
     """Return the throughput, searched again where its trials were so short that the buffer made it read too high.
 
-    The trials become as long as ``buffer_error_pct`` needs them, at most ten times as long as they were.
+    A sustained throughput is one without the buffer's help. Else the trials become as long as ``buffer_error_pct``
+    needs them, at most ten times as long as they were.
     """
     error = parameters.number("buffer_error_pct") / 100
     frames = _trial_frames(parameters, size, mesh.line_rate_bps)
     highest = found.search.result_load_pct
     scaled = parameters.is_word("duration_ms")
-    if highest is None or not scaled or hidden_share(burst_frames, frames) <= error:
+    helped = not _is_sustained(found, parameters) and hidden_share(burst_frames, frames) > error
+    if highest is None or not scaled or not helped:
         return found
     lowest = parameters.number("search_min_pct")
     expected = lowest
@@ -95,6 +97,11 @@ def in_longer_trials(
     return replace(again, search=search, trial_frames=trial_frames)
 
 
+def _is_sustained(found: MeshThroughput, parameters: ParameterSet) -> bool:
+    """Whether queues were watched at the throughput, and had to be steady."""
+    return parameters.flag(shared.SUSTAINED) and found.search.shown.watched is not None
+
+
 def hidden_finding(
     burst_frames: Fraction, found: MeshThroughput, rate_bps: int, parameters: ParameterSet
 ) -> tuple[str, ...]:
@@ -102,7 +109,7 @@ def hidden_finding(
     size = found.frame_size_bytes
     frames = found.trial_frames or _trial_frames(parameters, size, rate_bps)
     hidden_pct = 100 * hidden_share(burst_frames, frames)
-    if hidden_pct <= parameters.number("buffer_error_pct"):
+    if _is_sustained(found, parameters) or hidden_pct <= parameters.number("buffer_error_pct"):
         return ()
     return (
         f"{size} B: the corrected buffer may read {float(hidden_pct):.1f} % too short, as throughput trials of "

@@ -19,6 +19,8 @@ class Verdict(str, Enum):
     FAIL = "FAIL"
     INVALID = "INVALID"
     ABORT = "ABORT"
+    UNCLEAR = "UNCLEAR"
+    """No frame was lost, and the trial is too short to tell whether a queue fills: a longer one decides."""
     UNDELIVERED = "UNDELIVERED"
     """An INVALID trial whose load the tester could not send. It says nothing about the device; searches go on below."""
 

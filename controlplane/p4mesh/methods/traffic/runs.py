@@ -9,8 +9,10 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
 from p4mesh.methods.traffic.ports import PortNames
 from p4mesh.tester.histogram import HistogramPer
+from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.rates import line_share
 from p4mesh.traffic_file.reader import FileRun
+from p4mesh.trial.samples import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _NS_PER_MS = 1_000_000
@@ -60,8 +62,14 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         per_flow=True,
         histograms=HistogramPer.CLASS if run.traffic.percentiles else None,
         stop_on_los=phases.stop_on_los,
+        sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)
+
+
+def _sampling(run: FileRun, length_ns: int) -> Sampling | None:
+    every_ns = int(Fraction(str(run.traffic.samples.every_s)) * NS_PER_S)
+    return Sampling(max(1, every_ns), run.traffic.samples.flows) if every_ns < length_ns else None
 
 
 def _load_pct(classes: tuple[LaidClass, ...], bed: Bed) -> Fraction:

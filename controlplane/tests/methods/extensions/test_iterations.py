@@ -14,11 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support import networks
+from support.beds import make_bed, two_switch_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, capacity
 
 from p4mesh.cli import single_command
 from p4mesh.methods.base import Method, TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.iterations import combined
@@ -35,13 +36,8 @@ SETTINGS = {
     "rfc2544.back_to_back": ("repetitions=2",),
     "rfc2889.address_learning": ("addresses=sweep", "addresses_end=100"),
 }
-FOUR_PORTS = Bed(
-    "fake",
-    tuple(Port(n, f"p{n}", 10**9, 88, "ab"[n > 2], pads_short_frames=False) for n in range(1, 5)),
-    10**9,
-    reset_times_s=(("dut", 1),),
-)
-BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in (1, 2)))
+FOUR_PORTS = two_switch_bed(reset_times_s=(("dut", 1),))
+BED = make_bed(2)
 COLUMNS = (Column("frame_size_bytes", "Size", "B"), Column("state", "Result"), Column("lost_frames", "Lost", "frames"))
 
 
@@ -236,11 +232,7 @@ def test_figures_show_the_average_and_say_so() -> None:
 def faulty(place: Path, loss_ppb: int) -> str:
     """Write a topology whose switch loses frames at random; return its path."""
     topology = place / "faulty.yaml"
-    topology.write_text(
-        "name: faulty\ntester:\n  ports: [{numbers: 1-2, rate_bps: 1000000000}]\nnodes:\n  - name: dut\n"
-        "    device: ethernet_switch\n    ports: [{numbers: 1-2, rate_bps: 1000000000}]\n"
-        f"    loss_ppb: {loss_ppb}\nlinks: [{{from: tester:1-2, to: dut:1-2}}]\n"
-    )
+    topology.write_text(networks.switch(f"loss_ppb: {loss_ppb}", ports=2))
     return str(topology)
 
 

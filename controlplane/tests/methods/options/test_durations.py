@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from support.beds import two_switch_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.networks import TOPOLOGIES
+from support.runs import run_units
 
 from p4mesh.cli.main import main
-from p4mesh.methods.base import Method, TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.methods.results.record import Record
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import prepare
 from p4mesh.topology import load_topology
@@ -24,13 +24,8 @@ from p4mesh.trial.result import Outage, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
-BED = Bed(
-    "fake",
-    tuple(Port(n, f"p{n}", GIGABIT, 88, "ab"[n > 2], pads_short_frames=False) for n in range(1, 5)),
-    GIGABIT,
-    reset_times_s=(("dut", 1),),
-)
-BRIDGE = Path(__file__).parents[4] / "topologies" / "bridge-4x10m.yaml"
+BED = two_switch_bed(reset_times_s=(("dut", 1),))
+BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 TIMED = [test for test in TESTS if any(parameter.name == "duration_ms" for parameter in test.parameters)]
 SECONDS = {"rfc2544.throughput": 30}
 """Search trials, of which the result is confirmed for 60 s; other tests measure as long as their RFC says."""
@@ -48,12 +43,7 @@ class OneFrameLost(FlowMeasurer):
 
 
 def run(test: Method, measurer: FakeMeasurer, *settings: str, real_time: bool) -> tuple[Outcome, list[TrialSpec]]:
-    parameters = resolve(test.name, test.parameters, settings, real_time=real_time)
-    test.check(BED, parameters)
-    results: dict[Unit, Record] = {
-        unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (128,))
-    }
-    return test.assemble(BED, parameters, results), measurer.specs
+    return run_units(test, BED, measurer, (128,), *settings, real_time=real_time)[1], measurer.specs
 
 
 def seconds(specs: Sequence[TrialSpec]) -> list[float]:

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from support import published
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer
+from support.networks import parsed, shipped, switch
+from support.runs import run_on_sim, run_units
 
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
-BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT, attached_to="ab"[n > 2]) for n in range(1, 5)), GIGABIT)
+BED = make_bed(behind="aabb", uplink_rate_bps=GIGABIT)
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-SLOW_DEVICE = """
-name: slow
-tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{numbers: 1-2, rate_bps: 1000000000, clock_offset_ppm: -1000, queue_frames: 16}]
-links: [{from: "tester:1-2", to: "dut:1-2"}]
-"""
+SLOW_DEVICE = switch(ports=2, port="clock_offset_ppm: -1000, queue_frames: 16")
 
 
 def specs(test: Method, *settings: str) -> list[TrialSpec]:
-    parameters = resolve(test.name, test.parameters, settings)
-    test.check(BED, parameters)
     measurer = FakeMeasurer()
-    for unit in test.units(parameters, (64,)):
-        test.run_unit(unit, BED, parameters, measurer)
+    run_units(test, BED, measurer, (64,), *settings)
     return measurer.specs
 
 
@@ -69,17 +56,17 @@ def test_ports_start_one_after_the_other() -> None:
 
 def test_a_device_with_a_slow_clock_is_lossless_below_its_own_line_rate() -> None:
     """Its ports are 1000 ppm slow: 16 frames of queue are full after 16,000 frames at line rate."""
-    topology = parse_topology("slow.yaml", SLOW_DEVICE)
-    full = published.run(FrameLoss(), topology, (64,), "scaled_frames=40000", *QUICK)[1]
-    below = published.run(FrameLoss(), topology, (64,), "scaled_frames=40000", "ppm_below=1100", *QUICK)[1]
+    topology = parsed(SLOW_DEVICE)
+    full = run_on_sim(FrameLoss(), topology, (64,), "scaled_frames=40000", *QUICK)[1]
+    below = run_on_sim(FrameLoss(), topology, (64,), "scaled_frames=40000", "ppm_below=1100", *QUICK)[1]
     assert full.tables[0].rows[0]["lost_frames"] > 0
     assert [(row["load_pct"], row["lost_frames"]) for row in below.tables[0].rows] == [(99.89, 0), (90, 0)]
 
 
 def test_the_offered_load_of_staggered_ports_is_measured_from_each_start() -> None:
     settings = ("parts=forwarding", "sweep_start_pct=50", "sweep_end_pct=50", "scaled_frames=2000", *QUICK)
-    topology = published.shipped("p4-l2-4ports")
+    topology = shipped("p4-l2-4ports")
     for stagger in ("0", "640"):
-        outcome = published.run(FullyMeshed(), topology, (64,), *settings, f"start_stagger_us={stagger}")[1]
+        outcome = run_on_sim(FullyMeshed(), topology, (64,), *settings, f"start_stagger_us={stagger}")[1]
         row = next(table for table in outcome.tables if table.name == "forwarding_rate").rows[0]
         assert row["mfr_offered_pct"] == pytest.approx(50, rel=2e-3)

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from ipaddress import IPv6Network
-from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.delays import DelayMeasurer, Delays, constant
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
-from p4mesh.methods.base import Method, TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.base import Method, TrialNote
+from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.latency import Definition, Spread, merged, offset_ns, summarise
@@ -34,7 +35,6 @@ from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
 QUICK = ("scaled_frames=100", "search_resolution_pct=10")
 
 
@@ -42,21 +42,18 @@ TARGETS = {StampKind.FIRST_BIT: ("sim", 1), StampKind.SOFTWARE: ("bmv2", 1000), 
 
 
 def bed(*rates_bps: int, stamps: StampKind = StampKind.FIRST_BIT, calibration: Calibration | None = None) -> Bed:
-    ports = tuple(Port(n, f"p{n}", rate) for n, rate in enumerate(rates_bps or (GIGABIT, GIGABIT), start=1))
     target, resolution_ns = TARGETS[stamps]
-    return Bed(
-        "fake", ports, target=target, stamps=TimeStamps(Fraction(resolution_ns), stamps), calibration=calibration
+    return make_bed(
+        rates_bps=rates_bps or (GIGABIT, GIGABIT),
+        target=target,
+        stamps=TimeStamps(Fraction(resolution_ns), stamps),
+        calibration=calibration,
     )
 
 
 def run(test: Method, where: Bed, delays: Delays, size: int, *settings: str) -> tuple[DelayMeasurer, Outcome]:
-    parameters = resolve(test.name, test.parameters, (*QUICK, *settings))
-    test.check(where, parameters)
     measurer = DelayMeasurer(delays)
-    results: dict[Unit, Any] = {
-        unit: test.run_unit(unit, where, parameters, measurer) for unit in test.units(parameters, (size,))
-    }
-    return measurer, test.assemble(where, parameters, results)
+    return measurer, run_units(test, where, measurer, (size,), *QUICK, *settings)[1]
 
 
 def rows(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:

@@ -6,20 +6,17 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.beds import GIGABIT, two_switch_bed
 from support.fakes import FakeMeasurer
+from support.runs import run_units
 
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS
 from p4mesh.methods.results.outcome import Outcome, State, Table
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
-BED = Bed(
-    "fake", tuple(Port(n, f"p{n}", GIGABIT, 88, "ab"[n > 2], pads_short_frames=False) for n in range(1, 5)), GIGABIT
-)
+BED = two_switch_bed()
 SEARCHING = [
     test
     for test in TESTS
@@ -40,10 +37,8 @@ def run(test: Method, share: str, *settings: str) -> Outcome:
 
     measurer = FakeMeasurer(carry)
     known = {item.name for item in test.parameters}
-    parameters = resolve(test.name, test.parameters, [item for item in settings if item.partition("=")[0] in known])
-    test.check(BED, parameters)
-    results = {unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (SIZE,))}
-    return test.assemble(BED, parameters, results)
+    taken = [item for item in settings if item.partition("=")[0] in known]
+    return run_units(test, BED, measurer, (SIZE,), *taken)[1]
 
 
 def table(outcome: Outcome, name: str) -> Table:

@@ -10,12 +10,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.layers.rip import RIP, RIPEntry
 from scapy.layers.snmp import SNMP
-from support import published
+from support.beds import make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.networks import changed, parsed, shipped, switch
+from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, TrialNote
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.results.outcome import Outcome, State
@@ -24,7 +25,6 @@ from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.control_frames import management_query, routing_update
 from p4mesh.traffic.patterns import Broadcast, Pairs
 from p4mesh.traffic.stream import FrameTemplate, ModifiedField, PseudoRandom, Stream, ValueList
@@ -32,14 +32,9 @@ from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
 SECOND = 10**9
-BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = make_bed()
 QUICK = ("scaled_frames=2000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-SWITCH = """
-name: pair
-tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
-nodes: [{name: dut, device: ethernet_switch, ports: [{numbers: 1-2, rate_bps: 1000000000}]}]
-links: [{from: "tester:1-2", to: "dut:1-2"}]
-"""
+SWITCH = parsed(switch(ports=2))
 
 
 def parameters(*settings: str) -> ParameterSet:
@@ -61,7 +56,7 @@ def offered(spec: TrialSpec, *settings: str) -> TrialSpec:
 
 
 def run(test: Method, topology: Topology, *settings: str, size: int = 128) -> Outcome:
-    return published.run(Composed(test, (UnderConditions(),)), topology, (size,), *QUICK, *settings)[1]
+    return run_on_sim(Composed(test, (UnderConditions(),)), topology, (size,), *QUICK, *settings)[1]
 
 
 def test_without_conditions_a_trial_is_not_changed() -> None:
@@ -106,7 +101,7 @@ def test_queries_without_an_answer_are_told() -> None:
 def test_a_router_answers_management_queries_and_the_result_says_how_many(frame_format: str) -> None:
     """Trials of 2.5 s have three seconds that begin; the model answers each, from its own address."""
     settings = ("routed=true", f"frame_format={frame_format}", "modifier=management", "duration_ms=2500")
-    topology = published.changed("router-4x1g", ("1000000000", "10000000"), ("4000000", "40000"))
+    topology = changed("router-4x1g", ("1000000000", "10000000"), ("4000000", "40000"))
     outcome = run(FrameLoss(), topology, *settings, "step_pct=10", size=1518)
     (row,) = next(table for table in outcome.tables if table.name == "management_queries").rows
     assert (row["asked"], row["answered"]) == (6, 6), "two loads without loss, three queries each"
@@ -205,7 +200,7 @@ def test_control_frames_have_valid_checksums(version: int) -> None:
 
 
 def test_a_bridge_carries_one_percent_broadcasts_at_line_rate() -> None:
-    outcome = run(Throughput(), parse_topology("pair.yaml", SWITCH), "modifier=broadcast")
+    outcome = run(Throughput(), SWITCH, "modifier=broadcast")
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
     assert row["throughput_fps"] == pytest.approx(0.99 * 2 * GIGABIT / 8 / 148, rel=1e-3)
@@ -221,7 +216,7 @@ def test_a_bridge_carries_one_percent_broadcasts_at_line_rate() -> None:
     ],
 )
 def test_a_router_is_measured_under_every_modifier(modifier: str, frame_format: str) -> None:
-    topology = published.shipped("p4-l3-4ports")
+    topology = shipped("p4-l3-4ports")
     outcome = run(Throughput(), topology, "routed=true", f"frame_format={frame_format}", f"modifier={modifier}")
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["throughput_pct"]) == (State.PASS, 100)
@@ -238,7 +233,7 @@ def with_networks(networks: int) -> Topology:
         for port in (1, 2, 3, 4)
         for r in range(networks)
     )
-    return published.changed("p4-l3-4ports", ("    entries:\n", "    entries:\n" + routes))
+    return changed("p4-l3-4ports", ("    entries:\n", "    entries:\n" + routes))
 
 
 def test_frames_to_256_networks_all_have_a_route() -> None:
@@ -253,7 +248,7 @@ def test_half_of_the_networks_without_a_route_are_half_of_the_frames() -> None:
 
 
 def test_a_bridge_floods_random_destinations_and_they_arrive() -> None:
-    outcome = run(FrameLoss(), parse_topology("pair.yaml", SWITCH), "modifier=networks")
+    outcome = run(FrameLoss(), SWITCH, "modifier=networks")
     assert [row["lost_frames"] for row in outcome.tables[0].rows] == [0, 0]
 
 

@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from support import published
+from support.networks import TOPOLOGIES, switch, wire
 
 from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
@@ -19,28 +19,7 @@ from p4mesh.run.options import RunOptions
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0", "search_resolution_pct=10", "confirm_factor=1")
 
 
-def ports(*rates_bps: int, options: tuple[str, ...] = ()) -> str:
-    extra = [*options, *[""] * (len(rates_bps) - len(options))]
-    return "".join(
-        f"    - {{numbers: {n}, rate_bps: {rate}{more}}}\n"
-        for n, (rate, more) in enumerate(zip(rates_bps, extra, strict=True), start=1)
-    )
-
-
-def wire(rate_bps: int, delay_ns: float, options: tuple[str, ...] = ()) -> str:
-    return (
-        f"name: wire\ntester:\n  clock_tick_ps: 1000\n  ports:\n{ports(rate_bps, rate_bps, options=options)}"
-        f"links:\n  - {{from: tester:1, to: tester:2, latency_ns: {delay_ns}}}\n"
-    )
-
-
-def switch(model: str, *rates_bps: int, options: tuple[str, ...] = ()) -> str:
-    return (
-        f"name: switch\nseed: 7\ntester:\n  clock_tick_ps: 1000\n  ports:\n{ports(*rates_bps, options=options)}"
-        f"nodes:\n  - name: dut\n    device: ethernet_switch\n{model}    ports:\n"
-        f"{ports(*rates_bps).replace('    -', '      -')}"
-        f"links:\n  - {{from: 'tester:1-{len(rates_bps)}', to: 'dut:1-{len(rates_bps)}'}}\n"
-    )
+TICK = "clock_tick_ps: 1000"
 
 
 def run(
@@ -73,7 +52,7 @@ def table(directory: Path, name: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("rate_bps", [10**9, 10**10, 10**11])
 def test_a_wire_has_the_delay_of_the_wire_in_every_definition(rate_bps: int, tmp_path: Path) -> None:
-    directory = run(tmp_path, wire(rate_bps, 137), "64,1518", "scaled_frames=200")
+    directory = run(tmp_path, wire(rate_bps, 137, tester=TICK), "64,1518", "scaled_frames=200")
     for row in table(directory, "latency_definitions"):
         serialization_us = 8 * int(row["frame_size_bytes"]) / rate_bps * 1e6
         assert float(row["fifo_us"]) == float(row["lilo_us"]) == float(row["mimo_us"]) == 0.137
@@ -86,7 +65,11 @@ def test_a_wire_has_the_delay_of_the_wire_in_every_definition(rate_bps: int, tmp
 def test_store_and_forward_between_speeds_has_one_lifo_latency(tmp_path: Path) -> None:
     """10G and 1G: last bit in to first bit out is the device's 700 ns at every size and in both directions."""
     directory = run(
-        tmp_path, switch("    latency_ns: 700\n", 10**10, 10**9), "64,512,1518", "scaled_frames=300", "loads=all"
+        tmp_path,
+        switch("latency_ns: 700", rates_bps=(10**10, 10**9), tester=TICK),
+        "64,512,1518",
+        "scaled_frames=300",
+        "loads=all",
     )
     rows = [row for row in table(directory, "latency_definitions") if row["at"] == "10 %"]
     assert {row["link"] for row in rows} == {"10 -> 1", "1 -> 10"}
@@ -105,7 +88,7 @@ def test_broadcast_latency_between_speeds_is_that_of_each_port(tmp_path: Path) -
     """1G in, 1G and 100M out: last bit in to first bit out is 700 ns on both, for a single frame and a stream."""
     directory = run(
         tmp_path,
-        switch("    latency_ns: 700\n", 10**9, 10**9, 10**8),
+        switch("latency_ns: 700", rates_bps=(10**9, 10**9, 10**8), tester=TICK),
         "128",
         "scaled_frames=40",
         "search_max_pct=50",
@@ -129,7 +112,7 @@ def test_broadcast_latency_between_speeds_is_that_of_each_port(tmp_path: Path) -
 @pytest.mark.parametrize("test", ["rfc2544.latency", "rfc2889.fully_meshed", "rfc2889.broadcast"])
 def test_latency_beyond_the_time_stamps_is_said(test: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a clock of 1 ps 32 bits reach 4.29 ms; the device takes 5 ms."""
-    topology = switch("    latency_ns: 5000000\n", 10**9, 10**9).replace("tick_ps: 1000", "tick_ps: 1")
+    topology = switch("latency_ns: 5000000", ports=2, tester="clock_tick_ps: 1")
     common = tuple(setting for setting in QUICK if test == "rfc2544.latency" or not setting.startswith("confirm"))
     run(tmp_path, topology, "64", "scaled_frames=50", "search_max_pct=50", test=test, common=common)
     shown = capsys.readouterr().out
@@ -141,13 +124,13 @@ def test_latency_beyond_the_time_stamps_is_said(test: str, tmp_path: Path, capsy
     ("forwarding", "found"),
     [
         ("", "Store-and-forward device:"),
-        ("    forwarding: cut_through\n    look_ahead_bytes: 64\n", "Cut-through device"),
+        ("forwarding: cut_through, look_ahead_bytes: 64", "Cut-through device"),
     ],
 )
 def test_the_type_of_the_device_is_found(
     forwarding: str, found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(tmp_path, switch(f"    latency_ns: 900\n{forwarding}", 10**9, 10**9), "64,512,1518", "scaled_frames=100")
+    run(tmp_path, switch("latency_ns: 900", forwarding, ports=2, tester=TICK), "64,512,1518", "scaled_frames=100")
     assert found in capsys.readouterr().out
 
 
@@ -156,9 +139,14 @@ def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
 
     PDV p99 = 0.99 w; |D(i) - D(i-1)| has the mean w/3; its signed form has 1 % beyond 0.859 w on each side.
     """
-    model = "    latency_ns: 5000\n    jitter: {uniform: {max_ns: 2000}}\n"
+    model = "latency_ns: 5000, jitter: {uniform: {max_ns: 2000}}"
     directory = run(
-        tmp_path, switch(model, 10**9, 10**9), "64", "scaled_frames=20000", "search_max_pct=10", "search_initial_pct=10"
+        tmp_path,
+        switch(model, ports=2, tester=TICK, seed=7),
+        "64",
+        "scaled_frames=20000",
+        "search_max_pct=10",
+        "search_initial_pct=10",
     )
     (latency,) = table(directory, "latency")
     (row,) = table(directory, "latency_variation")
@@ -176,9 +164,8 @@ def test_variation_of_uniform_jitter(tmp_path: Path) -> None:
 
 def test_variation_of_a_mesh_is_that_of_its_flows(tmp_path: Path) -> None:
     """Jitter of 0 to 2 us again; frames from and to port 3 take 5 us more on the wire, which is no variation."""
-    model = "    latency_ns: 5000\n    jitter: {uniform: {max_ns: 2000}}\n"
-    cables = "links:\n  - {from: 'tester:1-2', to: 'dut:1-2'}\n  - {from: tester:3, to: dut:3, latency_ns: 5000}\n"
-    topology = switch(model, 10**9, 10**9, 10**9).partition("links:")[0] + cables
+    model = "latency_ns: 5000, jitter: {uniform: {max_ns: 2000}}"
+    topology = switch(model, ports=3, link={3: "latency_ns: 5000"}, tester=TICK, seed=7)
     settings = ("parts=forwarding", "sweep_start_pct=10", "sweep_end_pct=10", "scaled_frames=40000")
     common = (*QUICK[:3], "latency_percentiles=true")
     directory = run(tmp_path, topology, "64", *settings, test="rfc2889.fully_meshed", common=common)
@@ -191,7 +178,7 @@ def test_variation_of_a_mesh_is_that_of_its_flows(tmp_path: Path) -> None:
 
 
 def test_tagged_frames_measure_what_all_frames_measure(tmp_path: Path) -> None:
-    topology = switch("    latency_ns: 1200\n", 10**9, 10**9)
+    topology = switch("latency_ns: 1200", ports=2, tester=TICK)
     (every,) = table(run(tmp_path, topology, "256", "scaled_frames=200", "loads=throughput"), "latency")
     (tmp_path / "rfc").mkdir()
     directory = run(tmp_path / "rfc", topology, "256", "scaled_frames=200", "mode=rfc", "tagged_network=both")
@@ -211,7 +198,7 @@ def test_tagged_frames_at_every_load_through_a_router(tmp_path: Path) -> None:
 
     Four runs to the network of the stream, then four to one that the router has not seen, at every load it carries.
     """
-    topology = (published.TOPOLOGIES / "router-4x1g.yaml").read_text()
+    topology = (TOPOLOGIES / "router-4x1g.yaml").read_text()
     settings = ("routed=true", "mode=rfc", "loads=all", "tagged_network=both", "runs=4", "scaled_frames=200")
     directory = run(tmp_path, topology, "64", *settings)
     rows = table(directory, "latency")
@@ -234,14 +221,14 @@ def test_a_calibration_takes_the_tester_out_of_the_latency_of_each_pair(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Stamps of the ports are off by different times; over a wire of 10 ns and a device of 3000 ns LIFO."""
-    offsets = (", tx_stamp_offset_ns: 0, rx_stamp_offset_ns: 580", ", tx_stamp_offset_ns: -40, rx_stamp_offset_ns: 95")
-    (tmp_path / "cable.yaml").write_text(wire(10**9, 10, offsets))
+    offsets = {1: "rx_stamp_offset_ns: 580", 2: "tx_stamp_offset_ns: -40, rx_stamp_offset_ns: 95"}
+    (tmp_path / "cable.yaml").write_text(wire(latency_ns=10, tester=TICK, tester_port=offsets))
     wires = str(tmp_path / "wires.json")
     asked = Namespace(topology=str(tmp_path / "cable.yaml"), sizes="64,512", target="sim", out=wires, load_pct="1")
     assert measure_wires(asked) == 0
     directory = run(
         tmp_path,
-        switch("    latency_ns: 3000\n", 10**9, 10**9, options=offsets),
+        switch("latency_ns: 3000", ports=2, tester=TICK, tester_port=offsets),
         "64,512",
         "scaled_frames=100",
         "latency_definition=LIFO",

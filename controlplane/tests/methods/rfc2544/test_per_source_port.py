@@ -5,25 +5,23 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support import published
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless
+from support.networks import parsed
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.per_source_port import PortThroughputs
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.search.bisection import bisect, bisect_each
 from p4mesh.methods.search.goal import SearchGoal, Verdict
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import InPhase
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
 SIZE = 128
-BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = make_bed()
 MIXED = """
 name: mixed
 tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
@@ -53,12 +51,9 @@ def limited(limits_pct: dict[int, str]) -> FlowMeasurer:
 
 def run(measurer: FakeMeasurer, *settings: str) -> tuple[PortThroughputs, Outcome]:
     test = Throughput()
-    parameters = resolve(test.name, test.parameters, ("decision=per_source_port", *settings))
-    test.check(BED, parameters)
-    (unit,) = test.units(parameters, (SIZE,))
-    result = test.run_unit(unit, BED, parameters, measurer)
+    result, outcome = run_unit(test, BED, measurer, SIZE, "decision=per_source_port", *settings)
     assert isinstance(result, PortThroughputs)
-    return result, test.assemble(BED, parameters, {unit: result})
+    return result, outcome
 
 
 def test_every_port_finds_its_own_limit_in_common_trials() -> None:
@@ -110,8 +105,8 @@ def test_other_searches_are_refused() -> None:
 def test_a_slow_output_limits_the_port_that_sends_to_it_alone() -> None:
     """Port 4 of the switch needs 48 bytes per frame instead of 20; port 3 is the one that sends to it."""
     quick = ("scaled_frames=10000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-    topology = parse_topology("mixed.yaml", MIXED)
-    results, outcome, _ = published.run(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
+    topology = parsed(MIXED)
+    results, outcome, _ = run_on_sim(Throughput(), topology, (SIZE,), "decision=per_source_port", *quick)
     (result,) = results.values()
     found = {row.port: row.tx_pct for row in result.ports}
     assert (found[1], found[2], found[4]) == (100, 100, 100)

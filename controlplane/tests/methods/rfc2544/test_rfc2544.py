@@ -7,11 +7,12 @@ from math import ceil
 from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, capacity, wire
+from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.results.repetition import spread_of
@@ -27,19 +28,11 @@ from p4mesh.traffic.patterns import InPhase, Pairs
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
-
-
-def bed(count: int = 4) -> Bed:
-    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, count + 1)))
+BED = make_bed()
 
 
 def run(test: Method, measurer: FakeMeasurer, size: int, *settings: str) -> tuple[Any, Outcome]:
-    parameters = resolve(test.name, test.parameters, settings)
-    test.check(bed(), parameters)
-    (unit,) = test.units(parameters, (size,))
-    result = test.run_unit(unit, bed(), parameters, measurer)
-    return result, test.assemble(bed(), parameters, {unit: result})
+    return run_unit(test, BED, measurer, size, *settings)
 
 
 def tail_drop(queue_frames: int, overhead_bytes: int = 24, size: int = 64) -> FakeMeasurer:
@@ -208,7 +201,7 @@ def test_one_pair_of_ports_can_be_measured_alone() -> None:
     (stream,) = measurer.specs[0].streams
     assert (stream.tx_ports, stream.rx_ports) == ((1,), (2,))
     parameters = resolve(Throughput.name, Throughput.parameters, ("ports=first_pair",))
-    Throughput().check(bed(3), parameters)
+    Throughput().check(make_bed(3), parameters)
 
 
 def test_a_short_search_with_a_confirmation_of_the_rfc_says_so() -> None:
@@ -371,7 +364,7 @@ def test_back_to_back_says_where_it_departs_from_the_rfc() -> None:
 @pytest.mark.parametrize("test", [Throughput(), Latency(), FrameLoss()])
 def test_an_odd_number_of_ports_is_refused(test: Method) -> None:
     with pytest.raises(TopologyError, match="needs an even number of tester ports"):
-        test.check(bed(3), resolve(test.name, test.parameters, ()))
+        test.check(make_bed(3), resolve(test.name, test.parameters, ()))
 
 
 def test_contradicting_burst_bounds_are_refused() -> None:

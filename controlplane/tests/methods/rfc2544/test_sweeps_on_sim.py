@@ -8,43 +8,33 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES, switch
+from support.runs import files
 
 from p4mesh.cli import single_command
 from p4mesh.run import preparation
 from p4mesh.run.options import RunOptions
 
-TOPOLOGIES = Path(__file__).parents[4] / "topologies"
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
-WALL_CLOCK = ("timing.jsonl", "report.html")
 SHORT = ("scaled_frames=100",)
 
-NETWORK = """
-name: network
-seed: 11
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: {device}
-    ports: [{{numbers: 1-4, rate_bps: 1000000000, queue_frames: 8, clock_offset_ppm: -30}}]
-    {model}
-links: [{{from: "tester:1-4", to: "dut:1-4"{link}}}]
-"""
 ROUTER = """latency_ns: 2000
-    lookup: {capacity_fps: 4000000, overload_pass_ppm: 33333}
-    interfaces:
+lookup: {capacity_fps: 4000000, overload_pass_ppm: 33333}
+interfaces:
       - {port: 1, mac: "02:00:5e:00:00:01", addresses: [198.18.1.1/24]}
       - {port: 2, mac: "02:00:5e:00:00:02", addresses: [198.18.2.1/24]}
       - {port: 3, mac: "02:00:5e:00:00:03", addresses: [198.18.3.1/24]}
       - {port: 4, mac: "02:00:5e:00:00:04", addresses: [198.18.4.1/24]}"""
 OVERLOADED = "lookup: {capacity_fps: 3000000, overload_pass_ppm: 33333}"
 CHANCE = """jitter: {uniform: {max_ns: 500}}
-    impairments: {duplicate_ppb: 10000000, reorder_ppb: 10000000, reorder_delay_ns: 30000}"""
+impairments: {duplicate_ppb: 10000000, reorder_ppb: 10000000, reorder_delay_ns: 30000}"""
 LOSSY = "loss_ppb: 20000000"
-SHARED = "shared_buffer: {bytes: 9000, cell_bytes: 80}\n    pause: {xoff_frames: 6, xon_frames: 2}"
+SHARED = "shared_buffer: {bytes: 9000, cell_bytes: 80}\npause: {xoff_frames: 6, xon_frames: 2}"
 
 
-def network(model: str, link: str = "", device: str = "ethernet_switch") -> str:
-    return NETWORK.format(model=model, link=link, device=device)
+def network(model: str, link: str = "", device: str = "ethernet_switch", tester_port: str = "") -> str:
+    port = "queue_frames: 8, clock_offset_ppm: -30"
+    return switch(model, link=link, device=device, port=port, tester_port=tester_port, seed=11)
 
 
 MEMORYLESS = {
@@ -67,7 +57,7 @@ MEMORYLESS = {
     ),
     "errored frames": (
         "rfc2889.errored_frames",
-        network(OVERLOADED).replace("rate_bps: 1000000000}]}", "rate_bps: 1000000000, pad_to_minimum: false}]}", 1),
+        network(OVERLOADED, tester_port="pad_to_minimum: false"),
         (*SHORT, "sweep_step_pct=45"),
     ),
 }
@@ -75,7 +65,7 @@ MEMORYLESS = {
 
 OTHERS = {
     "random loss": ("rfc2544.frame_loss", network(LOSSY), SHORT),
-    "outage": ("rfc2544.frame_loss", network("loss_ppb: 0", ", outages: [{at_s: 14, duration_s: 0.5}]"), SHORT),
+    "outage": ("rfc2544.frame_loss", network("loss_ppb: 0", "outages: [{at_s: 14, duration_s: 0.5}]"), SHORT),
     "P4 program": ("rfc2544.frame_loss", (TOPOLOGIES / "p4-l2-4ports.yaml").read_text(), SHORT),
     "addresses that stay": (
         "rfc2889.fully_meshed",
@@ -97,7 +87,7 @@ def run(where: Path, name: str, case: Case, workers: int) -> Files:
     topology.write_text(text)
     options = RunOptions(test, str(topology), "64", settings, str(where / name), jobs=workers)
     single_command.run_test(options)
-    return {path.name: path.read_bytes() for path in (where / name).iterdir() if path.name not in WALL_CLOCK}
+    return files(where / name)
 
 
 @pytest.fixture(scope="module")

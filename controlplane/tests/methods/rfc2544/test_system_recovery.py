@@ -7,12 +7,11 @@ from fractions import Fraction
 from math import ceil
 
 import pytest
-from support import published
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.methods.base import Session
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
 from p4mesh.topology.loader import parse_topology
@@ -20,7 +19,6 @@ from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.trial.result import FlowCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
 EGRESS_GAP_BYTES, UPLINK_GAP_BYTES = 22, 16
 CHAIN = """
 name: chain
@@ -46,12 +44,7 @@ FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wa
 
 
 def run(measurer: Session, size: int, *settings: str) -> tuple[Recovery, Outcome]:
-    test, bed = SystemRecovery(), Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in (1, 2, 3)))
-    parameters = resolve(test.name, test.parameters, settings)
-    test.check(bed, parameters)
-    (unit,) = test.units(parameters, (size,))
-    result = test.run_unit(unit, bed, parameters, measurer)
-    return result, test.assemble(bed, parameters, {unit: result})
+    return run_unit(SystemRecovery(), make_bed(3), measurer, size, *settings)
 
 
 class Numbed(FlowMeasurer):
@@ -149,7 +142,7 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     backlog closer together, in the ratio of reduced to uplink rate.
     """
     topology = parse_topology("chain.yaml", CHAIN.replace("QUEUE", str(queue_frames)))
-    results, outcome, _ = published.run(SystemRecovery(), topology, (size,), "runs=3", "scaled_frames=20000", *FAST)
+    results, outcome, _ = run_on_sim(SystemRecovery(), topology, (size,), "runs=3", "scaled_frames=20000", *FAST)
     (result,) = results.values()
     assert result.state == "DONE", result.reason
     uplink_fps = max_rate_fps(size, GIGABIT, 8 + UPLINK_GAP_BYTES)

@@ -13,7 +13,8 @@ from math import floor
 from random import Random
 
 import pytest
-from support import published
+from support.networks import parsed, switch
+from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.results.outcome import State
@@ -23,7 +24,6 @@ from p4mesh.methods.rfc2544.system_recovery import SystemRecovery
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc6201.reset import Reset
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import frame_time_ns, serialization_ns
 from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -34,14 +34,6 @@ QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 ONE_WAY = "bidirectional=false"
 FRAMES = 2000
 SEEDS = range(6)
-TOPOLOGY = """
-name: unseen
-tester: {{clock_tick_ps: {tick_ps}, loop: {{rate_bps: 400000000000, latency_ns: {loop_ns}}},
-  ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]}}
-nodes: [{{name: dut, device: ethernet_switch, latency_ns: {latency_ns}, reset: {{time_s: {reset_s}}},
-  ports: [{{numbers: 1-2, rate_bps: {rate_bps}, ifg_bits: {ifg_bits}, queue_frames: {queue}}}]}}]
-links: [{{from: "tester:1-2", to: "dut:1-2"}}]
-"""
 
 
 @dataclass(frozen=True)
@@ -87,8 +79,15 @@ class Unseen:
         # The longer a frame, the fewer rounds of a seed: slow lines would have many idle ones.
         loop_ns = float(self.in_ns / 8) if self.in_ns > 4000 else min(500.0, float(self.in_ns / 8))
         tick_ps = 1000 if self.rate_bps <= 10**9 else 10
-        values = {"tick_ps": tick_ps, "loop_ns": loop_ns, "reset_s": self.reset_s, **vars(self)}
-        return parse_topology("unseen.yaml", TOPOLOGY.format(**values))
+        return parsed(
+            switch(
+                f"latency_ns: {self.latency_ns}, reset: {{time_s: {self.reset_s}}}",
+                ports=2,
+                rates_bps=self.rate_bps,
+                port=f"ifg_bits: {self.ifg_bits}, queue_frames: {self.queue}",
+                tester=f"clock_tick_ps: {tick_ps}, loop: {{rate_bps: 400000000000, latency_ns: {loop_ns}}}",
+            )
+        )
 
     def lossless(self, load_pct: Fraction, frames: int, more_ns: Fraction) -> bool:
         """Whether a trial with room for ``frames`` at line rate loses none of those at ``load_pct``."""
@@ -109,8 +108,15 @@ def error_ns(trials: list[tuple[TrialSpec, TrialResult]]) -> Fraction:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
     device = Unseen.of(seed)
-    settings = (f"scaled_frames={FRAMES}", "search_resolution_pct=0.01", "confirm_factor=2", ONE_WAY, *QUICK)
-    _, outcome, trials = published.run(Throughput(), device.topology, (device.size,), *settings)
+    settings = (
+        f"scaled_frames={FRAMES}",
+        "search_resolution_pct=0.01",
+        "confirm_factor=2",
+        "sustained=false",
+        ONE_WAY,
+        *QUICK,
+    )
+    _, outcome, trials = run_on_sim(Throughput(), device.topology, (device.size,), *settings)
     (row,) = outcome.tables[0].rows
     near_ns = error_ns(trials) + device.out_ns
     assert device.lossless(Fraction(str(row["throughput_pct"])), 2 * FRAMES, near_ns)
@@ -124,7 +130,7 @@ def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
 def test_loss_at_line_rate_is_what_neither_left_nor_waits(seed: int) -> None:
     device = Unseen.of(seed)
     settings = (f"scaled_frames={FRAMES}", "step_pct=10", ONE_WAY, *QUICK)
-    _, outcome, trials = published.run(FrameLoss(), device.topology, (device.size,), *settings)
+    _, outcome, trials = run_on_sim(FrameLoss(), device.topology, (device.size,), *settings)
     row = outcome.tables[0].rows[0]
     assert (row["load_pct"], row["tx_frames"]) == (100, FRAMES)
     assert abs(int(str(row["rx_frames"])) - device.accepted(FRAMES)) <= 1 + error_ns(trials) / device.out_ns
@@ -135,7 +141,7 @@ def test_latency_of_an_idle_device_is_its_own_and_the_frame(seed: int) -> None:
     """Store and forward: last bit in to last bit out."""
     device = Unseen.of(seed)
     settings = ("scaled_frames=200", "search_max_pct=10", "search_initial_pct=10", ONE_WAY, *QUICK)
-    _, outcome, _ = published.run(Latency(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(Latency(), device.topology, (device.size,), *settings)
     row = outcome.tables[0].rows[0]
     expected_us = device.latency_ns / 1000 + float(serialization_ns(device.size, device.rate_bps)) / 1000
     tick_us = device.topology.clock_tick_ps / 1e6
@@ -148,7 +154,7 @@ def test_latency_of_an_idle_device_is_its_own_and_the_frame(seed: int) -> None:
 def test_a_reset_takes_as_long_as_the_device_says(seed: int) -> None:
     device = Unseen.of(seed)
     settings = ("scaled_frames=1000", "load_pct=50", "resets=1", ONE_WAY, *QUICK)
-    _, outcome, _ = published.run(Reset(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(Reset(), device.topology, (device.size,), *settings)
     (row,) = next(table for table in outcome.tables if table.name == "reset").rows
     assert row["state"] == "DONE"
     assert row["reset_ms_avg"] == pytest.approx(1000 * device.reset_s, abs=float(str(row["resolution_ms"])))
@@ -159,7 +165,7 @@ def test_an_output_queue_recovers_at_once_where_it_can_be_overloaded(seed: int) 
     """At half the rate a frame leaves the full queue before the next one comes."""
     device = Unseen.of(seed)
     settings = (f"scaled_frames={FRAMES}", "runs=2", *QUICK)
-    _, outcome, _ = published.run(SystemRecovery(), device.topology, (device.size,), *settings)
+    _, outcome, _ = run_on_sim(SystemRecovery(), device.topology, (device.size,), *settings)
     (row,) = next(table for table in outcome.tables if table.name == "system_recovery").rows
     overload_frames = 10 * FRAMES
     hidden = device.accepted(overload_frames) == overload_frames
@@ -170,22 +176,18 @@ def test_an_output_queue_recovers_at_once_where_it_can_be_overloaded(seed: int) 
         assert hidden or device.lossless(Fraction(100), FRAMES, Fraction(0))
 
 
-FASTEST = """
-name: fastest
-tester: {{clock_tick_ps: 10, ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]}}
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-2, rate_bps: {rate_bps}, ifg_bits: 128,
-  queue_frames: 64}}]}}]
-links: [{{from: "tester:1-2", to: "dut:1-2"}}]
-"""
+def fastest(rate_bps: int) -> Topology:
+    port = "ifg_bits: 128, queue_frames: 64"
+    return parsed(switch(ports=2, rates_bps=rate_bps, port=port, tester="clock_tick_ps: 10"))
 
 
 @pytest.mark.parametrize("test", [Throughput(), Latency(), SystemRecovery()])
 @pytest.mark.parametrize("rate_bps", [2 * 10**11, 4 * 10**11])
 def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, rate_bps: int) -> None:
     """Both directions at line rate, three streams one after the other, an overload and what follows it."""
-    topology = parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps))
+    topology = fastest(rate_bps)
     settings = ("scaled_frames=1500", "search_resolution_pct=0.1", *QUICK)
-    _, outcome, trials = published.run(test, topology, (64,), *settings)
+    _, outcome, trials = run_on_sim(test, topology, (64,), *settings)
     assert outcome.state in (State.PASS, State.DONE)
     assert max(sum(paced.loop_share_pct for paced in result.pacing) for _, result in trials) <= 100.001
 
@@ -195,4 +197,4 @@ def test_the_loop_has_room_for_the_streams_of_the_fastest_lines(test: Method, ra
     [(10**9, 4 * 10**11), (10**11, 4 * 10**11), (2 * 10**11, 8 * 10**11), (4 * 10**11, 16 * 10**11)],
 )
 def test_the_loop_is_four_times_the_fastest_line_from_400_gbit_on(rate_bps: int, loop_bps: int) -> None:
-    assert parse_topology("fastest.yaml", FASTEST.format(rate_bps=rate_bps)).loop.rate_bps == loop_bps
+    assert fastest(rate_bps).loop.rate_bps == loop_bps

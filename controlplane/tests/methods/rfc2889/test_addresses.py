@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 from support.published import WHITE_RABBIT
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method, TrialNote
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
@@ -29,7 +30,7 @@ from p4mesh.traffic.stream import ValueList
 from p4mesh.trial.result import PortCounts, Status, TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
-BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 5)))
+BED = make_bed()
 VECTORS = [
     vector
     for vector in json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
@@ -68,10 +69,8 @@ class MemoryMeasurer(FakeMeasurer):
 
 def run(test: Method, measurer: FakeMeasurer, *settings: str) -> tuple[list[AddressUnit], Outcome]:
     once = () if any(item.startswith("repetitions") for item in settings) else ("repetitions=1",)
-    parameters = resolve(test.name, test.parameters, (*settings, *once))
-    test.check(BED, parameters)
-    results = {unit: test.run_unit(unit, BED, parameters, measurer) for unit in test.units(parameters, (64,))}
-    return list(results.values()), test.assemble(BED, parameters, results)
+    results, outcome = run_units(test, BED, measurer, (64,), *settings, *once)
+    return list(results.values()), outcome
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["result"]))
@@ -472,7 +471,7 @@ def test_more_random_addresses_than_the_data_plane_keeps_are_refused(test: Metho
 def test_two_ports_leave_nobody_to_monitor() -> None:
     test = AddressLearning()
     with pytest.raises(TopologyError, match="needs at least 3 tester ports"):
-        test.check(Bed("two", BED.ports[:2]), resolve(test.name, test.parameters, ()))
+        test.check(make_bed(2), resolve(test.name, test.parameters, ()))
 
 
 def test_random_offsets_differ_and_repeat() -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FlowMeasurer, lossless
+from support.runs import run_unit
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.broadcast import Broadcast, BroadcastUnit
 from p4mesh.traffic import patterns
@@ -20,7 +21,7 @@ from p4mesh.trial.result import LatencyStats, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 TEST = Broadcast()
-BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 19)))
+BED = make_bed(18)
 REPORT = (
     "search_initial_pct=10",
     "search_min_pct=10",
@@ -32,11 +33,7 @@ Counts = dict[tuple[str, int, int], int]
 
 
 def run(measurer: FlowMeasurer, size: int, *settings: str, bed: Bed = BED) -> tuple[BroadcastUnit, Outcome]:
-    parameters = resolve(TEST.name, TEST.parameters, settings)
-    TEST.check(bed, parameters)
-    (unit,) = TEST.units(parameters, (size,))
-    result = TEST.run_unit(unit, bed, parameters, measurer)
-    return result, TEST.assemble(bed, parameters, {unit: result})
+    return run_unit(TEST, bed, measurer, size, *settings)
 
 
 @pytest.mark.parametrize(

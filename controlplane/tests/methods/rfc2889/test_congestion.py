@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FlowMeasurer, lossless
+from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.congestion_control import Congestion, CongestionControl
 from p4mesh.trial.result import TrialResult
@@ -20,12 +20,6 @@ from p4mesh.trial.spec import TrialSpec
 Counts = dict[tuple[str, int, int], int]
 TEST = CongestionControl()
 BLOCKING_U_PCT = 25
-
-
-def bed(count: int, devices: str = "") -> Bed:
-    """Return a bed; ``devices`` names the device behind each port with one letter."""
-    nodes = devices or "a" * count
-    return Bed("fake", tuple(Port(n, f"p{n}", 10**9, attached_to=nodes[n - 1]) for n in range(1, count + 1)))
 
 
 def queue_at_c(_: TrialSpec, sent: Counts) -> Counts:
@@ -54,11 +48,9 @@ def run(
     carry: object, ports: int = 4, size: int = 64, *settings: str, devices: str = "", skew_ns: int = 0
 ) -> tuple[Congestion, Outcome, FlowMeasurer]:
     measurer = Skewed(carry, skew_ns)
-    parameters = resolve(TEST.name, TEST.parameters, ("scaled_frames=6000", *settings))
-    TEST.check(bed(ports, devices), parameters)
-    (unit,) = TEST.units(parameters, (size,))
-    result = TEST.run_unit(unit, bed(ports, devices), parameters, measurer)
-    return result, TEST.assemble(bed(ports, devices), parameters, {unit: result}), measurer
+    bed = make_bed(ports, behind=devices or "a" * ports)
+    result, outcome = run_unit(TEST, bed, measurer, size, "scaled_frames=6000", *settings)
+    return result, outcome, measurer
 
 
 class Skewed(FlowMeasurer):

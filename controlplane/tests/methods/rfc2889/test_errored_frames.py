@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FlowMeasurer, TrialLog, lossless
 from support.published import WHITE_RABBIT
+from support.runs import run_unit, run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredUnit
@@ -30,18 +32,13 @@ Counts = dict[tuple[str, int, int], int]
 
 
 def bed(pads: bool = False, rate_bps: int = 10**9, bad_fcs: bool = False) -> Bed:
-    ports = tuple(Port(n, f"p{n}", rate_bps, pads_short_frames=pads and n == 1) for n in (1, 2, 3))
-    return Bed("fake", ports, sends_bad_fcs=bad_fcs)
+    return make_bed(3, rate_bps, padding={1} if pads else (), sends_bad_fcs=bad_fcs)
 
 
 def run(carry: object, *settings: str, ports: Bed | None = None) -> tuple[ErroredUnit, Outcome, FlowMeasurer]:
     measurer = FlowMeasurer(carry)  # type: ignore[arg-type]
-    ports = ports or bed()
-    parameters = resolve(TEST.name, TEST.parameters, settings)
-    TEST.check(ports, parameters)
-    (unit,) = TEST.units(parameters, (512,))
-    result = TEST.run_unit(unit, ports, parameters, measurer)
-    return result, TEST.assemble(ports, parameters, {unit: result}), measurer
+    result, outcome = run_unit(TEST, ports or bed(), measurer, 512, *settings)
+    return result, outcome, measurer
 
 
 def filtering(_: TrialSpec, sent: Counts) -> Counts:
@@ -176,11 +173,7 @@ def xena(carry: object, *settings: str, sizes: tuple[int, ...] = (64, 1518), bad
     """Run the stream set of Xena testers; return the row, the outcome and the streams of its one trial."""
     measurer = CountingMeasurer(carry)  # type: ignore[arg-type]
     load = () if any("sweep" in setting for setting in settings) else ("sweep_start_pct=50", "sweep_end_pct=50")
-    parameters = resolve(TEST.name, TEST.parameters, ("stream_set=xena", *load, *settings))
-    ports = bed(bad_fcs=bad_fcs)
-    TEST.check(ports, parameters)
-    (unit,) = TEST.units(parameters, sizes)
-    outcome = TEST.assemble(ports, parameters, {unit: TEST.run_unit(unit, ports, parameters, measurer)})
+    _, outcome = run_units(TEST, bed(bad_fcs=bad_fcs), measurer, sizes, "stream_set=xena", *load, *settings)
     (spec,) = measurer.specs
     return outcome.tables[0].rows[0], outcome, spec
 

@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, TrialLog, capacity, lossless
+from support.runs import run_unit, run_units
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES, Method, TrialNote
-from p4mesh.methods.bed import Bed, Port, TimeStamps
+from p4mesh.methods.bed import Bed, TimeStamps
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.device_clock import Pace, measured_clock
@@ -23,11 +25,9 @@ from p4mesh.traffic.stamps import StampKind
 from p4mesh.trial.result import PortCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
-
 
 def bed(ifg_bits: int = 88) -> Bed:
-    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT, ifg_bits) for n in (1, 2)))
+    return make_bed(2, ifg_bits=ifg_bits)
 
 
 class OverloadedMeasurer(FlowMeasurer):
@@ -53,11 +53,7 @@ class OverloadedMeasurer(FlowMeasurer):
 
 def measured(measurer: FakeMeasurer, sizes: Sequence[int], *settings: str) -> Outcome:
     """Run the test on a device at frame sizes."""
-    test = ForwardPressure()
-    parameters = resolve(test.name, test.parameters, settings)
-    test.check(bed(), parameters)
-    units = test.units(parameters, tuple(sizes))
-    return test.assemble(bed(), parameters, {unit: test.run_unit(unit, bed(), parameters, measurer) for unit in units})
+    return run_units(ForwardPressure(), bed(), measurer, sizes, *settings)[1]
 
 
 def forward_pressure(size: int, overhead_bytes: int, *settings: str) -> tuple[dict[str, Any], State]:
@@ -243,7 +239,7 @@ def test_the_ports_are_parameters() -> None:
 def test_two_ports_of_one_rate_are_enough_on_a_bed_of_several() -> None:
     """Forward pressure, the maximum forwarding rate and errored frames use two ports, whatever the others are."""
     rates = (10**10, GIGABIT, GIGABIT)
-    mixed = replace(bed(), ports=tuple(Port(n, f"p{n}", rate, 88) for n, rate in enumerate(rates, 1)))
+    mixed = make_bed(rates_bps=rates, ifg_bits=88)
     tests: tuple[Method, ...] = (ForwardPressure(), MaximumForwardingRate())
     for test in tests:
         with pytest.raises(ParameterError, match="two ports of one line rate are needed"):
@@ -269,11 +265,7 @@ def test_steps_end_at_the_maximum() -> None:
 
 
 def maximum_rate(measurer: FakeMeasurer, *settings: str) -> MaximumRate:
-    test = MaximumForwardingRate()
-    parameters = resolve(test.name, test.parameters, settings)
-    (unit,) = test.units(parameters, (64,))
-    result = test.run_unit(unit, bed(), parameters, measurer)
-    test.assemble(bed(), parameters, {unit: result})
+    result: MaximumRate = run_unit(MaximumForwardingRate(), bed(), measurer, 64, *settings)[0]
     return result
 
 

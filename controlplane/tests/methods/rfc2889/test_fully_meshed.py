@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, capacity, wire
+from support.runs import run_units
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
@@ -20,21 +22,13 @@ from p4mesh.traffic.patterns import FullMesh
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
 TEST = FullyMeshed()
-
-
-def bed(count: int = 18, rate_bps: int = GIGABIT) -> Bed:
-    return Bed("fake", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, count + 1)))
+BED = make_bed(18)
 
 
 def run(measurer: FakeMeasurer, sizes: tuple[int, ...] = (64,), *settings: str) -> tuple[Outcome, dict[Unit, Any]]:
-    parameters = resolve(TEST.name, TEST.parameters, settings)
-    TEST.check(bed(), parameters)
-    results: dict[Unit, Any] = {
-        unit: TEST.run_unit(unit, bed(), parameters, measurer) for unit in TEST.units(parameters, sizes)
-    }
-    return TEST.assemble(bed(), parameters, results), results
+    results, outcome = run_units(TEST, BED, measurer, sizes, *settings)
+    return outcome, results
 
 
 def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
@@ -150,8 +144,8 @@ def test_scaled_trials_send_equally_many_frames_at_every_size() -> None:
 @pytest.mark.parametrize(
     ("ports", "message"),
     [
-        (bed(1), "needs at least 2 tester ports, topology 'fake' has 1"),
-        (Bed("mixed", (*bed(2).ports, Port(3, "p3", 10**10))), "needs tester ports of one line rate"),
+        (make_bed(1), "needs at least 2 tester ports, topology 'fake' has 1"),
+        (make_bed(rates_bps=(10**9, 10**9, 10**10)), "needs tester ports of one line rate"),
     ],
 )
 def test_beds_that_the_pattern_cannot_use_are_refused(ports: Bed, message: str) -> None:
@@ -165,7 +159,7 @@ def test_beds_that_the_pattern_cannot_use_are_refused(ports: Bed, message: str) 
 )
 def test_contradicting_parameters_are_refused(settings: tuple[str, ...]) -> None:
     with pytest.raises(ParameterError):
-        TEST.check(bed(), resolve(TEST.name, TEST.parameters, settings))
+        TEST.check(BED, resolve(TEST.name, TEST.parameters, settings))
 
 
 def test_bursts_are_asked_for_only_when_wanted() -> None:

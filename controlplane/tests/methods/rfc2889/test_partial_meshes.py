@@ -7,27 +7,24 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support import published
+from support.beds import GIGABIT, make_bed
 from support.destination_oracle import flow_counts
 from support.fakes import FakeMeasurer
+from support.networks import parsed, switch
+from support.runs import run_on_sim, run_unit
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc2889.multiple_devices import MultipleDevices
 from p4mesh.methods.rfc2889.partially_meshed import PartiallyMeshed
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
-from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.spec import TrialSpec
-
-GIGABIT = 10**9
 
 
 def bed(count: int, devices: int = 1, uplink_bps: int = 0) -> Bed:
-    per_device = count // devices
-    ports = (Port(n, f"p{n}", GIGABIT, 12, f"sw{(n - 1) // per_device}") for n in range(1, count + 1))
-    return Bed("fake", tuple(ports), uplink_bps)
+    return make_bed(count, behind="".join("ab"[n * devices // count] for n in range(count)), uplink_rate_bps=uplink_bps)
 
 
 def output_limited(spec: TrialSpec, sent: int) -> int:
@@ -43,10 +40,7 @@ def output_limited(spec: TrialSpec, sent: int) -> int:
 
 def measure(test: Method, on: Bed, part: str, *settings: str) -> tuple[Any, list[TrialSpec]]:
     measurer = FakeMeasurer(output_limited)
-    parameters = resolve(test.name, test.parameters, (f"parts={part}", *settings))
-    test.check(on, parameters)
-    (unit,) = test.units(parameters, (64,))
-    return test.run_unit(unit, on, parameters, measurer), measurer.specs
+    return run_unit(test, on, measurer, 64, f"parts={part}", *settings)[0], measurer.specs
 
 
 def test_one_to_many_and_back_are_two_streams() -> None:
@@ -103,7 +97,7 @@ def test_local_traffic_is_the_full_mesh() -> None:
     [
         (PartiallyMeshed(), bed(2), "needs at least 3 tester ports"),
         (Unidirectional(), bed(5), "needs an even number of tester ports"),
-        (MultipleDevices(), bed(6), "has 6 on sw0"),
+        (MultipleDevices(), bed(6), "has 6 on a"),
         (MultipleDevices(), bed(6, devices=2), "needs a link between the two devices"),
     ],
 )
@@ -130,7 +124,7 @@ def test_the_theoretical_maximum_of_many_to_one_is_in_the_table(direction: str, 
 
 def mixed_bed(count: int, one_bps: int) -> Bed:
     """Return ports of 1 Gbit/s, the first of them with another rate."""
-    return Bed("mixed", tuple(Port(n, f"p{n}", one_bps if n == 1 else GIGABIT) for n in range(1, count + 1)))
+    return make_bed(rates_bps=(one_bps, *[GIGABIT] * (count - 1)))
 
 
 @pytest.mark.parametrize(
@@ -160,29 +154,17 @@ def test_the_load_of_a_port_is_percent_of_its_own_line_rate(
 
 
 def test_the_many_ports_need_one_rate() -> None:
-    ports = (*mixed_bed(3, 10 * GIGABIT).ports, Port(4, "p4", 10**8))
     with pytest.raises(TopologyError, match="needs many ports of one line rate"):
-        measure(PartiallyMeshed(), Bed("odd", ports), "forwarding")
+        measure(PartiallyMeshed(), make_bed(rates_bps=(10 * GIGABIT, GIGABIT, GIGABIT, 10**8)), "forwarding")
 
 
-UPLINK = """
-name: uplink
-tester: {ports: [{numbers: 1, rate_bps: 10000000000}, {numbers: 2-11, rate_bps: 1000000000}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    forwarding: store_and_forward
-    ports:
-      - {numbers: 1, rate_bps: 10000000000, queue_frames: 64}
-      - {numbers: 2-11, rate_bps: 1000000000, queue_frames: 64}
-links: [{from: "tester:1-11", to: "dut:1-11"}]
-"""
+UPLINK = switch("forwarding: store_and_forward", rates_bps=(10 * GIGABIT, *[GIGABIT] * 10), port="queue_frames: 64")
 
 
 def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
     """10 x 1 Gbit/s on both sides: nothing is over-subscribed, so a switch without limits carries 100 %."""
     quick = ("scaled_frames=500", "settle_ms=1", "restabilise_ms=1", "sweep_start_pct=100", "latency_definition=FILO")
-    _, outcome, trials = published.run(PartiallyMeshed(), parse_topology("u.yaml", UPLINK), (128,), *quick)
+    _, outcome, trials = run_on_sim(PartiallyMeshed(), parsed(UPLINK), (128,), *quick)
     throughput, forwarding = outcome.tables[:2]
     assert throughput.rows[0]["tx_pct"] == 100 and throughput.rows[0]["lost_frames"] == 0
     line_fps = 20 * 10**9 / 8 / 148

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.published import WHITE_RABBIT, changed, run, shipped
+from support.networks import changed, parsed, shipped, switch
+from support.published import WHITE_RABBIT
+from support.runs import run_on_sim
 
 from p4mesh.methods.registry import find_test
-from p4mesh.topology.loader import parse_topology
 
 CACHING, LEARNING = find_test("rfc2889.address_caching"), find_test("rfc2889.address_learning")
 """With their resets: the switch forgets all addresses before each iteration."""
@@ -38,7 +39,7 @@ def path_where(passes: Callable[[int], bool]) -> list[int]:
 def test_a_device_that_holds_1532_addresses_shows_the_capacity_of_the_report() -> None:
     # The report's switch held between 1500 and 1560; the test port's own address takes one place.
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
-    results, _, _ = run(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1")
+    results, _, _ = run_on_sim(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1")
     ((result,),) = (unit.searches for unit in results.values())
     assert result.result == WHITE_RABBIT["address_caching"][0]["address_count"]
     assert [row.addresses for row in result.rows] == path_where(lambda addresses: addresses <= 1531)
@@ -46,7 +47,7 @@ def test_a_device_that_holds_1532_addresses_shows_the_capacity_of_the_report() -
 
 
 def test_the_hashed_table_of_the_switch_shows_its_spread_over_mac_bases_in_searches_of_the_same_rule() -> None:
-    results, outcome, _ = run(CACHING, shipped("wrs-18x1g"), (64,), *REPORT, *QUICK, "repetitions=4")
+    results, outcome, _ = run_on_sim(CACHING, shipped("wrs-18x1g"), (64,), *REPORT, *QUICK, "repetitions=4")
     for (result,) in (unit.searches for unit in results.values()):
         verdicts = {row.addresses: row.verdict == "PASS" for row in result.rows}
         assert list(verdicts) == path_where(verdicts.__getitem__)
@@ -63,7 +64,7 @@ def test_the_learning_rate_is_at_least_80_frames_per_second_up_to_the_capacity()
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     own = topology.settings["rfc2889.address_learning"]
     assert {"addresses_start=100", "addresses_end=2048", "addresses_step=512"} <= set(own)
-    results, outcome, _ = run(LEARNING, topology, (64,), *own, "repetitions=1")
+    results, outcome, _ = run_on_sim(LEARNING, topology, (64,), *own, "repetitions=1")
     (unit,) = results.values()
     assert [search.result for search in unit.searches] == [1500, 80, 80, 80, 80]
     assert [row["addresses"] for row in outcome.tables[0].rows] == [100, 612, 1124, 1500]
@@ -76,7 +77,7 @@ def test_a_switch_that_learns_in_software_has_a_learning_rate() -> None:
     """The model learns 50 addresses per second, from a queue of 8."""
     learning = f"{TABLE}\n    learning_path: {{rate_fps: 50, queue_frames: 8}}"
     settings = ("addresses=sweep", "addresses_end=612", "rate_resolution_fps=1", "repetitions=1")
-    _, outcome, _ = run(LEARNING, changed("wrs-18x1g", (TABLE, learning)), (64,), *settings)
+    _, outcome, _ = run_on_sim(LEARNING, changed("wrs-18x1g", (TABLE, learning)), (64,), *settings)
     few, many = outcome.tables[0].rows
     assert (few["addresses"], many["addresses"]) == (100, 612)
     # n addresses at rate r overflow the queue of 8 where n (1 - 50 / r) exceeds it.
@@ -90,7 +91,7 @@ def test_a_switch_that_learns_in_software_has_a_learning_rate() -> None:
 )
 def test_other_ways_to_ask_find_the_same_capacity(settings: tuple[str, ...]) -> None:
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
-    results, _, trials = run(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1", *settings)
+    results, _, trials = run_on_sim(CACHING, topology, (64,), *REPORT, *QUICK, "repetitions=1", *settings)
     ((result,),) = (unit.searches for unit in results.values())
     assert (result.result, result.fails_at) == (1500, 1561)
     assert all(trial.lost_frames == 0 for _, trial in trials), "what is not known is flooded, not lost"
@@ -99,22 +100,12 @@ def test_other_ways_to_ask_find_the_same_capacity(settings: tuple[str, ...]) -> 
 def test_addresses_are_learned_from_broadcasts_too() -> None:
     topology = changed("wrs-18x1g", (TABLE, "mac_table: {entries: 1532, aging_s: 300}"))
     settings = ("learning_destination=broadcast", "repetitions=1")
-    results, _, trials = run(CACHING, topology, (64,), *REPORT, *QUICK, *settings)
+    results, _, trials = run_on_sim(CACHING, topology, (64,), *REPORT, *QUICK, *settings)
     ((result,),) = (unit.searches for unit in results.values())
     assert (result.result, result.fails_at) == (1500, 1561)
     assert all(spec.streams[0].pattern.kind == "broadcast" for spec, _ in trials[::2])
 
 
-SMALL = """
-name: small
-tester: {{ports: [{{numbers: 1-{ports}, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{{numbers: 1-{ports}, rate_bps: 1000000000}}]
-    mac_table: {{entries: 300{table}}}
-links: [{{from: "tester:1-{ports}", to: "dut:1-{ports}"}}]
-"""
 SEARCH = ("addresses_min=10", "addresses_max=600", "addresses_resolution=10", "repetitions=1", *QUICK)
 
 
@@ -134,8 +125,8 @@ def test_a_table_that_keeps_old_entries_is_told_from_a_small_one(
     ports: int, table: str, settings: tuple[str, ...], finding: str
 ) -> None:
     """300 places, of which the test port takes one. Hash collisions are no old entries: most addresses are held."""
-    topology = parse_topology("small.yaml", SMALL.format(ports=ports, table=table))
-    results, outcome, _ = run(CACHING, topology, (64,), *SEARCH, *settings)
+    topology = parsed(switch(f"mac_table: {{entries: 300{table}}}", ports=ports))
+    results, outcome, _ = run_on_sim(CACHING, topology, (64,), *SEARCH, *settings)
     ((result,),) = (unit.searches for unit in results.values())
     if finding:
         assert any(finding in text for text in outcome.findings)

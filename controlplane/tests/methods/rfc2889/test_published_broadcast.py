@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
+from support.networks import changed, shipped
+from support.published import SIZES, WHITE_RABBIT
+from support.runs import run_on_sim
 
 from p4mesh.methods.rfc2889.broadcast import Broadcast
 from p4mesh.report.numbers import cell_text
@@ -32,7 +34,7 @@ LOOK_AHEAD_BYTES = 122
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_search_prints_the_published_load(size: int) -> None:
-    results, outcome, _ = run(Broadcast(), shipped("wrs-18x1g"), (size,), *REPORT)
+    results, outcome, _ = run_on_sim(Broadcast(), shipped("wrs-18x1g"), (size,), *REPORT)
     (result,) = results.values()
     table = outcome.tables[0]
     (row,) = table.rows

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
+from support.networks import changed, parsed, shipped, switch
+from support.published import SIZES, WHITE_RABBIT
+from support.runs import run_on_sim
 
 from p4mesh.methods.base import TrialNote
 from p4mesh.methods.options.parameters import resolve
@@ -18,7 +20,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.congestion_control import CongestionControl
 from p4mesh.run.preparation import bed_of
-from p4mesh.topology.loader import parse_topology
+from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
@@ -40,7 +42,7 @@ def egress_frames(size: int, duration_ns: int) -> int:
 def test_one_switch_does_not_block_and_loses_what_was_published(
     size: int, loss_pct: float, row: dict[str, int]
 ) -> None:
-    results, outcome, trials = run(CongestionControl(), shipped("wrs-18x1g"), (size,))
+    results, outcome, trials = run_on_sim(CongestionControl(), shipped("wrs-18x1g"), (size,))
     (result,) = results.values()
     _, trial = trials[-1]
     assert (result.head_of_line_blocking, result.back_pressure) == ("no", "no")
@@ -80,7 +82,7 @@ def test_with_the_start_skew_of_the_reports_tester_the_counts_are_exact(size: in
         for ports, skew_ns in (("1", 0), ("2", START_SKEW_NS), ("3-18", 0))
     )
     topology = changed("wrs-18x1g", (TESTER_PORTS, skewed))
-    results, outcome, trials = run(CongestionControl(), topology, (size,), "duration_ms=10")
+    results, outcome, trials = run_on_sim(CongestionControl(), topology, (size,), "duration_ms=10")
     (result,) = results.values()
     spec, trial = trials[-1]
     fps = max_rate_fps(size, GIGABIT)
@@ -99,28 +101,24 @@ def test_a_switch_with_input_queues_is_found_to_block() -> None:
     blocking = changed(
         "wrs-18x1g", ("    min_frame_bytes: 60", "    input_queue: {frames: 64}\n    min_frame_bytes: 60")
     )
-    results, outcome, _ = run(CongestionControl(), blocking, (64,))
+    results, outcome, _ = run_on_sim(CongestionControl(), blocking, (64,))
     (result,) = results.values()
     assert result.head_of_line_blocking == "yes"
     assert result.uncongested_loss_pct > 1
     assert outcome.state is State.FAIL
 
 
-PAUSING = """
-name: pausing
-tester: {ports: [{numbers: 1-4, rate_bps: 1000000000, honours_pause: true}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{numbers: 1-4, rate_bps: 1000000000, queue_frames: 64}]
-    pause: {xoff_frames: 16, xon_frames: 4}
-links: [{from: "tester:1-4", to: "dut:1-4"}]
-"""
+PAUSE = "pause: {xoff_frames: 16, xon_frames: 4}"
+
+
+def queue_of(frames: int, *model: str, honours: bool = True) -> Topology:
+    """Return a device with so much room behind each output, and a tester that honours PAUSE or does not."""
+    return parsed(switch(*model, port=f"queue_frames: {frames}", tester_port=f"honours_pause: {str(honours).lower()}"))
 
 
 def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressure() -> None:
     quick = ("scaled_frames=5000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-    bed, test = bed_of(topology := parse_topology("pausing.yaml", PAUSING)), CongestionControl()
+    bed, test = bed_of(topology := queue_of(64, PAUSE)), CongestionControl()
     parameters = resolve(test.name, test.parameters, quick)
     (unit,) = test.units(parameters, (64,))
     with open_measurer(topology) as measurer:
@@ -140,8 +138,8 @@ def test_a_device_that_holds_its_sources_back_with_pause_frames_has_back_pressur
 
 def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() -> None:
     """The device asks its sources to stop; it loses frames only because they do not."""
-    topology = parse_topology("pausing.yaml", PAUSING.replace("honours_pause: true", "honours_pause: false"))
-    results, outcome, _ = run(CongestionControl(), topology, (64,), "scaled_frames=2000")
+    topology = queue_of(64, PAUSE, honours=False)
+    results, outcome, _ = run_on_sim(CongestionControl(), topology, (64,), "scaled_frames=2000")
     (result,) = results.values()
     assert (result.back_pressure, result.state) == ("yes", "PASS")
     assert result.pause_frames > 0 and result.congested_loss_pct > 30
@@ -150,13 +148,9 @@ def test_pause_frames_that_the_tester_does_not_honour_are_back_pressure_too() ->
 
 def test_a_buffer_that_holds_the_whole_overload_is_named() -> None:
     """1000 frames of 3000 are more than line rate; without loss and PAUSE they were in a queue."""
-    deep = PAUSING.replace("queue_frames: 64", "queue_frames: 5000").replace(
-        "    pause: {xoff_frames: 16, xon_frames: 4}\n", ""
-    )
-    results, outcome, _ = run(CongestionControl(), parse_topology("deep.yaml", deep), (64,), "scaled_frames=2000")
+    results, outcome, _ = run_on_sim(CongestionControl(), queue_of(5000), (64,), "scaled_frames=2000")
     (result,) = results.values()
     assert (result.back_pressure, result.congested_loss_pct) == ("yes", 0)
     (finding,) = outcome.findings
     assert "a buffer that holds the overload, 1000 frames, looks like back pressure" in finding
-    shallow = deep.replace("queue_frames: 5000", "queue_frames: 500")
-    assert run(CongestionControl(), parse_topology("x.yaml", shallow), (64,), "scaled_frames=2000")[1].findings == ()
+    assert run_on_sim(CongestionControl(), queue_of(500), (64,), "scaled_frames=2000")[1].findings == ()

@@ -6,7 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.published import WHITE_RABBIT, changed, run, shipped
+from support.networks import changed, shipped
+from support.published import WHITE_RABBIT
+from support.runs import run_on_sim
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.methods.results.outcome import State
@@ -22,7 +24,7 @@ from p4mesh.trial.spec import TrialSpec
 
 def test_undersize_and_oversize_frames_are_forwarded_and_each_class_has_its_verdict() -> None:
     settings = ("sweep_start_pct=10", "sweep_end_pct=90", "sweep_step_pct=80", "scaled_frames=3000")
-    results, outcome, _ = run(ErroredFrames(), shipped("wrs-18x1g"), (64,), *settings)
+    results, outcome, _ = run_on_sim(ErroredFrames(), shipped("wrs-18x1g"), (64,), *settings)
     for row in next(iter(results.values())).rows:
         assert row.undersize_verdict == "FAIL", "undersize frames must be filtered, and are not"
         assert row.undersize_rx_frames == row.undersize_tx_frames > 0
@@ -37,7 +39,7 @@ def test_the_streams_of_the_report_show_its_counts_by_class() -> None:
     The report's switch loses 5.5e-5 to 8.8e-5 of the undersize frames; the model does not.
     """
     settings = ("stream_set=xena", "sweep_start_pct=10", "sweep_end_pct=90", "sweep_step_pct=40", "scaled_frames=3000")
-    results, outcome, trials = run(ErroredFrames(), shipped("wrs-18x1g"), (64, 1518), *settings)
+    results, outcome, trials = run_on_sim(ErroredFrames(), shipped("wrs-18x1g"), (64, 1518), *settings)
     rows = next(iter(results.values())).rows
     for row, (spec, _), published in zip(rows, trials, WHITE_RABBIT["errored_frames"][0:9:4], strict=True):
         assert row.load_pct == published["tx_rate_pct"]
@@ -61,7 +63,7 @@ def test_the_streams_of_the_report_show_its_counts_by_class() -> None:
 def test_a_switch_that_filters_by_length_passes() -> None:
     strict = changed("wrs-18x1g", ("    min_frame_bytes: 60", "    min_frame_bytes: 64\n    max_frame_bytes: 1518"))
     settings = ("sweep_start_pct=50", "sweep_end_pct=50", "scaled_frames=1000")
-    results, outcome, _ = run(ErroredFrames(), strict, (64,), *settings)
+    results, outcome, _ = run_on_sim(ErroredFrames(), strict, (64,), *settings)
     (row,) = next(iter(results.values())).rows
     assert (row.undersize_rx_frames, row.oversize_rx_frames) == (0, 0)
     assert outcome.state is State.PASS
@@ -69,7 +71,7 @@ def test_a_switch_that_filters_by_length_passes() -> None:
 
 def bad_fcs_row(topology: Topology, *settings: str, target: str = "sim") -> tuple[ErroredLoad, State]:
     settings = ("sweep_start_pct=50", "sweep_end_pct=50", *settings)
-    results, outcome, trials = run(ErroredFrames(), topology, (128,), *settings, target=target)
+    results, outcome, trials = run_on_sim(ErroredFrames(), topology, (128,), *settings, target=target)
     assert sum(trial.damaged_frames for _, trial in trials) == 0
     (row,) = next(iter(results.values())).rows
     return row, outcome.state

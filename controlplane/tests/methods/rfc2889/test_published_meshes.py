@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.published import SIZES, run, shipped
+from support.networks import shipped
+from support.published import SIZES
+from support.runs import run_on_sim
 
 from p4mesh.methods.rfc2889.unidirectional import Unidirectional
 
@@ -17,7 +19,7 @@ LOAD_PCT = 20
 def test_flooded_traffic_shares_the_outputs_and_the_report_says_so(size: int) -> None:
     # Without a learning phase the switch never hears the receivers, as in the report.
     settings = ("parts=forwarding", f"sweep_start_pct={LOAD_PCT}", f"sweep_end_pct={LOAD_PCT}", "learning_frames=0")
-    _, outcome, trials = run(Unidirectional(), shipped("wrs-18x1g"), (size,), *settings)
+    _, outcome, trials = run_on_sim(Unidirectional(), shipped("wrs-18x1g"), (size,), *settings)
     ((spec, result),) = trials
     # All outputs carry the same 24-byte overhead line; nine sources share each of them evenly. What
     # the queue of 64 frames holds at the end is scaled out, as in 30 s of the report.

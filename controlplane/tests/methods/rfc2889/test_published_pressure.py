@@ -10,7 +10,9 @@ from fractions import Fraction
 from typing import cast
 
 import pytest
-from support.published import SIZES, WHITE_RABBIT, changed, run, shipped
+from support.networks import changed, shipped
+from support.published import SIZES, WHITE_RABBIT
+from support.runs import run_on_sim
 
 from p4mesh.methods.rfc2889.forward_pressure import ForwardPressure
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import MaximumForwardingRate
@@ -35,7 +37,7 @@ def scaled_to_the_report(size: int, received: int, duration_ns: int) -> int:
 @pytest.mark.parametrize("row", WHITE_RABBIT["forward_pressure"], ids=lambda row: row["frame_size_B"])
 def test_forward_pressure(row: dict[str, float]) -> None:
     size = int(row["frame_size_B"])
-    _, outcome, trials = run(ForwardPressure(), shipped("wrs-18x1g"), (size,), "clock_calibration=false")
+    _, outcome, trials = run_on_sim(ForwardPressure(), shipped("wrs-18x1g"), (size,), "clock_calibration=false")
     (result,) = outcome.tables[0].rows
     ((spec, _),) = trials
     offered_fps = max_rate_fps(size, GIGABIT, OVERHEAD_BYTES - 5)
@@ -51,7 +53,7 @@ def test_forward_pressure(row: dict[str, float]) -> None:
 
 
 def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() -> None:
-    _, outcome, _ = run(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
+    _, outcome, _ = run_on_sim(ForwardPressure(), changed("wrs-18x1g", ("ifg_bits: 128", "ifg_bits: 88")), (64,))
     (result,) = outcome.tables[0].rows
     assert (result["finding"], result["short_gap"]) == ("Forward Pressure detected", "yes")
     assert result["min_rx_gap_ns"] == pytest.approx(88, abs=2)
@@ -68,7 +70,7 @@ def test_a_switch_that_sends_gaps_of_88_bits_is_detected_by_rate_and_by_gap() ->
 def test_clock_and_gap_are_told_apart_at_every_size(gap_bits: int, offset_ppm: int, finding: str) -> None:
     port = ("ifg_bits: 128, queue_frames: 64, clock_offset_ppm: 1", f"ifg_bits: {gap_bits}, queue_frames: 64, ")
     switch = changed("wrs-18x1g", (port[0], f"{port[1]}clock_offset_ppm: {offset_ppm}"))
-    _, outcome, _ = run(ForwardPressure(), switch, (64, 512, 1518), "scaled_frames=10000")
+    _, outcome, _ = run_on_sim(ForwardPressure(), switch, (64, 512, 1518), "scaled_frames=10000")
     rows = outcome.tables[0].rows
     assert [row["finding"] for row in rows] == [finding] * 3
     # A fast device with the short gap keeps up with the sender, so its clock is not seen.
@@ -78,7 +80,7 @@ def test_clock_and_gap_are_told_apart_at_every_size(gap_bits: int, offset_ppm: i
 
 def test_the_clock_of_the_report_is_measured() -> None:
     """The switch of the report: 24 bytes per frame, and a clock that is about 1 ppm fast."""
-    _, outcome, _ = run(ForwardPressure(), shipped("wrs-18x1g"), (64, 512, 1518))
+    _, outcome, _ = run_on_sim(ForwardPressure(), shipped("wrs-18x1g"), (64, 512, 1518))
     assert outcome.tables[0].rows[0]["clock_ppm"] == pytest.approx(1, abs=1)
     assert "24.000 bytes (RFC: 20)" in outcome.tables[0].note
 
@@ -88,7 +90,7 @@ def test_maximum_forwarding_rate(row: dict[str, int]) -> None:
     size = row["frame_size_B"]
     # The search for the throughput is not part of the table: one step below the maximum is enough.
     settings = ("search_initial_pct=50", "search_resolution_pct=50")
-    results, _, trials = run(MaximumForwardingRate(), shipped("wrs-18x1g"), (size,), *settings)
+    results, _, trials = run_on_sim(MaximumForwardingRate(), shipped("wrs-18x1g"), (size,), *settings)
     (result,) = results.values()
     spec, _ = trials[-1]
     assert result.mfr_load_pct == 100

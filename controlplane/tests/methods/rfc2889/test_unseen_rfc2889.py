@@ -6,20 +6,20 @@ what a queue of Q frames adds to a trial of N.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import pytest
-import yaml
-from support.published import run
+from support.networks import parsed, switch
+from support.runs import run_on_sim
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.rfc2889.maximum_forwarding_rate import steps_to_maximum
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 
 RATES_BPS = (10**7, 10**8, 10**9, 25 * 10**8, 10**10, 4 * 10**10, 10**11, 4 * 10**11)
@@ -49,25 +49,15 @@ class Unseen:
     ) -> Topology:
         """Return the device with a tester, whose clocks are off; ``rates_bps`` are those of ports that differ."""
         rates = {port: (rates_bps or {}).get(port, self.rate_bps) for port in range(1, self.ports + 1)}
-        common = {"ifg_bits": 88, "pad_to_minimum": False, "clock_offset_ppm": tester_ppm}
-        tester = [{"numbers": port, "rate_bps": rate, **common} for port, rate in rates.items()]
-        ports = [
-            {
-                "numbers": port,
-                "rate_bps": rate,
-                "queue_frames": self.queue,
-                "ifg_bits": self.gap_bits,
-                "clock_offset_ppm": ppm,
-            }
-            for port, rate in rates.items()
-        ]
-        data = {
-            "name": "unseen",
-            "tester": {"clock_tick_ps": 1000 if self.rate_bps <= 10**9 else 10, "ports": tester},
-            "nodes": [{"name": "dut", "device": "ethernet_switch", "ports": ports, **device}],
-            "links": [{"from": f"tester:1-{self.ports}", "to": f"dut:1-{self.ports}"}],
-        }
-        return parse_topology("unseen.yaml", yaml.safe_dump(data, sort_keys=False))
+        return parsed(
+            switch(
+                *(f"{key}: {json.dumps(value)}" for key, value in device.items()),
+                rates_bps=list(rates.values()),
+                port=f"queue_frames: {self.queue}, ifg_bits: {self.gap_bits}, clock_offset_ppm: {ppm}",
+                tester=f"clock_tick_ps: {1000 if self.rate_bps <= 10**9 else 10}",
+                tester_port=f"ifg_bits: 88, pad_to_minimum: false, clock_offset_ppm: {tester_ppm}",
+            )
+        )
 
     def out_ns(self, size: int, ppm: int = 0) -> Fraction:
         """Return the time of a frame at the device's output."""
@@ -85,7 +75,7 @@ def row_of(name: str, topology: Topology, sizes: tuple[int, ...], *settings: str
     """Return the first row of the first table, and the state of the outcome as ``outcome``."""
     given = {setting.partition("=")[0] for setting in settings}
     quick = (*(item for item in QUICK if item.partition("=")[0] not in given), f"scaled_frames={FRAMES}")
-    _, outcome, _ = run(test_of(name), topology, sizes, *settings, *quick)
+    _, outcome, _ = run_on_sim(test_of(name), topology, sizes, *settings, *quick)
     return {**outcome.tables[0].rows[0], "outcome": outcome.state.value, "findings": outcome.findings}
 
 
@@ -160,7 +150,9 @@ def test_the_capacity_is_the_table_less_the_address_of_the_test_port(seed: int) 
         *("learning_rate_fps=800", f"learning_port={learning}", f"test_port={test}"),
     )
     topology = unseen.topology(mac_table={"entries": entries})
-    _, outcome, _ = run(test_of("address_caching"), topology, (1518,), *settings, "settle_ms=1", "learning_wait_ms=1")
+    _, outcome, _ = run_on_sim(
+        test_of("address_caching"), topology, (1518,), *settings, "settle_ms=1", "learning_wait_ms=1"
+    )
     (row,) = outcome.tables[0].rows
     assert (row["capacity_min"], row["capacity_max"], row["fails_at"]) == (entries - 1, entries - 1, entries)
     assert outcome.findings == ()
@@ -188,7 +180,7 @@ def test_the_learning_rate_of_a_learning_path_is_found_in_percents(seed: int) ->
 
 def row_of_addresses(name: str, topology: Topology, *settings: str) -> dict[str, Any]:
     """Return the first row of an address test, which has no trials of a length."""
-    _, outcome, _ = run(test_of(name), topology, (64,), *settings, "settle_ms=1", "learning_wait_ms=1")
+    _, outcome, _ = run_on_sim(test_of(name), topology, (64,), *settings, "settle_ms=1", "learning_wait_ms=1")
     return dict(outcome.tables[0].rows[0])
 
 

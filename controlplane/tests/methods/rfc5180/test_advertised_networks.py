@@ -5,7 +5,8 @@ from __future__ import annotations
 from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 
 import pytest
-from support import published
+from support.networks import TOPOLOGIES, shipped
+from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
@@ -18,6 +19,7 @@ from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.run.preparation import bed_of
 from p4mesh.tester.stations import station
 from p4mesh.topology import Topology
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS, ipv6_host_behind
 
 RANGE = IPv6Network("2001:2::/48")
@@ -27,7 +29,7 @@ IPV6 = ("frame_format=ipv6", "routed=true")
 
 
 def run(topology: Topology, *settings: str, size: int = 128) -> Outcome:
-    return published.run(Composed(FrameLoss(), (UnderConditions(),)), topology, (size,), *QUICK, *IPV6, *settings)[1]
+    return run_on_sim(Composed(FrameLoss(), (UnderConditions(),)), topology, (size,), *QUICK, *IPV6, *settings)[1]
 
 
 def network_of(port: int, bits: int) -> IPv6Network:
@@ -64,7 +66,7 @@ def test_there_are_no_hosts_elsewhere(port: int, bits: int) -> None:
 @pytest.mark.parametrize("bits", LENGTHS)
 @pytest.mark.parametrize("router", ["router-4x1g", "p4-l3-4ports"])
 def test_a_router_forwards_to_networks_of_every_length(router: str, bits: int) -> None:
-    outcome = run(published.shipped(router), f"advertised_prefix={bits}", size=256)
+    outcome = run(shipped(router), f"advertised_prefix={bits}", size=256)
     assert outcome.state is State.PASS
     assert [(row["lost_frames"], row["prefix_bits"]) for row in outcome.tables[0].rows] == [(0, bits), (0, bits)]
     routes = next(table for table in outcome.tables if table.name == "routes")
@@ -81,16 +83,16 @@ def test_a_router_forwards_to_networks_of_every_length(router: str, bits: int) -
 @pytest.mark.parametrize("bits", LENGTHS)
 def test_a_router_without_the_routes_of_a_length_is_not_measured(bits: int) -> None:
     """Its routes of the other lengths do not help: the trial is INVALID before it begins."""
-    text = (published.TOPOLOGIES / "router-4x1g.yaml").read_text()
+    text = (TOPOLOGIES / "router-4x1g.yaml").read_text()
     without = [line for line in text.splitlines() if not ("prefix:" in line and f'/{bits}"' in line)]
     assert len(text.splitlines()) - len(without) == 4
-    topology = published.parse_topology("router.yaml", "\n".join(without))
+    topology = parse_topology("router.yaml", "\n".join(without))
     with pytest.raises(AssertionError, match="did not arrive through the router"):
         run(topology, f"advertised_prefix={bits}")
 
 
 def test_a_mix_has_hosts_of_both_families_behind_the_device() -> None:
-    outcome = run(published.shipped("router-4x1g"), "advertised_prefix=126", "ip_mix=50:50", size=256)
+    outcome = run(shipped("router-4x1g"), "advertised_prefix=126", "ip_mix=50:50", size=256)
     assert {row["lost_frames"] for row in outcome.tables[0].rows} == {0}
     routes = next(table for table in outcome.tables if table.name == "routes")
     behind_1 = {row["network"]: row["next_hop"] for row in routes.rows if row["port"] == 1}
@@ -110,7 +112,7 @@ def test_networks_without_a_meaning_are_refused(settings: tuple[str, ...], messa
     test = Composed(Latency(), (UnderConditions(),))
     parameters = resolve(test.name, test.parameters, ("advertised_prefix=64", *settings))
     with pytest.raises(ParameterError, match=message):
-        test.check(bed_of(published.shipped("router-4x1g")), parameters)
+        test.check(bed_of(shipped("router-4x1g")), parameters)
 
 
 def test_a_length_out_of_the_list_is_refused_with_the_list() -> None:
@@ -123,9 +125,9 @@ def test_a_length_out_of_the_list_is_refused_with_the_list() -> None:
 def test_a_latency_trial_to_hosts_behind_is_that_of_the_device() -> None:
     """3 us and store and forward of 256 bytes at 1 Gbit/s, as to its neighbours."""
     test = Composed(Latency(), (UnderConditions(),))
-    outcome = published.run(
+    outcome = run_on_sim(
         test,
-        published.shipped("router-4x1g"),
+        shipped("router-4x1g"),
         (256,),
         *QUICK,
         *IPV6,

@@ -6,7 +6,8 @@ import pytest
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop, PadN
 from scapy.layers.l2 import Ether
-from support import published
+from support.networks import shipped
+from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
@@ -26,9 +27,7 @@ QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 
 def run(*settings: str, topology: str = "router-4x1g", size: int = 128, frames: int = 2000) -> Outcome:
     test = Composed(HopByHop(), (UnderConditions(),))
-    return published.run(
-        test, published.shipped(topology), (size,), *QUICK, "routed=true", f"scaled_frames={frames}", *settings
-    )[1]
+    return run_on_sim(test, shipped(topology), (size,), *QUICK, "routed=true", f"scaled_frames={frames}", *settings)[1]
 
 
 def test_the_options_are_the_first_header_and_within_the_frame() -> None:
@@ -89,7 +88,7 @@ def test_the_same_frames_without_options_to_compare() -> None:
 def test_frames_and_devices_without_options_are_refused(settings: tuple[str, ...], message: str) -> None:
     test = Composed(HopByHop(), (UnderConditions(),))
     with pytest.raises(ParameterError, match=message):
-        test.check(bed_of(published.shipped("router-4x1g")), resolve(test.name, test.parameters, settings))
+        test.check(bed_of(shipped("router-4x1g")), resolve(test.name, test.parameters, settings))
 
 
 def test_throughput_is_not_measured_with_hop_by_hop_options() -> None:

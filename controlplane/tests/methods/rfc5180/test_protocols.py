@@ -9,12 +9,13 @@ import pytest
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrRouting
 from scapy.layers.l2 import Ether
-from support import published
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
+from support.networks import shipped
+from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import Method
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.composition import Composed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
@@ -33,8 +34,7 @@ from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 10**9
-BED = Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+BED = make_bed()
 QUICK = ("scaled_frames=1000", "learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1", "search_resolution_pct=1")
 # Sizes of the headers: RFC 8200 4.4 with one address, 4.6 with padding, 4.5, RFC 6275 6.1.2, RFC 4302 2 with an
 # integrity value of 12 bytes, RFC 4303 2 without payload and trailer.
@@ -60,7 +60,7 @@ def settings_of(test: Method, *settings: str) -> tuple[str, ...]:
 def run(test: Method, *settings: str, size: int = 256, topology: str = "router-4x1g") -> Outcome:
     whole = Composed(test, (UnderConditions(),))
     asked = settings_of(whole, "routed=true", "frame_format=ipv6", *settings)
-    return published.run(whole, published.shipped(topology), (size,), *asked)[1]
+    return run_on_sim(whole, shipped(topology), (size,), *asked)[1]
 
 
 @pytest.mark.parametrize("name", HEADER_BYTES)
@@ -84,7 +84,7 @@ def test_a_frame_too_small_for_its_headers_is_refused_with_the_minimum(name: str
         "rfc2544.throughput", "", f"{minimum - 1},256", ("frame_format=ipv6", f"extension_headers={name}")
     )
     with pytest.raises(ParameterError, match=f"header with a signature need {minimum} B") as caught:
-        prepare(find_test("rfc2544.throughput"), published.shipped("router-4x1g"), options)
+        prepare(find_test("rfc2544.throughput"), shipped("router-4x1g"), options)
     assert f"--sizes {minimum},256" in str(caught.value.hint)
     assert "124 B is the least for all extension headers" in str(caught.value.hint)
 
@@ -159,7 +159,7 @@ def test_a_mix_has_the_rate_and_the_count_of_the_stream(mix: str, older: int) ->
 def test_tests_without_ipv6_have_no_columns_of_it() -> None:
     whole = Composed(FrameLoss(), (UnderConditions(),))
     asked = settings_of(whole, "routed=true")
-    outcome = published.run(whole, published.shipped("router-4x1g"), (256,), *asked)[1]
+    outcome = run_on_sim(whole, shipped("router-4x1g"), (256,), *asked)[1]
     assert "ip_mix" not in {column.key for table in outcome.tables for column in table.columns}
 
 

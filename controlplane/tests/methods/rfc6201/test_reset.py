@@ -7,24 +7,24 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
+from support.networks import parsed, switch
+from support.runs import run_unit
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
-from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc6201.reset import ResetUnit
 from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, TIME_STAMPS
 from p4mesh.run.preparation import bed_of
-from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Outage, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
-PORTS = tuple(Port(n, f"p{n}", 10**9) for n in (1, 2))
-BED = Bed("fake", PORTS, reset_times_s=(("dut", 0.01),))
+BED = make_bed(2, reset_times_s=(("dut", 0.01),))
 NAME = "rfc2544.reset"
 RATE_PCT = "load_pct=50"
 
@@ -63,12 +63,8 @@ class Interrupted(FakeMeasurer):
 
 
 def run(measurer: FakeMeasurer, *settings: str, bed: Bed = BED) -> tuple[ResetUnit, Outcome]:
-    test = find_test(NAME)
-    parameters = resolve(NAME, test.parameters, settings)
-    test.check(bed, parameters)
-    (unit,) = test.units(parameters, (64,))
-    found = test.run_unit(unit, bed, parameters, measurer)
-    return found.result, test.assemble(bed, parameters, {unit: found})
+    found, outcome = run_unit(find_test(NAME), bed, measurer, 64, *settings)
+    return found.result, outcome
 
 
 def interval_ms(spec: TrialSpec) -> float:
@@ -161,7 +157,7 @@ def test_a_command_resets_what_is_not_simulated() -> None:
 
 
 REFUSED: dict[str, tuple[Bed, tuple[str, ...], type[Exception], str]] = {
-    "nothing to reset": (Bed("plain", PORTS), (), TopologyError, "topology 'plain' has none"),
+    "nothing to reset": (make_bed(2, topology="plain"), (), TopologyError, "topology 'plain' has none"),
     "unknown device": (BED, ("reset_device=other",), ParameterError, "topology 'fake' can reset dut"),
     "too short": (BED, ("after_ms=5",), ParameterError, "after_ms=5 is over before the reset of 10 ms"),
     "too short for the power": (
@@ -172,13 +168,13 @@ REFUSED: dict[str, tuple[Bed, tuple[str, ...], type[Exception], str]] = {
     ),
     "bad quotes": (BED, ("reset_cmd='a",), ParameterError, "No closing quotation"),
     "two devices": (
-        Bed("two", PORTS, reset_times_s=(("a", 1.0), ("b", 1.0))),
+        make_bed(2, topology="two", reset_times_s=(("a", 1.0), ("b", 1.0))),
         (),
         ParameterError,
         "topology 'two' can reset a, b",
     ),
     "on Linux": (
-        Bed("linux", PORTS, target="bmv2", resets_devices=False),
+        make_bed(2, topology="linux", target="bmv2", resets_devices=False),
         (),
         UnsupportedError,
         "resetting a device is not supported on bmv2",
@@ -195,26 +191,21 @@ def test_what_cannot_be_is_refused(name: str) -> None:
 
 # Simulated devices
 
-SWITCH = """
-name: resettable
-tester: {{ports: [{{numbers: 1-2, rate_bps: 100000000}}]}}
-nodes:
-  - name: dut
-    {device}
-    ports: [{{numbers: 1-2, rate_bps: 100000000, queue_frames: 64}}]
-    latency_ns: 2000
-    reset: {{time_s: {time_s}{links}}}
-links: [{{from: "tester:1-2", to: "dut:1-2", latency_ns: 5}}]
-"""
-ETHERNET = "device: ethernet_switch"
-P4 = "device: p4\n    program: l2_switch\n    groups: [{group: 1, ports: [1, 2]}]"
+PROGRAM = ", program: l2_switch, groups: [{group: 1, ports: [1, 2]}]"
 
 
 @pytest.mark.parametrize("links", ["", ", links_down: true"])
-@pytest.mark.parametrize("device", [ETHERNET, P4], ids=["ethernet_switch", "p4"])
+@pytest.mark.parametrize(
+    ("device", "program"), [("ethernet_switch", ""), ("p4", PROGRAM)], ids=["ethernet_switch", "p4"]
+)
 @pytest.mark.parametrize("time_s", ["0.02", "0.0331234"])
-def test_the_measured_time_is_the_modelled_one_within_one_frame(device: str, links: str, time_s: str) -> None:
-    topology = parse_topology("reset.yaml", SWITCH.format(device=device, links=links, time_s=time_s))
+def test_the_measured_time_is_the_modelled_one_within_one_frame(
+    device: str, program: str, links: str, time_s: str
+) -> None:
+    model = f"latency_ns: 2000, reset: {{time_s: {time_s}{links}}}{program}"
+    topology = parsed(
+        switch(model, ports=2, rates_bps=10**8, port="queue_frames: 64", link="latency_ns: 5", device=device)
+    )
     with open_measurer(topology) as measurer:
         row, outcome = run(
             Session(measurer.measure), "load_pct=100", "resets=2", "scaled_frames=3000", "sample_ms=5",

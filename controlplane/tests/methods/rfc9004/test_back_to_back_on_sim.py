@@ -20,14 +20,14 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from support import published
+from support.networks import parsed, shipped, switch
+from support.runs import run_on_sim
 
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.rfc9004.back_to_back import BackToBack, burst_spec
 from p4mesh.methods.rfc9004.buffer_times import hidden_share, without_buffer
 from p4mesh.topology import Topology
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import NS_PER_S, frame_time_ns, max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.trial.engine import TrialEngine
@@ -35,21 +35,17 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 
 GIGABIT = 10**9
+BY_LOSS = ("sustained=false",)
+"""Throughput as short trials find it where nobody looks at queues."""
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
-DEVICE = """
-name: queue
-tester: {{clock_tick_ps: {tick_ps}, ports: [{{numbers: 1-2, rate_bps: {rate_bps}}}]}}
-nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-2, rate_bps: {rate_bps}, ifg_bits: {ifg_bits},
-  queue_frames: {queue}}}]}}]
-links: [{{from: "tester:1-2", to: "dut:1-2"}}]
-"""
 WHITE_RABBIT = 64, 128, 1
 """Queue, gap in bits and clock offset in ppm of the outputs of ``wrs-18x1g``."""
 
 
 def device(rate_bps: int, queue: int, ifg_bits: int) -> Topology:
     tick_ps = 1000 if rate_bps <= GIGABIT else 10
-    return parse_topology("queue.yaml", DEVICE.format(**locals()))
+    port = f"ifg_bits: {ifg_bits}, queue_frames: {queue}"
+    return parsed(switch(ports=2, rates_bps=rate_bps, port=port, tester=f"clock_tick_ps: {tick_ps}"))
 
 
 def output_ns(size: int, rate_bps: int, ifg_bits: int, clock_ppm: int = 0) -> Fraction:
@@ -131,7 +127,7 @@ def test_the_white_rabbit_switch_reads_the_closed_form_within_the_pacing_of_the_
     form = longest_burst(size, GIGABIT, *WHITE_RABBIT)
     gain_ns = output_ns(size, GIGABIT, *WHITE_RABBIT[1:]) - frame_time_ns(size, GIGABIT)
     assert form == {64: 1411, 1518: 24684}[size], "a clock 1 ppm faster is 9 frames at 1518 bytes"
-    with bursts(published.shipped("wrs-18x1g"), size, GIGABIT) as sent:
+    with bursts(shipped("wrs-18x1g"), size, GIGABIT) as sent:
         sent.lost(1)
         early = ceil(sent.departure_error_ns / gain_ns)
         assert early < 20
@@ -141,8 +137,8 @@ def test_the_white_rabbit_switch_reads_the_closed_form_within_the_pacing_of_the_
 
 def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -> None:
     """A queue of 8 frames: trials of 2,000 frames see 0.4 % too much of 4.5 %, those of 17,900 frames 0.045 %."""
-    settings = ("repetitions=2", "burst_max_frames=400", "scaled_frames=2000", "search_resolution_pct=0.001")
-    results, outcome, trials = published.run(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
+    settings = ("repetitions=2", "burst_max_frames=400", "scaled_frames=2000", *BY_LOSS, "search_resolution_pct=0.001")
+    results, outcome, trials = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
     (row,) = outcome.tables[0].rows
     burst = longest_burst(64, GIGABIT, queue=8, ifg_bits=128)
     assert row["burst_frames_avg"] == burst == 179
@@ -150,9 +146,18 @@ def test_short_throughput_trials_are_repeated_until_the_buffer_time_is_exact() -
     assert row["corrected_buffer_s"] == pytest.approx(exact_s, rel=0.011)
     lengths = [spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")]
     assert max(lengths) > 17_000 and lengths[0] == 2000
-    assert not outcome.findings
+    assert all("not sustained" in text for text in outcome.findings)
     (found,) = results.values()
     assert found.throughput.search.trials == len(lengths)
+
+
+def test_a_sustained_throughput_needs_no_longer_search_for_the_buffer_time() -> None:
+    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=3000", "search_resolution_pct=0.001")
+    results, outcome, _ = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
+    exact_s = float(Fraction(179, 22) / max_rate_fps(64, GIGABIT))
+    assert outcome.tables[0].rows[0]["corrected_buffer_s"] == pytest.approx(exact_s, rel=0.002)
+    (found,) = results.values()
+    assert found.throughput.trial_frames is None and not outcome.findings
 
 
 def test_the_share_that_short_trials_hide_is_that_of_the_throughput_they_read() -> None:
@@ -165,18 +170,19 @@ def test_the_share_that_short_trials_hide_is_that_of_the_throughput_they_read() 
 
 def test_trials_become_ten_times_as_long_at_most_and_what_is_left_is_said() -> None:
     """179 frames of a queue of 8: 1 % asks for 17,900 frames, trials of 300 frames become 3,000."""
-    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=300", "search_resolution_pct=0.01")
-    _, outcome, trials = published.run(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
-    (told,) = outcome.findings
+    settings = ("repetitions=1", "burst_max_frames=400", "scaled_frames=300", *BY_LOSS, "search_resolution_pct=0.01")
+    _, outcome, trials = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
+    filling, told = outcome.findings
+    assert "not sustained" in filling
     assert "may read 6.0 % too short, as throughput trials of 3000 frames" in told
     lengths = [spec.streams[0].frame_count for spec, _ in trials if spec.label.startswith("throughput")]
     assert 2800 < max(lengths) <= 3000
 
 
 def test_a_duration_of_the_users_is_kept_and_what_it_hides_is_said() -> None:
-    settings = ("repetitions=1", "burst_max_frames=400", "duration_ms=1.344", "search_resolution_pct=0.01")
-    _, outcome, trials = published.run(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
-    assert outcome.findings == (
+    settings = ("repetitions=1", "burst_max_frames=400", "duration_ms=1.344", *BY_LOSS, "search_resolution_pct=0.01")
+    _, outcome, trials = run_on_sim(BackToBack(), device(GIGABIT, 8, 128), (64,), *settings, *QUICK)
+    assert outcome.findings[1:] == (
         "64 B: the corrected buffer may read 8.9 % too short, as throughput trials of 2000 frames end before the "
         "buffer is full; raise scaled_frames or duration_ms",
     )

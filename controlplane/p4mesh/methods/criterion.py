@@ -1,0 +1,48 @@
+"""What lets a load pass: few enough frames lost, now and when the buffers of the device are full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.options.shared import SUSTAINED
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.trial.result import Trend, TrialResult
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Acceptable loss in percent of the frames, and whether a load must be carried for as long as one likes."""
+
+    acceptable_pct: Fraction = Fraction(0)
+    sustained: bool = False
+
+    def __call__(self, result: TrialResult) -> Verdict:
+        """Return the verdict on a trial; UNCLEAR where a longer one must tell whether a queue fills."""
+        verdict = judge_loss(result, self.acceptable_pct)
+        if verdict is not Verdict.PASS or not self.sustained or result.queues is None:
+            return verdict
+        if result.queues.trend is Trend.UNCLEAR:
+            return Verdict.UNCLEAR
+        return Verdict.FAIL if 100 * kept_share(result) > self.acceptable_pct else Verdict.PASS
+
+    def kept_frames(self, result: TrialResult) -> int:
+        """Return the frames of a trial that are lost as soon as a buffer is full; 0 where that is no criterion."""
+        return ceil(kept_share(result) * result.expected_rx_frames) if self.sustained else 0
+
+
+def criterion_of(parameters: ParameterSet) -> Criterion:
+    """Return the criterion of a throughput search."""
+    return Criterion(parameters.number("acceptable_loss_pct"), parameters.flag(SUSTAINED))
+
+
+def kept_share(result: TrialResult) -> Fraction:
+    """Return which share of its frames a queue keeps that fills: they are lost when its buffer is full."""
+    trend = result.queues
+    if trend is None or trend.trend is not Trend.FILLING:
+        return Fraction(0)
+    excess = Fraction(trend.excess_ppm) / 1_000_000
+    return excess / (1 + excess)

@@ -1,0 +1,98 @@
+"""What is said of the queues of the device beside loads and latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from p4mesh.methods.results.outcome import Column
+from p4mesh.methods.results.record import Record
+from p4mesh.trial.result import Trend, TrialResult
+
+QUEUES = Column("queues", "Queues")
+EXCESS_COLUMNS = (
+    QUEUES,
+    Column("excess_ppm", "Excess", "ppm", 1),
+    Column("excess_error_ppm", "Error", "+- ppm", 1),
+    Column("excess_fps", "Excess", "frames/s", 1),
+    Column("overflow_s", "1,000 frames full after", "s", 3),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueCells(Record):
+    """The cells of EXCESS_COLUMNS; the last ones only of queues that fill."""
+
+    queues: str
+    excess_ppm: float | None = None
+    excess_error_ppm: float
+    excess_fps: float | None = None
+    overflow_s: float | None = None
+    rx_ports: tuple[int, ...] = ()
+
+    @property
+    def fills(self) -> bool:
+        """Whether more comes into a queue than leaves it."""
+        return self.queues == Trend.FILLING.value
+
+    @property
+    def sentence(self) -> str:
+        """What this says of a load that lost no frame; empty for one that is carried for as long as one likes."""
+        if self.queues == Trend.UNCLEAR.value:
+            return "the trial is too short to tell whether a queue fills"
+        if not self.fills:
+            return ""
+        ports = ", ".join(map(str, sorted(self.rx_ports)))
+        return (
+            f"not sustained: {self.excess_ppm:.4g} ppm ({self.excess_fps:.4g} frames/s) more comes in than leaves the "
+            f"queue to port{'s' if len(self.rx_ports) > 1 else ''} {ports}; a buffer of 1,000 frames is full after "
+            f"{self.overflow_s:.4g} s"
+        )
+
+
+def queue_cells(result: TrialResult) -> QueueCells | None:
+    """Return the cells of a trial; None where nobody watched, or nothing could be seen."""
+    trend = result.queues
+    if trend is None:
+        return None
+    if trend.trend is not Trend.FILLING:
+        return QueueCells(queues=trend.trend.value, excess_error_ppm=trend.excess_ppm + trend.error_ppm)
+    return QueueCells(
+        queues=trend.trend.value,
+        excess_ppm=trend.excess_ppm,
+        excess_error_ppm=trend.error_ppm,
+        excess_fps=trend.excess_fps,
+        overflow_s=trend.overflow_s,
+        rx_ports=trend.rx_ports,
+    )
+
+
+def queue_text(results: Sequence[TrialResult]) -> str | None:
+    """Return what stands beside a latency of some trials: the worst that was seen of their queues."""
+    trends = [result.queues for result in results if result.queues is not None]
+    if any(result.lost_frames for result in results):
+        return "frames lost"
+    for kind in (Trend.FILLING, Trend.UNCLEAR, Trend.STEADY):
+        found = [trend.excess_ppm for trend in trends if trend.trend is kind]
+        if found:
+            return f"{kind.value}, {max(found):.4g} ppm" if kind is Trend.FILLING else kind.value
+    return None
+
+
+class Watched(Protocol):
+    """The row of a trial that lost no frame, or did."""
+
+    @property
+    def load_pct(self) -> float: ...
+    @property
+    def lost_frames(self) -> int: ...
+    @property
+    def watched(self) -> QueueCells | None: ...
+
+
+def queue_findings(where: str, rows: Sequence[Watched]) -> Iterator[str]:
+    """Yield what must be said of results whose load is carried by a buffer, or may be."""
+    for row in rows:
+        if row.watched is not None and not row.lost_frames and row.watched.sentence:
+            yield f"{where} at {row.load_pct:.6g} %: {row.watched.sentence}"

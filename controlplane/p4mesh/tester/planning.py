@@ -1,0 +1,72 @@
+"""What streams need of a tester, open or not: everything that can be refused before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from p4mesh.target.capabilities import Architecture, Capabilities
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.halves import PASSES_PER_CELL
+from p4mesh.tester.histogram import FlowName, HistogramPer
+from p4mesh.tester.histogram_plan import with_histograms
+from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.pipe_load import require_pipe_rates
+from p4mesh.tester.plan import Plan, limits_of, make_plan
+from p4mesh.tester.stream_checks import require_line_rates
+from p4mesh.topology import Topology
+from p4mesh.traffic.derived import with_start_skew
+from p4mesh.traffic.stream import Stream
+
+
+class Planner:
+    """Plans streams for a program on a target that declares its capabilities on a topology."""
+
+    def __init__(
+        self, contract: Contract, capabilities: Capabilities, topology: Topology, start_skew_ns_of: Mapping[int, int]
+    ) -> None:
+        self._contract = contract
+        self._capabilities = capabilities
+        self._topology = topology
+        self._start_skew_ns_of = start_skew_ns_of
+
+    def plan(self, streams: Sequence[Stream], per: HistogramPer | None = None, chosen: Sequence[FlowName] = ()) -> Plan:
+        """Return what the streams need, with histograms per class, stream, receive port or flow.
+
+        Raises ParameterError for streams that contradict themselves or the ports, UnsupportedError where the
+        program has no room for them.
+        """
+        capabilities, limits = self._capabilities, limits_of(self._contract, self._capabilities)
+        rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
+        require_line_rates(streams, self._topology.tester_ports)
+        skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
+        plan = make_plan(skewed, limits, rates)
+        if capabilities.pipes is not None:
+            require_pipe_rates(plan, capabilities.pipes, self.loop_uses(plan), rates, capabilities.target)
+        return with_histograms(plan, per, chosen, limits)
+
+    def loop_uses(self, plan: Plan) -> list[LoopUse]:
+        """Return how each stream of a plan uses the loop that it circulates in."""
+        capabilities = self._capabilities
+        uses: dict[int, LoopUse] = {}
+        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
+            members = [stream for stream in plan.streams if stream.loop == number]
+            sizes = [stream.stream.frame_size_bytes for stream in members]
+            found = loop_use([stream.seeds for stream in members], sizes, loop, capabilities.stamps.tick_ps)
+            uses.update({stream.index: use for stream, use in zip(members, found, strict=True)})
+        return [uses[stream.index] for stream in plan.streams]
+
+    def round_ns(self, plan: Plan) -> int:
+        """Return the longest round of a seed of a plan, rounded up."""
+        return int(max(use.round_ps for use in self.loop_uses(plan))) // 1000 + 1
+
+    def reading_ns(self, plan: Plan, cells: Sequence[range]) -> int:
+        """Return how long it takes to read cells of a plan while its streams run, the ranges at the same time."""
+        passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
+        return passes * max(map(len, cells), default=0) * self.round_ns(plan)
+
+    def reading_share(self, cells: Sequence[range], every_ns: int) -> float:
+        """Return which part of the recirculation port readings of cells take, one in ``every_ns``."""
+        record_bytes = sum(width for _, width in self._contract.record_fields)
+        passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
+        busy_ps = passes * sum(map(len, cells)) * self._capabilities.loop.pass_ps(record_bytes)
+        return float(busy_ps / (1000 * every_ns))

@@ -1,0 +1,171 @@
+"""What the streams of a trial have counted at a moment while they run: classes, ports, and flows on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import ReasonCounts
+
+_SEQUENCE_BITS = 32
+_READING_FRAMES = 16
+"""As many parts of the cells are read at the same time: a loop carries them beside its seeds."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """When samples are taken of a trial, and of what."""
+
+    every_ns: int
+    """From the start of one reading to the next; where reading takes longer, they follow each other."""
+    flows: bool = False
+    """Of every flow, too."""
+
+
+@dataclass(frozen=True)
+class SampledCounts:
+    """One class or flow since the start of its streams."""
+
+    name: str
+    sent_frames: int
+    received_frames: int
+    """Without duplicates."""
+    lost_frames: int
+    """Missing among those sent before the last one received: frames on their way are not lost. A frame that comes late
+    is none of them any more."""
+    misordered_frames: int
+    duplicate_frames: int
+    last_gap_ns: int | None
+    """Departure of the frame behind the last gap, from the first departure of the trial; None without a gap."""
+
+
+@dataclass(frozen=True)
+class SampledPort:
+    """Test frames of one port."""
+
+    port: int
+    tx_frames: int
+    rx_frames: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One look at a trial."""
+
+    at_ns: int
+    """From the first departure that was asked for."""
+    classes: tuple[SampledCounts, ...]
+    """By traffic class, or by stream where streams have none."""
+    ports: tuple[SampledPort, ...]
+    flows: tuple[SampledCounts, ...] = ()
+
+
+TakeSample = Callable[[Sample], None]
+
+
+class EndedEarlyError(Exception):
+    """Whoever watches a trial wants it to end; the message says when."""
+
+
+@dataclass(frozen=True)
+class Onlooker:
+    """Who watches a trial while its streams run."""
+
+    take_sample: TakeSample
+    """Gets the samples that the trial asks for."""
+    wants_end: Callable[[], bool] = lambda: False
+    """Whether the streams are to end now; the trial then ends with what it has."""
+
+
+class Sampler:
+    """Which cells a sample of a plan needs, and what their records mean."""
+
+    def __init__(self, plan: Plan, sampling: Sampling, tick_ps: int) -> None:
+        self.sampling = sampling
+        self._plan = plan
+        self._tick_ps = tick_ps
+        self._flows = [flow for flow in plan.flows if flow.expected]
+        starts = [t.id for stream in plan.streams for t in stream.transmitters]
+        wanted = {cell for flow in self._flows for cell in (flow.cell, flow.sequence_cell)} | set(starts)
+        self.cells = cells_in_parts(sorted(wanted))
+        """What is read, in parts that are read at the same time."""
+        place = {cell: row for row, cell in enumerate(cell for part in self.cells for cell in part)}
+        self._rows = np.array([place[flow.cell] for flow in self._flows], dtype=np.int64)
+        self._sequence_rows = np.array([place[flow.sequence_cell] for flow in self._flows], dtype=np.int64)
+        self._start_rows = np.array([place[cell] for cell in starts], dtype=np.int64)
+        names = {item.origin: item.stream.traffic_class or item.stream.name for item in plan.streams}
+        self.classes: dict[str, list[int]] = {}
+        """Rows of the flows of each class."""
+        for row, flow in enumerate(self._flows):
+            self.classes.setdefault(names[flow.stream], []).append(row)
+
+    @property
+    def lines(self) -> int:
+        """How many lines a sample has."""
+        return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self.sampling.flows else 0)
+
+    def sample(self, at_ns: int, records: np.ndarray[Any, Any], frames: ReasonCounts) -> Sample:
+        """Return the sample of records of ``cells`` and of the counts per port."""
+        started = records["first_departure"][self._start_rows]
+        started = started[started > 0]
+        origin = int(started.min()) if len(started) else 0
+        counts = _Columns(records[self._rows], records["flow_sequence"][self._sequence_rows])
+        return Sample(
+            at_ns,
+            tuple(self._counted(name, counts, rows, origin) for name, rows in self.classes.items()),
+            tuple(
+                SampledPort(port, frames.get((port, "transmitted"), 0), frames.get((port, "expected"), 0))
+                for port in self._plan.ports
+            ),
+            tuple(
+                self._counted(self._name_of(row), counts, [row], origin)
+                for row in range(len(self._flows) if self.sampling.flows else 0)
+            ),
+        )
+
+    def _name_of(self, row: int) -> str:
+        flow = self._flows[row]
+        part = f" {flow.part}" if flow.part else ""
+        return f"{self._plan.names[flow.stream]} {flow.tx_port}->{flow.rx_port}{part}"
+
+    def _counted(self, name: str, counts: _Columns, rows: Sequence[int], origin: int) -> SampledCounts:
+        gap = int(counts.last_gap[rows].max())
+        return SampledCounts(
+            name,
+            int(counts.sent[rows].sum()),
+            int(counts.received[rows].sum()),
+            int(counts.lost[rows].sum()),
+            int(counts.misordered[rows].sum()),
+            int(counts.duplicates[rows].sum()),
+            (gap - origin) * self._tick_ps // 1000 if gap else None,
+        )
+
+
+class _Columns:
+    """Columns over the flows of a sample."""
+
+    def __init__(self, records: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]) -> None:
+        self.sent = sent.astype(np.int64)
+        self.received = records["frames"].astype(np.int64)
+        self.misordered = records["reordered"].astype(np.int64)
+        self.duplicates = records["duplicates"].astype(np.int64)
+        self.last_gap = records["last_gap_time"].astype(np.int64)
+        # A sequence number has 32 bits; it is the one nearest below the frames sent, whose count has 64.
+        behind = (self.sent - records["next_sequence"].astype(np.int64)) % (1 << _SEQUENCE_BITS)
+        self.lost = np.maximum(self.sent - behind - self.received, 0)
+
+
+def cells_in_parts(cells: Sequence[int]) -> list[range]:
+    """Return cells, which are in order, as ranges that are read at the same time, none much longer than the others."""
+    longest = max(1, -(-len(cells) // _READING_FRAMES))
+    found: list[range] = []
+    for cell in cells:
+        if found and found[-1].stop == cell and len(found[-1]) < longest:
+            found[-1] = range(found[-1].start, cell + 1)
+        else:
+            found.append(range(cell, cell + 1))
+    return found

@@ -1,0 +1,109 @@
+"""Makes the topologies that tests simulate: wires, one device between all tester ports, and those of the repository.
+
+Keys are written as in a topology file, ``"queue_frames: 8, ifg_bits: 88"``: for all ports (links), or for some of them
+by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from p4mesh.topology import Topology, load_topology
+from p4mesh.topology.loader import parse_topology
+
+TOPOLOGIES = Path(__file__).parents[3] / "topologies"
+GIGABIT = 10**9
+
+Rates = int | Sequence[int]
+"""Rate of all ports, or of each port in order."""
+Keys = str | Mapping[int, str]
+
+
+def wire(
+    rates_bps: Rates = GIGABIT, latency_ns: float = 0, *, pairs: int = 1, tester: str = "", tester_port: Keys = ""
+) -> str:
+    """Return tester ports that are cabled to each other: 1 to 2, 3 to 4, and so on."""
+    rates = _each(rates_bps, 2 * pairs)
+    links = [
+        {"from": f"tester:{first}", "to": f"tester:{first + 1}", "latency_ns": latency_ns}
+        for first in range(1, 2 * pairs, 2)
+    ]
+    return _text({"name": "wire", "tester": {**_keys(tester), "ports": _ports(rates, tester_port)}, "links": links})
+
+
+def switch(
+    *model: str,
+    ports: int = 4,
+    rates_bps: Rates = GIGABIT,
+    port: Keys = "",
+    tester: str = "",
+    tester_port: Keys = "",
+    link: Keys = "",
+    device: str = "ethernet_switch",
+    seed: int | None = None,
+) -> str:
+    """Return one device between all tester ports.
+
+    ``model`` are keys of the device, ``port`` of its ports, ``tester`` of the tester, ``tester_port`` of its ports,
+    ``link`` of the links.
+    """
+    rates = _each(rates_bps, ports)
+    node: dict[str, Any] = {"name": "dut", "device": device, "ports": _ports(rates, port)}
+    for text in model:
+        node |= _keys(text)
+    return _text(
+        {
+            "name": "switch",
+            **({} if seed is None else {"seed": seed}),
+            "tester": {**_keys(tester), "ports": _ports(rates, tester_port)},
+            "nodes": [node],
+            "links": [
+                {"from": f"tester:{number}", "to": f"dut:{number}", **_keys_of(link, number)}
+                for number in range(1, len(rates) + 1)
+            ],
+        }
+    )
+
+
+def parsed(text: str) -> Topology:
+    """Return the topology that a text describes."""
+    return parse_topology("test.yaml", text)
+
+
+def shipped(name: str) -> Topology:
+    """Return a topology of the repository."""
+    return load_topology(TOPOLOGIES / f"{name}.yaml")
+
+
+def changed(name: str, *replacements: tuple[str, str]) -> Topology:
+    """Return a topology of the repository with parts of its text replaced."""
+    text = (TOPOLOGIES / f"{name}.yaml").read_text()
+    for old, new in replacements:
+        assert old in text, old
+        text = text.replace(old, new)
+    return parse_topology(f"{name} (changed).yaml", text)
+
+
+def _each(rates_bps: Rates, count: int) -> Sequence[int]:
+    return [rates_bps] * count if isinstance(rates_bps, int) else rates_bps
+
+
+def _ports(rates_bps: Sequence[int], more: Keys) -> list[dict[str, Any]]:
+    return [{"numbers": number, "rate_bps": rate, **_keys_of(more, number)} for number, rate in enumerate(rates_bps, 1)]
+
+
+def _keys_of(keys: Keys, number: int) -> dict[str, Any]:
+    return _keys(keys if isinstance(keys, str) else keys.get(number, ""))
+
+
+def _keys(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(text if "\n" in text else f"{{{text}}}")
+    return found
+
+
+def _text(document: dict[str, Any]) -> str:
+    return yaml.safe_dump(document, sort_keys=False)
