@@ -30,7 +30,7 @@ struct Session {
     address: IpAddr,
     neighbour_as: Option<u32>,
     own_as: u32,
-    router_id: std::net::Ipv4Addr,
+    router_id: IpAddr,
     hold_time_s: u16,
     passive: bool,
     connect_retry_s: u16,
@@ -56,13 +56,15 @@ impl RoutingPeer {
             }
         }
         let families = Families { ipv4: addresses.ipv4.is_some(), ipv6: addresses.ipv6.is_some() };
-        let neighbours: Vec<NeighbourSettings> = sessions
-            .into_iter()
-            .map(|it| NeighbourSettings {
+        let neighbours = sessions.into_iter().map(|it| {
+            let IpAddr::V4(router_id) = it.router_id else {
+                return Err(refused(format!("router_id: {} is no IPv4 address", it.router_id)));
+            };
+            Ok(NeighbourSettings {
                 address: it.address,
                 neighbour_as: it.neighbour_as,
                 own_as: it.own_as,
-                router_id: it.router_id,
+                router_id,
                 hold_time_s: it.hold_time_s,
                 families,
                 passive: it.passive,
@@ -71,7 +73,8 @@ impl RoutingPeer {
                     .bfd_interval_us
                     .map(|interval_us| BfdSettings { interval_us, multiplier: it.bfd_multiplier }),
             })
-            .collect();
+        });
+        let neighbours: Vec<NeighbourSettings> = neighbours.collect::<PyResult<_>>()?;
         let speaker = Speaker::new(&addresses, &neighbours, seed, now_ns).map_err(refused)?;
         Ok(RoutingPeer { speaker })
     }
