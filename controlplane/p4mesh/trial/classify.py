@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
+from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -26,22 +29,22 @@ from p4mesh.trial.spec import TrialSpec
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
-"""What a difference of two time stamps may be off."""
+"""Largest error of a difference of two time stamps."""
 _SATURATING = ("duplicates", "reordered", "latency_overflows")
 _ALL_ONES = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a trial has seen of its streams: the last reading, and what was noticed on the way to it."""
+    """Observations of a trial: the last reading of its streams, and events before it."""
 
     reading: Reading
     last_before: Mapping[int, int] = field(default_factory=dict)
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
-    """How often the link of each port went down."""
+    """Number of times that the link of each port went down."""
     queues: Readings | None = None
-    """What was read while the streams ran; None where nobody looked, or there was no time for it."""
+    """Readings while the streams ran; None where there were no readings."""
 
 
 def classify(
@@ -62,7 +65,7 @@ def classify(
     intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
     reading = observed.reading
     records = reading.records
-    flows = _flow_arrays(plan, records)
+    flows = _flow_arrays(plan, reading)
     tx_ports = {port: reading.counted(port, "transmitted") for port in plan.ports}
     expected = flows.expected
     unique = int(flows.unique[expected].sum())
@@ -76,6 +79,7 @@ def classify(
     reason = aborted or broken or mismatch
     first, last = _departures(plan, records)
     start_skew, start_spread = _start_differences(spec, plan, records)
+    window = _window(spec, plan, records, tick_ps)
     return TrialResult(
         status=Status.ABORT if aborted else Status.INVALID if reason else Status.VALID,
         reason=reason,
@@ -94,8 +98,8 @@ def classify(
         damaged_frames=reading.received("damaged"),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps) for port in plan.ports),
-        latency=latency_of_all(plan, records[flows.cells[expected]], reading.bins, tick_ps),
+        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps, window) for port in plan.ports),
+        latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
@@ -104,6 +108,7 @@ def classify(
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
         outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
         misdirected_frames=reading.received("misdirected"),
+        silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
@@ -111,7 +116,7 @@ def classify(
 
 def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
     """Return the ports that own the destinations of which at least one frame arrived there."""
-    flows = _flow_arrays(plan, reading.records)
+    flows = _flow_arrays(plan, reading)
     return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}
 
 
@@ -120,6 +125,7 @@ class _Flows:
     """Columns over the flows of a plan, in the plan's order."""
 
     cells: np.ndarray[Any, Any]
+    """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
     rx_port: np.ndarray[Any, Any]
     expected: np.ndarray[Any, Any]
     sent: np.ndarray[Any, Any]
@@ -128,9 +134,11 @@ class _Flows:
     reordered: np.ndarray[Any, Any]
 
 
-def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
+def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
+    """Return the flows with cells, and behind them those that are counted alone."""
+    records = reading.records
     cells = np.array([flow.cell for flow in plan.flows], dtype=np.int64)
-    return _Flows(
+    measured = _Flows(
         cells,
         np.array([flow.rx_port for flow in plan.flows], dtype=np.int64),
         np.array([flow.expected for flow in plan.flows], dtype=bool),
@@ -138,6 +146,19 @@ def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
         records["frames"][cells].astype(np.int64),
         records["duplicates"][cells].astype(np.int64),
         records["reordered"][cells].astype(np.int64),
+    )
+    counted = list(group_frames(plan, reading))
+    if not counted:
+        return measured
+    nothing = [np.zeros(group.sent.size, dtype=np.int64) for group in counted]
+    return _Flows(
+        cells,
+        np.concatenate([measured.rx_port, *(np.repeat(group.ports, group.sent.shape[1]) for group in counted)]),
+        np.concatenate([measured.expected, *(group.expected.ravel() for group in counted)]),
+        np.concatenate([measured.sent, *(group.sent.ravel() for group in counted)]),
+        np.concatenate([measured.unique, *(group.received.ravel() for group in counted)]),
+        np.concatenate([measured.duplicates, *nothing]),
+        np.concatenate([measured.reordered, *nothing]),
     )
 
 
@@ -238,12 +259,44 @@ def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any
     return skew, spread
 
 
-def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int) -> PortCounts:
+@dataclass(frozen=True)
+class _Window:
+    """How long the streams of a trial send, in ticks."""
+
+    transmission: Fraction
+    """``count / rate`` of the stream that takes longest."""
+    starts: int
+    """Between the first departures of the first and of the last transmitter."""
+
+    def late_frames(self, frames: int, first: int, last: int) -> int:
+        """Return how many frames, spread evenly over their arrivals, came after the time of transmission was over."""
+        if last - first <= self.transmission + self.starts + _READ_TICKS:
+            return 0
+        return frames - int(self.transmission * (frames - 1) / (last - first))
+
+
+def _window(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any], tick_ps: int) -> _Window:
+    longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams), default=Fraction(0))
+    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
+    starts = records["first_departure"][[number for number in ids if records["departures"][number]]]
+    return _Window(longest_s * PS_PER_S / tick_ps, int(starts.max()) - int(starts.min()) if len(starts) else 0)
+
+
+def _port_counts(
+    port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int, window: _Window
+) -> PortCounts:
     reading = observed.reading
     spacing_inverted = int(reading.records["spacing_min_inverted"][port])
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
+    # Flows that are counted alone have no times.
+    timed = len(flows.cells)
+    arrived = (here & flows.expected & (flows.unique > 0))[:timed]
+    cells, late_frames = flows.cells[arrived], 0
+    if len(cells):
+        first, last = reading.records["first_arrival"][cells].min(), reading.records["last_arrival"][cells].max()
+        late_frames = window.late_frames(int(flows.unique[:timed][arrived].sum()), int(first), int(last))
     return PortCounts(
         port=port,
         tx_frames=tx_frames,
@@ -257,6 +310,7 @@ def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, t
         bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        late_frames=late_frames,
         controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
 

@@ -273,7 +273,7 @@ def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) ->
 
 @pytest.mark.parametrize(("pipes", "inner"), [(2, 192), (4, 192), (4, 199), (4, 320), (2, 68), (2, 64)])
 def test_device_ports_that_are_no_front_ports_are_refused(program: Path, pipes: int, inner: int) -> None:
-    message = f"port {inner} is no front port of tofino: it recirculates or leads to the CPU"
+    message = f"port {inner} is not a front port of tofino: it recirculates or leads to the CPU"
     with pytest.raises(ParameterError, match=re.escape(message)):
         switch_of(wedge(program, "127.0.0.1:1", ports=f'"0,4,128,{inner}"', tofino=f", pipes: {pipes}"))
 

@@ -69,10 +69,11 @@ class Bursts:
         self._mesh = Mesh((Leg(Pairs(), (1,), (2,)),), rate_bps)
         self._parameters = resolve(BackToBack.name, BackToBack.parameters, QUICK)
         self.departure_error_ns = Fraction(0)
-        """How late a departure of the last burst may have been."""
+        """Largest delay of a departure of the last burst."""
 
     def lost(self, frames: int) -> int:
-        result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, self._parameters))
+        fps = max_rate_fps(self._size, self._mesh.line_rate_bps)
+        result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, fps, self._parameters))
         assert result.status is Status.VALID, result.reason
         self.departure_error_ns = Fraction(result.pacing[0].departure_error_ns)
         return result.lost_frames
