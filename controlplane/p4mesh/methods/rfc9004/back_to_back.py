@@ -284,7 +284,7 @@ class _Pair:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What must be said of ports that differ."""
+        """Finding on ports that differ."""
         bursts = ("Bursts have the minimum gap of port 1, which is faster than port 2.",) if self.overloads else ()
         return (*rates_text([self.sender, self.receiver]), *bursts)
 
