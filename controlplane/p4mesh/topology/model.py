@@ -89,6 +89,21 @@ class TofinoSwitch:
 
 
 @dataclass(frozen=True)
+class BgpPeers:
+    """Sessions of the stations of routed streams with their routers (RFC 4271); each station has an AS of its own."""
+
+    first_as: int
+    """AS of the station on port 1; the others follow."""
+    router_as: int
+    hold_time_s: int = 90
+    bfd_interval_ms: int | None = None
+    """None: no BFD (RFC 5880) beside the sessions."""
+    bfd_multiplier: int = 3
+    wait_s: float = 1.0
+    """Time from the last announcement to the start of streams."""
+
+
+@dataclass(frozen=True)
 class DevicePort:
     """One port of a device under test."""
 
@@ -149,6 +164,9 @@ class Topology:
     tester_ports: tuple[TesterPort, ...]
     devices: tuple[Device, ...]
     links: tuple[Link, ...]
+    notes: dict[str, str] = field(default_factory=dict)
+    """What a report says about the set-up: device, cables, operator and whatever else, in the order of the file."""
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None
+    bgp: BgpPeers | None = None

@@ -228,7 +228,14 @@ class BackToBack(MethodOf[Bursts]):
             state,
             f"{self.title}: {state.value}",
             (
-                Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),
+                Table(
+                    "back_to_back",
+                    "Back-to-back frames",
+                    COLUMNS,
+                    shown,
+                    note,
+                    headline=("state", "burst_frames_avg", "corrected_buffer_s", "throughput_pct"),
+                ),
                 *_burst_table(parameters, [search for row in rows for search in row.searches]),
                 *search_tables([row.throughput for row in rows]),
             ),
