@@ -11,6 +11,8 @@ from p4mesh.report.palette import BAD, GOOD, UNKNOWN
 from p4mesh.store.run_files import StoredTrial
 
 _WORDS = ("PASS", "FAIL", "not trusted")
+_NO_SEARCH = "DONE"
+"""The verdict of a trial that follows a search, such as one of latency at the throughput."""
 _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 """What every stored search over loads has."""
 
@@ -18,14 +20,19 @@ _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
     """Return the path of each unit that has searched; None where none has."""
     searched = [name for name, result in units.items() if _has_search(result)]
-    shown = [trial for name in searched for trial in trials if trial.unit == name]
+    shown = [trial for name in searched for trial in trials if trial.unit == name and trial.verdict != _NO_SEARCH]
     if not shown:
         return None
     values = [
         {"part": trial.unit, "trial": trial.index + 1, "load": trial.load_pct, "verdict": _word(trial)}
         for trial in shown
     ]
-    place = {"field": "trial", "type": "quantitative", "title": "trial", "axis": {"format": "d", "tickMinStep": 1}}
+    place = {
+        "field": "trial",
+        "type": "ordinal",
+        "title": "trial",
+        "axis": {"labelAngle": 0, "labelOverlap": True, "grid": True},
+    }
     load = {"field": "load", "type": "quantitative", "title": "load (% of line)"}
     scale = {"domain": list(_WORDS)}
     bottom = {"title": None, "orient": "bottom"}

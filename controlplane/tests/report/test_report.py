@@ -24,6 +24,7 @@ from p4mesh.report.paper import parts_of
 from p4mesh.report.pdf import pdf
 from p4mesh.report.publish import document_of
 from p4mesh.report.run_document import run_document
+from p4mesh.report.search_paths import search_chart
 from p4mesh.report.vega_script import vega_script
 from p4mesh.report.verdict import badge_of, statement_of
 from p4mesh.run import RunOptions, run, run_suite
@@ -172,6 +173,16 @@ def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
     for column in ("Misdirected", "Reordered", "Latency max", "Wall time"):
         assert column in whole, column
     assert "executed" in flat[0] and "Ada" in flat[0]
+
+
+def test_the_path_of_a_search_has_its_own_trials_and_tells_failed_ones_from_untrusted_ones(finished: Path) -> None:
+    stored = read_run(finished)
+    own = [trial for trial in stored.trials if trial.unit == "64B/throughput"][:4]
+    verdicts = ("PASS", "FAIL", "INVALID", "DONE")
+    trials = [replace(trial, verdict=verdict) for trial, verdict in zip(own, verdicts, strict=True)]
+    chart = search_chart(stored.results["units"], trials)
+    assert chart is not None
+    assert [value["verdict"] for value in chart.spec["data"]["values"]] == ["PASS", "FAIL", "not trusted"]
 
 
 def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:
