@@ -1,0 +1,217 @@
+"""What the tester must hold after given frames have arrived: the measures by their definitions (docs/DATAPLANE.md).
+
+It shares nothing with the P4 programs. Times are ticks, absolute; a frame is what a test sends, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from scapy.utils import checksum
+
+WORD = 1 << 32
+TIME = 1 << 48
+LARGEST = WORD - 1
+SMOOTHED_DIFFERENCE_MAX = (1 << 28) - 1
+IPDV_MAX = (1 << 31) - 1
+IPDV_ZERO = 1 << 31
+BEYOND_THE_CELLS = 1 << 24
+"""No program has a cell of this number."""
+FCS_BYTES = 4
+ALL_HOSTS = 0x01005E000001
+ALL_HOSTS_OFFSET = 40
+UNKNOWN = 0x01005E000002
+"""An address of many whose flows have no cells."""
+MANY = {ALL_HOSTS: ALL_HOSTS_OFFSET, UNKNOWN: BEYOND_THE_CELLS}
+"""Offset of the cells by address."""
+HISTOGRAM_PORT, HISTOGRAM_FIRST_CELL = 1, 2048
+TEST, PAUSE, FOREIGN = 0xFFFF, 0x8808, 0x88B5
+
+
+def station(port: int) -> int:
+    """Return the address that a port owns; its tag is the number of the port."""
+    return 0x020000000000 + port
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A frame that arrives at a port of the tester."""
+
+    port: int
+    at: int
+    flow: int = 100
+    sequence: int = 0
+    latency: int = 1000
+    """Arrival less transmit time, modulo 2^48."""
+    destination: int | None = None
+    """None: the address of the port."""
+    run: int | None = None
+    """None: the current run."""
+    tag: int | None = None
+    """None: the tag of the port that owns the destination."""
+    is_damaged: bool = False
+    ether_type: int = TEST
+    size_bytes: int = 64
+
+    @property
+    def address(self) -> int:
+        return station(self.port) if self.destination is None else self.destination
+
+    @property
+    def transmit_time(self) -> int:
+        return (self.at - self.latency) % TIME
+
+    def bytes(self, run: int) -> bytes:
+        """Return the frame without its FCS."""
+        head = self.address.to_bytes(6, "big") + station(9).to_bytes(6, "big") + self.ether_type.to_bytes(2, "big")
+        if self.ether_type == TEST:
+            tag = self.tag if self.tag is not None else 0 if self.address in MANY else self.address & 0xFF
+            signature = b"PM" + bytes([run if self.run is None else self.run, tag])
+            signature += self.flow.to_bytes(2, "big") + self.sequence.to_bytes(4, "big")
+            signature += self.transmit_time.to_bytes(6, "big")
+            check = checksum(signature) ^ (0x0101 if self.is_damaged else 0)
+            head += signature + check.to_bytes(2, "big")
+        return head.ljust(self.size_bytes - FCS_BYTES, b"\0")
+
+
+@dataclass
+class FlowCells:
+    """The registers of a flow."""
+
+    window: dict[int, tuple[int, int]] = field(default_factory=dict)
+    next_sequence: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+    last_gap_time: int = 0
+    bytes: int = 0
+    latencies: list[int] = field(default_factory=list)
+    overflows: int = 0
+    smoothed_x16: int = 0
+    in_order: int = 0
+    ipdvs: list[int] = field(default_factory=list)
+    arrivals: list[int] = field(default_factory=list)
+
+    def record(self) -> dict[str, int]:
+        """Return the fields of ``record_t`` that belong to a flow's reception."""
+        jitters = [abs(b - a) for a, b in pairwise(self.latencies)]
+        signed = [ipdv + IPDV_ZERO for ipdv in self.ipdvs]
+        return {
+            "frames": len(self.latencies),
+            "bytes": self.bytes,
+            "duplicates": self.duplicates,
+            "reordered": self.reordered,
+            "next_sequence": self.next_sequence,
+            "last_gap_time": self.last_gap_time,
+            **_extremes("latency", self.latencies),
+            **_sum("latency", self.latencies),
+            "latency_last": self.latencies[-1] if self.latencies else 0,
+            "latency_overflows": self.overflows,
+            **_extremes("jitter", jitters),
+            **_sum("jitter", jitters),
+            "jitter_smoothed_x16": self.smoothed_x16,
+            "ipdv_count": len(self.ipdvs),
+            **_extremes("ipdv", signed),
+            **_sum("ipdv", self.ipdvs),
+            "first_arrival": self.arrivals[0] if self.arrivals else 0,
+            "last_arrival": self.arrivals[-1] if self.arrivals else 0,
+        }
+
+
+@dataclass
+class Outcome:
+    """Everything that the frames of a vector leave."""
+
+    flows: dict[int, FlowCells] = field(default_factory=lambda: defaultdict(FlowCells))
+    reasons: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
+    bins: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """Cells of the latency histogram."""
+    starts: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Arrivals by port, whatever the frames are."""
+
+    def spacing(self, port: int) -> int:
+        """Return the complement of the smallest distance of two frame starts on a port, 0 without two frames."""
+        starts = self.starts[port]
+        gaps = [min(b - a, LARGEST) for a, b in pairwise(starts)]
+        return LARGEST - min(gaps) if gaps else 0
+
+
+def outcome_of(arrivals: list[Arrival], run: int, window_places: int) -> Outcome:
+    """Return what the frames leave in cleared registers."""
+    found = Outcome()
+    for frame in arrivals:
+        reason = _reason(frame, run)
+        found.reasons[frame.port, reason] += 1
+        found.starts[frame.port].append(frame.at)
+        if reason == "expected":
+            _measure(found, frame, run, window_places)
+    return found
+
+
+def _reason(frame: Arrival, run: int) -> str:
+    if frame.ether_type != TEST:
+        return "pause" if frame.ether_type == PAUSE else "foreign"
+    if frame.is_damaged:
+        return "damaged"
+    if frame.run is not None and frame.run != run:
+        return "stale"
+    if frame.address not in (station(frame.port), *MANY):
+        return "flooded"
+    own_tag = 0 if frame.address in MANY else frame.port
+    if frame.tag is not None and frame.tag != own_tag:
+        return "misdirected"
+    return "expected" if _cell(frame) < BEYOND_THE_CELLS else "unknown_flow"
+
+
+def _cell(frame: Arrival) -> int:
+    return frame.flow + MANY.get(frame.address, 0)
+
+
+def _measure(found: Outcome, frame: Arrival, run: int, window_places: int) -> None:
+    flow = found.flows[_cell(frame)]
+    place, tag = frame.sequence % window_places, (run, frame.sequence % (1 << 24))
+    is_duplicate = flow.window.get(place) == tag
+    flow.window[place] = tag
+    if is_duplicate:
+        flow.duplicates += 1
+        return
+    ahead = (frame.sequence - flow.next_sequence) % WORD
+    is_late = ahead >= WORD // 2
+    latency = min((frame.at - frame.transmit_time) % TIME, LARGEST)
+    if is_late:
+        flow.reordered += 1
+    else:
+        if ahead:
+            flow.last_gap_time = frame.transmit_time
+        elif flow.latencies:
+            flow.ipdvs.append(max(-IPDV_MAX, min(IPDV_MAX, latency - flow.in_order)))
+        flow.next_sequence = (frame.sequence + 1) % WORD
+        flow.in_order = latency
+    if flow.latencies:
+        difference = min(abs(latency - flow.latencies[-1]), SMOOTHED_DIFFERENCE_MAX)
+        flow.smoothed_x16 += difference - ((flow.smoothed_x16 + 8) >> 4)
+    flow.latencies.append(latency)
+    flow.overflows += (frame.at - frame.transmit_time) % TIME > LARGEST
+    flow.bytes += frame.size_bytes
+    flow.arrivals.append(frame.at)
+    if frame.port == HISTOGRAM_PORT:
+        found.bins[HISTOGRAM_FIRST_CELL + bin_of(latency)] += 1
+
+
+def bin_of(ticks: int) -> int:
+    """Return the place of a latency: 64 bins for each power of two."""
+    octave = max(0, ticks.bit_length() - 6)
+    return ticks if ticks < 64 else 64 * octave + (ticks >> (octave - 1)) % 64
+
+
+def _extremes(name: str, values: list[int]) -> dict[str, int]:
+    return {
+        f"{name}_min_inverted": LARGEST - min(values) if values else 0,
+        f"{name}_max": max(values) if values else 0,
+    }
+
+
+def _sum(name: str, values: list[int]) -> dict[str, int]:
+    high, low = divmod(sum(values), WORD)
+    return {f"{name}_sum_high": high % (1 << 64), f"{name}_sum_low": low}

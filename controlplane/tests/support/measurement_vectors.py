@@ -1,0 +1,208 @@
+"""The vectors of the measurement controls: frames in, records out, for every program of the tester.
+
+``p4src/vectors/measurement.json`` holds them so that anything can read them. The frames are made here, what they must
+leave is made by :mod:`support.measurement_oracle`, and ``P4MESH_UPDATE_GOLDEN=1`` writes the file anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from support.measurement_oracle import (
+    ALL_HOSTS,
+    FOREIGN,
+    HISTOGRAM_FIRST_CELL,
+    HISTOGRAM_PORT,
+    MANY,
+    PAUSE,
+    TIME,
+    UNKNOWN,
+    Arrival,
+    outcome_of,
+    station,
+)
+
+from p4mesh.tester.contract import P4SRC
+
+FILE = P4SRC / "vectors" / "measurement.json"
+PORTS = (1, 2, 3, 4)
+WINDOW_PLACES = (2, 8)
+"""Of the programs: a vector whose outcome depends on it says for which it is."""
+_SECOND = 1_000_000_000
+_STEP = 2_000
+"""Ticks between two frames that arrive one after the other."""
+
+
+def _flow(*frames: tuple[int, int], port: int = 1, flow: int = 100) -> list[Arrival]:
+    """Return frames of (sequence, latency), one after the other."""
+    return [
+        Arrival(port, place * _STEP, flow=flow, sequence=sequence, latency=latency)
+        for place, (sequence, latency) in enumerate(frames)
+    ]
+
+
+def _in_order(latencies: Iterable[int]) -> list[Arrival]:
+    return _flow(*enumerate(latencies))
+
+
+def _of_sequences(*sequences: int) -> list[Arrival]:
+    return _flow(*((sequence, 1000 + 7 * place) for place, sequence in enumerate(sequences)))
+
+
+_QUARTER = 1 << 30
+
+
+def _eight_from(sequence: int) -> list[int]:
+    """Return frames for all places of a window: tags are sequence numbers modulo 2^24, and none comes twice there."""
+    first = sequence + (sequence >> 12) % 0x10_0000
+    return list(range(first, first + 8))
+
+
+_ALL_QUARTERS = [
+    sequence
+    for quarter in range(4)
+    for sequence in (
+        *((quarter * _QUARTER + near) % (1 << 32) for near in ((0, 1) if not quarter else (-2, -1, 0, 1))),
+        *_eight_from(quarter * _QUARTER + _QUARTER // 2),
+    )
+] + [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1]
+_TO_THE_HALF = [0, *_eight_from(0x2000_0000), *_eight_from(0x5000_0000)]
+_TO_THE_WRAP = [*_TO_THE_HALF, *_eight_from(0x8000_0000), *_eight_from(0xB000_0000), *_eight_from(0xE000_0000)]
+_BINS = [0, 1, 62, 63, *(value for octave in range(6, 32) for value in (1 << octave, (3 << octave) // 2 + 1))]
+
+_OF_EVERY_REASON: list[tuple[int, dict[str, Any]]] = [
+    (1, {}),
+    (1, {"destination": station(2)}),
+    (2, {"destination": station(2), "tag": 3}),
+    (2, {"run": 0}),
+    (3, {"is_damaged": True}),
+    (3, {"is_damaged": True, "run": 0}),
+    (4, {"ether_type": FOREIGN}),
+    (4, {"ether_type": PAUSE}),
+    (1, {"destination": UNKNOWN}),
+    (1, {"destination": station(2), "run": 0}),
+]
+
+SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
+    "frames_in_order": ("FlowMeasurement", _of_sequences(0, 1, 2, 3, 4)),
+    "gaps_are_no_reordering": ("FlowMeasurement", _of_sequences(0, 1, 5, 6, 9)),
+    "late_frames_are_reordered": ("FlowMeasurement", _of_sequences(0, 3, 1, 2, 4)),
+    "a_flow_that_begins_with_a_gap": ("FlowMeasurement", _of_sequences(2, 3, 0)),
+    "copies_are_duplicates": ("FlowMeasurement", _of_sequences(0, 0, 1, 1, 1, 2, 3, 3)),
+    "copies_behind_later_frames": ("FlowMeasurement", _of_sequences(0, 1, 2, 3, 1, 4, 5, 6, 7, 2, 8, 9, 0, 10)),
+    "sequence_numbers_over_the_whole_range": ("FlowMeasurement", _of_sequences(*_ALL_QUARTERS)),
+    "late_frames_around_the_wrap": (
+        "FlowMeasurement",
+        _of_sequences(*_TO_THE_WRAP, 0xFFFF_FFFE, 1, 0xFFFF_FFFF, 0, 2),
+    ),
+    "late_frames_around_the_half": (
+        "FlowMeasurement",
+        _of_sequences(*_TO_THE_HALF, 0x7FFF_FFFE, 0x8000_0001, 0x7FFF_FFFF, 0x8000_0000),
+    ),
+    "latency_and_jitter": ("FlowMeasurement", _in_order((900, 400, 950, 100, 800, 120, 120, 777, 300))),
+    "equal_latencies_have_jitter_0": ("FlowMeasurement", _in_order((500, 500, 500))),
+    "one_frame_has_no_jitter": ("FlowMeasurement", _in_order((500,))),
+    "variation_of_late_and_duplicate_frames": (
+        "FlowMeasurement",
+        _flow((0, 900), (1, 400), (2, 950), (4, 100), (3, 800), (5, 120), (5, 120), (6, 777), (7, 300)),
+    ),
+    "sums_beyond_32_bits": (
+        "FlowMeasurement",
+        _in_order((4_200_000_000, 10_000_000, 4_100_000_000, 3_000_000_000, 20_000_000, 30_000_000)),
+    ),
+    "latency_beyond_32_bits_saturates": ("FlowMeasurement", _in_order((1000, 1 << 32, (1 << 40) + 5, (1 << 32) - 1))),
+    "negative_latency_is_beyond_32_bits": ("FlowMeasurement", _in_order((1000, TIME - 1))),
+    "bins_of_all_octaves": ("Histograms", _in_order(_BINS)),
+    "the_largest_latency_has_the_last_bin": ("Histograms", _in_order((0xFFFF_FFFF, 1 << 33))),
+    "flows_apart": (
+        "FlowMeasurement",
+        [
+            Arrival(1 + place % 3, place * _STEP, flow=100 + place % 3, sequence=place // 3, latency=100 + 13 * place)
+            for place in range(12)
+        ],
+    ),
+    "frames_to_many_have_cells_of_their_port": (
+        "Reception",
+        [
+            Arrival(port, place * _STEP, flow=120, sequence=place // 2, destination=ALL_HOSTS)
+            for place, port in enumerate((1, 2) * 3)
+        ],
+    ),
+    "every_reason": (
+        "Classification",
+        [Arrival(port, place * _STEP, **fields) for place, (port, fields) in enumerate(_OF_EVERY_REASON)],
+    ),
+    "the_shortest_distance_of_starts": (
+        "ArrivalSpacing",
+        [
+            Arrival(port, at, ether_type=FOREIGN)
+            for port, at in ((3, 0), (4, 500), (3, 40_000), (3, 50_000), (3, 80_000), (4, 90_500))
+        ],
+    ),
+    "frames_of_all_kinds_have_distances": (
+        "ArrivalSpacing",
+        [Arrival(3, 0), Arrival(3, 7_000, ether_type=PAUSE), Arrival(3, 12_500, run=0), Arrival(3, 30_000, sequence=1)],
+    ),
+    "one_frame_has_no_distance": ("ArrivalSpacing", [Arrival(3, 0)]),
+}
+
+
+def made() -> dict[str, Any]:
+    """Return what the file must hold."""
+    vectors = []
+    for number, (name, (control, frames)) in enumerate(SCENARIOS.items(), start=1):
+        moved = [_later(frame, number * _SECOND) for frame in frames]
+        outcomes = {places: _expected(moved, number, places) for places in WINDOW_PLACES}
+        differ = outcomes[WINDOW_PLACES[0]] != outcomes[WINDOW_PLACES[1]]
+        for places in WINDOW_PLACES if differ else WINDOW_PLACES[:1]:
+            vectors.append(
+                {
+                    "name": f"{name}_window_{places}" if differ else name,
+                    "control": control,
+                    "window_places": places if differ else None,
+                    "run": number,
+                    "frames": [
+                        {"port": frame.port, "arrival_ticks": frame.at, "hex": frame.bytes(number).hex()}
+                        for frame in moved
+                    ],
+                    **outcomes[places],
+                }
+            )
+    return {
+        "receivers": [
+            *(
+                {"port": port, "destination_mac": station(port), "flow_offset": 0, "receiver_tag": port}
+                for port in PORTS
+            ),
+            *(
+                {"port": port, "destination_mac": mac, "flow_offset": offset, "receiver_tag": 0}
+                for mac, offset in MANY.items()
+                for port in PORTS
+            ),
+        ],
+        "histogram": {"port": HISTOGRAM_PORT, "first_cell": HISTOGRAM_FIRST_CELL},
+        "vectors": vectors,
+    }
+
+
+def _later(frame: Arrival, ticks: int) -> Arrival:
+    return Arrival(**{**frame.__dict__, "at": frame.at + ticks})
+
+
+def _expected(frames: list[Arrival], run: int, places: int) -> dict[str, Any]:
+    found = outcome_of(frames, run, places)
+    return {
+        "records": {str(cell): flow.record() for cell, flow in sorted(found.flows.items())},
+        "spacing_min_inverted": {str(port): found.spacing(port) for port in PORTS if found.spacing(port)},
+        "reasons": [
+            {"port": port, "reason": reason, "frames": count} for (port, reason), count in sorted(found.reasons.items())
+        ],
+        "latency_histogram": {str(cell): count for cell, count in sorted(found.bins.items())},
+    }
+
+
+def text(content: dict[str, Any]) -> str:
+    """Return the file: one line per vector part, so that a change is seen."""
+    return json.dumps(content, indent=1) + "\n"
