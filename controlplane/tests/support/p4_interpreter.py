@@ -1,0 +1,377 @@
+"""Executes controls of a program for Tofino, one frame at a time, on registers that stay.
+
+It knows P4_16 and what TNA adds: registers with register actions, counters and identity hashes. It does not know the
+chip: what fits into a stage, in which order stages work, how a stateful ALU compares. A table that the controller
+fills has the entries that it is given; all others have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from support.p4_syntax import ControlTree, Node, ProgramTree
+
+MatchKey = tuple[int, int]
+"""Value and mask."""
+Entries = Mapping[str, Sequence[tuple[Sequence[MatchKey], tuple[str, Sequence[int]]]]]
+"""By table: keys, and the action with its arguments."""
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+}
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "|+|": lambda a, b: a + b,
+    "|-|": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+}
+
+
+class Number:
+    """A number of so many bits; without a width it takes that of what it meets."""
+
+    __slots__ = ("is_signed", "value", "width")
+
+    def __init__(self, value: int, width: int | None = None, is_signed: bool = False) -> None:
+        if width is not None:
+            value &= (1 << width) - 1
+            if is_signed and value >> (width - 1):
+                value -= 1 << width
+        self.value, self.width, self.is_signed = value, width, is_signed
+
+    @property
+    def bits(self) -> int:
+        """The number without a sign."""
+        return self.value if self.width is None else self.value & ((1 << self.width) - 1)
+
+
+class Struct:
+    """A struct or a header."""
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        self.members = members
+        self.is_valid = False
+
+    def set(self, name: str, value: int) -> None:
+        """Give a member a value of its own width."""
+        self.members[name] = _like(self.members[name], value)
+
+    def values(self) -> dict[str, int]:
+        """Return the values of members that are numbers."""
+        return {name: member.bits for name, member in self.members.items()}
+
+
+class Program:
+    """The types and constants of a program."""
+
+    def __init__(self, tree: ProgramTree) -> None:
+        self.tree = tree
+        self.constants = {
+            name: number_of(value).value for name, (_, value) in tree.constants.items() if value[0] == "number"
+        }
+
+    def resolved(self, of_type: Node) -> Node:
+        """Return a type without the names of typedefs."""
+        while of_type[0] in self.tree.types:
+            of_type = self.tree.types[of_type[0]]
+        return of_type
+
+    def new(self, of_type: Node) -> Any:
+        """Return zeros of a type."""
+        if of_type[0] == "stack":
+            return [self.new(of_type[1]) for _ in range(of_type[2])]
+        name, arguments = self.resolved(of_type)
+        if name in self.tree.structs:
+            return Struct({member: self.new(kind) for member, kind in self.tree.structs[name]})
+        return Number(0, arguments[0] if arguments else 1, name == "int")
+
+    def struct(self, name: str) -> Struct:
+        """Return zeros of a struct."""
+        found = self.new((name, []))
+        assert isinstance(found, Struct)
+        return found
+
+    def converted(self, value: Any, of_type: Node) -> Any:
+        """Return a value as a type has it."""
+        if not isinstance(value, Number):
+            return value
+        name, arguments = self.resolved(of_type)
+        return Number(value.value, arguments[0] if arguments else 1, name == "int")
+
+
+class _Register:
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self.cells: dict[int, Any] = {}
+
+
+class Control:
+    """A control with its registers and counters."""
+
+    def __init__(self, program: Program, tree: ControlTree, entries: Entries, constructor: Sequence[int] = ()) -> None:
+        self.program, self.tree, self.entries = program, tree, entries
+        names = {name: Number(value, 32) for (_, _, name), value in zip(tree.constructor, constructor, strict=True)}
+        self.constants: list[dict[str, Any]] = [names]
+        self.instances = {name: self._instance(*instance) for *instance, name in self._instances()}
+
+    def _instances(self) -> list[tuple[Any, ...]]:
+        return [(kind, arguments, body, name) for kind, arguments, name, body in self.tree.instances]
+
+    def _instance(self, kind: Node, arguments: list[Node], body: Node) -> Any:
+        name, types = kind
+        if name == "Register":
+            return _Register(lambda: self.program.new(types[0]))
+        if name == "RegisterAction":
+            return (arguments[0][1], *body)
+        if name == "Counter":
+            return {}
+        if name == "Hash":
+            return types[0][1][0]
+        execution = _Execution(self, self.constants)
+        sizes = [execution.value(argument).value for argument in arguments]
+        return Control(self.program, self.program.tree.controls[name], self.entries, sizes)
+
+    def apply(self, arguments: Sequence[Callable[..., Any]]) -> None:
+        """Execute for one frame. An argument returns its value when called, and takes one when called with it."""
+        names: dict[str, Any] = {}
+        for (direction, kind, name), argument in zip(self.tree.parameters, arguments, strict=True):
+            names[name] = self.program.new(kind) if direction == "out" else argument()
+        execution = _Execution(self, [*self.constants, names])
+        for kind, name, value in self.tree.variables:
+            names[name] = self.program.new(kind) if value is None else self._initial(execution, value, kind)
+        execution.run(self.tree.apply)
+        for (direction, _, name), argument in zip(self.tree.parameters, arguments, strict=True):
+            if direction in ("out", "inout") and not isinstance(names[name], Struct):
+                argument(names[name])
+
+    def _initial(self, execution: _Execution, value: Node, kind: Node) -> Any:
+        given = execution.value(value)
+        if isinstance(given, tuple):
+            struct = self.program.new(kind)
+            for name, number in zip(struct.members, given, strict=True):
+                struct.set(name, number.value)
+            return struct
+        return self.program.converted(given, kind)
+
+
+class _Execution:
+    """Statements in the scopes of names, the innermost last."""
+
+    def __init__(self, control: Control, scopes: list[dict[str, Any]]) -> None:
+        self._control = control
+        self._program = control.program
+        self._scopes = scopes
+
+    def run(self, statements: list[Node]) -> None:
+        for kind, *rest in statements:
+            getattr(self, f"_{kind}")(*rest)
+
+    def _block(self, statements: list[Node]) -> None:
+        self.run(statements)
+
+    def _if(self, condition: Node, then: Node, otherwise: Node) -> None:
+        self.run([then if self.value(condition).value else otherwise])
+
+    def _variable(self, kind: Node, name: str, value: Node) -> None:
+        given = self._program.new(kind) if value is None else self._program.converted(self.value(value), kind)
+        self._scopes[-1][name] = given
+
+    def _do(self, expression: Node) -> None:
+        self.value(expression)
+
+    def _assign(self, target: Node, value: Node) -> None:
+        self._store(target, self.value(value))
+
+    def _store(self, target: Node, value: Any) -> None:
+        kind = target[0]
+        if kind == "slice":
+            old, high, low = self.value(target[1]), self.value(target[2]).value, self.value(target[3]).value
+            mask = ((1 << (high - low + 1)) - 1) << low
+            self._store(target[1], Number(old.value & ~mask | value.value << low & mask, old.width))
+        elif kind == "name":
+            scope = self._scope_of(target[1])
+            assert scope is not None, target[1]
+            scope[target[1]] = value if isinstance(value, Struct) else _like(scope[target[1]], value.value)
+        else:
+            self.value(target[1]).set(target[2], value.value)
+
+    def _scope_of(self, name: str) -> dict[str, Any] | None:
+        return next((scope for scope in reversed(self._scopes) if name in scope), None)
+
+    # Values
+
+    def value(self, expression: Node) -> Any:
+        kind, *rest = expression
+        if kind == "number":
+            return Number(*rest)
+        return getattr(self, f"_value_of_{kind}")(*rest)
+
+    def _value_of_name(self, name: str) -> Any:
+        scope = self._scope_of(name)
+        if scope is not None:
+            return scope[name]
+        if name in ("true", "false"):
+            return Number(name == "true", 1)
+        kind, value = self._program.tree.constants[name]
+        return self._program.converted(self.value(value), kind)
+
+    def _value_of_member(self, of: Node, name: str) -> Any:
+        return self.value(of).members[name]
+
+    def _value_of_index(self, of: Node, place: Node) -> Any:
+        return self.value(of)[self.value(place).value]
+
+    def _value_of_slice(self, of: Node, high: Node, low: Node) -> Number:
+        first, last = self.value(low).value, self.value(high).value
+        return Number(self.value(of).bits >> first, last - first + 1)
+
+    def _value_of_cast(self, kind: Node, of: Node) -> Any:
+        return self._program.converted(self.value(of), kind)
+
+    def _value_of_list(self, elements: list[Node]) -> tuple[Any, ...]:
+        return tuple(self.value(element) for element in elements)
+
+    def _value_of_unary(self, operator: str, of: Node) -> Number:
+        value = self.value(of)
+        if operator == "!":
+            return Number(not value.value, 1)
+        return Number(~value.value if operator == "~" else -value.value, value.width, value.is_signed)
+
+    def _value_of_binary(self, operator: str, left: Node, right: Node) -> Number:
+        first = self.value(left)
+        if operator in ("&&", "||"):
+            decided = bool(first.value) == (operator == "||")
+            return Number(bool(first.value) if decided else bool(self.value(right).value), 1)
+        second = self.value(right)
+        if operator == "++":
+            return Number(first.bits << second.width | second.bits, first.width + second.width)
+        if operator in ("<<", ">>"):
+            by = second.value
+            return Number(first.value << by if operator == "<<" else first.value >> by, first.width, first.is_signed)
+        return _combined(operator, first, second)
+
+    # Calls
+
+    def _value_of_call(self, called: Node, arguments: list[Node]) -> Any:
+        if called[0] == "name":
+            return self._act(called[1], [self.value(argument) for argument in arguments])
+        _, of, method = called
+        if method in ("setValid", "setInvalid"):
+            self.value(of).is_valid = method == "setValid"
+            return None
+        if method == "isValid":
+            return Number(self.value(of).is_valid, 1)
+        name = of[1]
+        if method == "predicate":
+            holds = [bool(self.value(argument).value) for argument in arguments]
+            return Number(1 << (holds[0] + 2 * holds[1]), 8)
+        if name in self._control.tree.tables:
+            return self._match(name)
+        instance = self._control.instances[name]
+        if isinstance(instance, Control):
+            return instance.apply([self._reference(argument) for argument in arguments])
+        if method == "count":
+            cell = self.value(arguments[0]).value
+            instance[cell] = instance.get(cell, 0) + 1
+            return None
+        if method == "get":
+            joined = 0
+            for number in self.value(arguments[0]):
+                joined = joined << number.width | number.bits
+            return Number(joined, instance)
+        assert method == "execute", f"'{method}' is not understood"
+        return self._execute(instance, self.value(arguments[0]).value)
+
+    def _reference(self, argument: Node) -> Callable[..., Any]:
+        def reference(*given: Any) -> Any:
+            if given:
+                self._store(argument, given[0])
+                return None
+            return self.value(argument)
+
+        return reference
+
+    def _execute(self, action: Any, cell: int) -> Any:
+        register_name, parameters, body = action
+        register = self._control.instances[register_name]
+        names = {parameters[0][2]: register.cells.get(cell, None) or register.make()}
+        for _, kind, name in parameters[1:]:
+            names[name] = self._program.new(kind)
+        _Execution(self._control, [*self._scopes, names]).run(body)
+        register.cells[cell] = names[parameters[0][2]]
+        return names[parameters[1][2]] if len(parameters) > 1 else None
+
+    def _act(self, name: str, arguments: list[Any]) -> None:
+        if name == "NoAction":
+            return
+        parameters, body = self._control.tree.actions[name]
+        names = {
+            parameter: self._program.converted(argument, kind)
+            for (_, kind, parameter), argument in zip(parameters, arguments, strict=True)
+        }
+        _Execution(self._control, [*self._scopes, names]).run(body)
+
+    def _match(self, name: str) -> None:
+        table = self._control.tree.tables[name]
+        keys = [self.value(key).bits for key in table.keys]
+        if name in self._control.entries:
+            for matches, (action, arguments) in self._control.entries[name]:
+                if all(key & mask == value & mask for key, (value, mask) in zip(keys, matches, strict=True)):
+                    return self._act(action, [Number(argument) for argument in arguments])
+        else:
+            for own, call in table.entries:
+                if all(self._fits(key, match) for key, match in zip(keys, own, strict=True)):
+                    self.value(call)
+                    return None
+        if table.default is not None:
+            self.value(table.default)
+        return None
+
+    def _fits(self, key: int, match: Node) -> bool:
+        if match == ("name", "_"):
+            return True
+        if match[0] == "masked":
+            mask = self.value(match[2]).value
+            return bool(key & mask == self.value(match[1]).value & mask)
+        return bool(self.value(match).value == key)
+
+
+def number_of(expression: Node) -> Number:
+    """Return the value of an expression of numbers."""
+    kind, *rest = expression
+    if kind == "number":
+        return Number(*rest)
+    assert kind == "binary", f"'{kind}' is no expression of numbers"
+    operator, left, right = rest
+    first, second = number_of(left), number_of(right)
+    if operator in ("<<", ">>"):
+        return Number(first.value << second.value if operator == "<<" else first.value >> second.value)
+    return _combined(operator, first, second)
+
+
+def _combined(operator: str, left: Number, right: Number) -> Number:
+    width, is_signed = left.width or right.width, left.is_signed or right.is_signed
+    if left.width is not None and right.width is not None:
+        assert (left.width, left.is_signed) == (right.width, right.is_signed), f"widths differ at {operator}"
+    first, second = (Number(number.value, width, is_signed).value for number in (left, right))
+    if operator in _COMPARISONS:
+        return Number(_COMPARISONS[operator](first, second), 1)
+    result = _ARITHMETIC[operator](first, second)
+    if operator in ("|+|", "|-|"):
+        assert width is not None
+        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
+        result = max(low, min(high, result))
+    return Number(result, width, is_signed)
+
+
+def _like(old: Number, value: int) -> Number:
+    return Number(value, old.width, old.is_signed)

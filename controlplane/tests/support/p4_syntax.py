@@ -1,0 +1,349 @@
+"""The syntax of P4_16 as far as the program for Tofino uses it: text to trees of tuples.
+
+Expressions: ``(number, value, width)``, ``(name, n)``, ``(member, e, n)``, ``(index, e, i)``, ``(slice, e, h, l)``,
+``(call, e, arguments)``, ``(cast, type, e)``, ``(unary, op, e)``, ``(binary, op, a, b)``, ``(list, elements)``,
+``(masked, e, mask)``. Types: ``(name, arguments)``, ``(stack, type, size)``. Parsers are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+Node = Any
+Parameter = tuple[str, Node, str]
+"""(direction, type, name)"""
+
+_TOKEN = re.compile(
+    r"\s+|(?P<number>\d+w0x[0-9a-fA-F_]+|\d+w\d+|0[xX][0-9a-fA-F_]+|\d+)|(?P<name>[A-Za-z_]\w*)|(?P<text>\"[^\"]*\")"
+    r"|(?P<op>&&&|\|-\||\|\+\||\+\+|<<|>>|==|!=|<=|>=|&&|\|\||[-+*&|^~!<>=(){}\[\];:,.?@])"
+)
+_BASE_TYPES = ("bit", "int", "bool")
+_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("++",),
+    ("+", "-", "|+|", "|-|"), ("*",),
+)  # fmt: skip
+
+
+@dataclass
+class Table:
+    """A match table; entries are those of the program itself."""
+
+    keys: list[Node] = field(default_factory=list)
+    entries: list[tuple[list[Node], Node]] = field(default_factory=list)
+    default: Node = None
+
+
+@dataclass
+class ControlTree:
+    """A control."""
+
+    name: str
+    parameters: list[Parameter]
+    constructor: list[Parameter]
+    actions: dict[str, tuple[list[Parameter], list[Node]]] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+    variables: list[tuple[Node, str, Node]] = field(default_factory=list)
+    instances: list[tuple[Node, list[Node], str, Node]] = field(default_factory=list)
+    """(type, arguments, name, apply of a register action)"""
+    apply: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class ProgramTree:
+    """Everything that a text declares."""
+
+    types: dict[str, Node] = field(default_factory=dict)
+    structs: dict[str, list[tuple[str, Node]]] = field(default_factory=dict)
+    constants: dict[str, tuple[Node, Node]] = field(default_factory=dict)
+    controls: dict[str, ControlTree] = field(default_factory=dict)
+
+
+def parse(text: str) -> ProgramTree:
+    """Return the declarations of a preprocessed program."""
+    reader = _Reader(text, ProgramTree())
+    while reader.place < len(reader.tokens):
+        reader.declaration()
+    return reader.program
+
+
+def parse_expression(text: str) -> Node:
+    """Return one expression."""
+    return _Reader(text, ProgramTree()).expression()
+
+
+class _Reader:
+    def __init__(self, text: str, program: ProgramTree) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        self.place = 0
+        self.program = program
+        end = 0
+        while end < len(text):
+            found = _TOKEN.match(text, end)
+            assert found, f"not P4: {text[end : end + 40]!r}"
+            end = found.end()
+            if found.lastgroup:
+                self.tokens.append((found.lastgroup, found[found.lastgroup]))
+        self._drop_annotations()
+
+    def _drop_annotations(self) -> None:
+        kept, place = [], 0
+        while place < len(self.tokens):
+            if self.tokens[place][1] != "@":
+                kept.append(self.tokens[place])
+                place += 1
+                continue
+            place += 2
+            if place < len(self.tokens) and self.tokens[place][1] == "(":
+                depth = 0
+                while True:
+                    depth += {"(": 1, ")": -1}.get(self.tokens[place][1], 0)
+                    place += 1
+                    if depth == 0:
+                        break
+        self.tokens = kept
+
+    def peek(self, ahead: int = 0) -> str:
+        place = self.place + ahead
+        return self.tokens[place][1] if place < len(self.tokens) else ""
+
+    def take(self) -> str:
+        self.place += 1
+        return self.tokens[self.place - 1][1]
+
+    def accept(self, wanted: str) -> bool:
+        if self.peek() == wanted:
+            self.place += 1
+            return True
+        return False
+
+    def expect(self, wanted: str) -> None:
+        around = " ".join(text for _, text in self.tokens[max(0, self.place - 15) : self.place + 10])
+        assert self.take() == wanted, f"'{wanted}' is expected in: {around}"
+
+    # Declarations
+
+    def declaration(self) -> None:
+        kind = self.take()
+        if kind == "const":
+            of_type, name = self.type(), self.take()
+            self.expect("=")
+            self.program.constants[name] = (of_type, self.expression())
+            self.expect(";")
+        elif kind == "typedef":
+            of_type = self.type()
+            self.program.types[self.take()] = of_type
+            self.expect(";")
+        elif kind in ("struct", "header"):
+            self.struct()
+        elif kind == "control":
+            control = self.control()
+            self.program.controls[control.name] = control
+        else:
+            assert kind in ("parser", "Pipeline", "Switch"), f"'{kind}' is not understood"
+            self._skip_to("{" if kind == "parser" else ";")
+
+    def _skip_to(self, end: str) -> None:
+        while self.take() != end:
+            pass
+        depth = int(end == "{")
+        while depth:
+            depth += {"{": 1, "}": -1}.get(self.take(), 0)
+
+    def struct(self) -> None:
+        name, members = self.take(), []
+        self.expect("{")
+        while not self.accept("}"):
+            of_type = self.type()
+            members.append((self.take(), of_type))
+            self.expect(";")
+        self.program.structs[name] = members
+
+    def control(self) -> ControlTree:
+        control = ControlTree(self.take(), self.parameters(), self.parameters() if self.peek() == "(" else [])
+        self.expect("{")
+        while not self.accept("}"):
+            if self.accept("action"):
+                name = self.take()
+                control.actions[name] = (self.parameters(), self.block())
+            elif self.accept("table"):
+                name = self.take()
+                control.tables[name] = self.table()
+            elif self.accept("apply"):
+                control.apply = self.block()
+            elif self._is_variable():
+                control.variables.append(self.variable())
+            else:
+                control.instances.append(self.instance())
+        return control
+
+    def instance(self) -> tuple[Node, list[Node], str, Node]:
+        of_type, arguments, name, body = self.type(), self.arguments(), self.take(), None
+        if self.accept("="):
+            for word in ("{", "void", "apply"):
+                self.expect(word)
+            body = (self.parameters(), self.block())
+            self.expect("}")
+        self.expect(";")
+        return of_type, arguments, name, body
+
+    def table(self) -> Table:
+        table = Table()
+        self.expect("{")
+        while not self.accept("}"):
+            self.accept("const")
+            kind = self.take()
+            self.expect("=")
+            if kind == "size":
+                self.expression()
+                self.expect(";")
+            elif kind == "default_action":
+                table.default = self._call()
+                self.expect(";")
+            else:
+                self.expect("{")
+                while not self.accept("}"):
+                    if kind == "actions":
+                        self.take()
+                    elif kind == "key":
+                        table.keys.append(self.expression())
+                        self.expect(":")
+                        self.take()
+                    else:
+                        assert kind == "entries", f"'{kind}' of a table is not understood"
+                        match = self.expression()
+                        self.expect(":")
+                        table.entries.append((match[1] if match[0] == "list" else [match], self._call()))
+                    self.expect(";")
+        return table
+
+    def _call(self) -> Node:
+        called = self.postfix()
+        return called if called[0] == "call" else ("call", called, [])
+
+    def parameters(self) -> list[Parameter]:
+        self.expect("(")
+        found: list[Parameter] = []
+        while not self.accept(")"):
+            direction = self.take() if self.peek() in ("in", "out", "inout") else ""
+            of_type = self.type()
+            found.append((direction, of_type, self.take()))
+            self.accept(",")
+        return found
+
+    def type(self) -> Node:
+        name, arguments = self.take(), []
+        if self.accept("<"):
+            while not self.accept(">"):
+                if self.peek() == ">>":
+                    self.tokens[self.place : self.place + 1] = [("op", ">"), ("op", ">")]
+                    continue
+                arguments.append(int(self.take()) if self.tokens[self.place][0] == "number" else self.type())
+                self.accept(",")
+        if self.peek() == "[" and self.tokens[self.place + 1][0] == "number":
+            self.take()
+            size = int(self.take())
+            self.expect("]")
+            return ("stack", (name, arguments), size)
+        return (name, arguments)
+
+    # Statements
+
+    def block(self) -> list[Node]:
+        self.expect("{")
+        found = []
+        while not self.accept("}"):
+            found.append(self.statement())
+        return found
+
+    def statement(self) -> Node:
+        if self.peek() == "{":
+            return ("block", self.block())
+        if self.accept(";"):
+            return ("block", [])
+        if self.accept("if"):
+            self.expect("(")
+            condition = self.expression()
+            self.expect(")")
+            return ("if", condition, self.statement(), self.statement() if self.accept("else") else ("block", []))
+        if self._is_variable():
+            return ("variable", *self.variable())
+        target = self.postfix()
+        if self.accept("="):
+            value = self.expression()
+            self.expect(";")
+            return ("assign", target, value)
+        self.expect(";")
+        return ("do", target)
+
+    def _is_variable(self) -> bool:
+        known = self.peek() in self.program.types or self.peek() in self.program.structs
+        return self.peek() in _BASE_TYPES or (known and self.tokens[self.place + 1][0] == "name")
+
+    def variable(self) -> tuple[Node, str, Node]:
+        of_type, name = self.type(), self.take()
+        value = self.expression() if self.accept("=") else None
+        self.expect(";")
+        return of_type, name, value
+
+    # Expressions
+
+    def expression(self) -> Node:
+        found = self._binary(0)
+        return ("masked", found, self._binary(0)) if self.accept("&&&") else found
+
+    def _binary(self, level: int) -> Node:
+        if level == len(_LEVELS):
+            return self._unary()
+        found = self._binary(level + 1)
+        while self.peek() in _LEVELS[level]:
+            found = ("binary", self.take(), found, self._binary(level + 1))
+        return found
+
+    def _unary(self) -> Node:
+        if self.peek() in ("~", "!", "-"):
+            return ("unary", self.take(), self._unary())
+        is_cast = self.peek(1) in _BASE_TYPES or (self.peek(1) in self.program.types and self.peek(2) == ")")
+        if self.peek() == "(" and is_cast:
+            self.take()
+            of_type = self.type()
+            self.expect(")")
+            return ("cast", of_type, self._unary())
+        return self.postfix()
+
+    def arguments(self, opening: str = "(", closing: str = ")") -> list[Node]:
+        self.expect(opening)
+        found = []
+        while not self.accept(closing):
+            found.append(self.expression())
+            self.accept(",")
+        return found
+
+    def postfix(self) -> Node:
+        found = self._primary()
+        while True:
+            if self.accept("."):
+                found = ("member", found, self.take())
+            elif self.peek() == "(":
+                found = ("call", found, self.arguments())
+            elif self.accept("["):
+                first = self.expression()
+                found = ("slice", found, first, self.expression()) if self.accept(":") else ("index", found, first)
+                self.expect("]")
+            else:
+                return found
+
+    def _primary(self) -> Node:
+        kind, text = self.tokens[self.place]
+        if text == "{":
+            return ("list", self.arguments("{", "}"))
+        if text == "(":
+            elements = self.arguments()
+            return elements[0] if len(elements) == 1 else ("list", elements)
+        self.take()
+        if kind == "name":
+            return ("name", text)
+        assert kind == "number", f"'{text}' is no expression"
+        width, _, digits = text.rpartition("w")
+        return ("number", int(digits.replace("_", ""), 0), int(width) if width else None)
