@@ -58,6 +58,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", metavar="ADDRESS", help="measure on a Dask cluster instead; its scheduler, such as tcp://host:8786"
     )
+    parser.add_argument(
+        "--require-all", action="store_true", help="exit with 1 when tests of a suite cannot run on this topology"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON on stdout")
     parser.set_defaults(handler="p4mesh.cli.run_command:execute")
 

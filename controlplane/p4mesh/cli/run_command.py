@@ -43,4 +43,5 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         workers=arguments.workers,
         target=arguments.target,
         calibration=arguments.calibration,
+        require_all=arguments.require_all,
     )

@@ -9,14 +9,14 @@ from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.results import exit_code, results_data
-from p4mesh.errors import EXIT_OK
+from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.events import Event, RunFinished
 from p4mesh.run.options import RunOptions
-from p4mesh.run.suite import run_suite
+from p4mesh.run.suite import NOT_RUN, run_suite
 
 SUMMARY_COLUMNS = (
     Column("test", "Test"),
@@ -40,11 +40,19 @@ def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None 
     runs = [entry.run for entry in finished.entries if entry.run]
     if as_json:
         data = [results_data(run.directory) for run in runs]
-        say(json.dumps({"suite": options.test, "tests": list(rows), "runs": data}, indent=1, allow_nan=False))
+        not_run = {entry.method.name: entry.reason for entry in finished.not_run}
+        say(
+            json.dumps(
+                {"suite": options.test, "tests": list(rows), "not_run": not_run, "runs": data},
+                indent=1,
+                allow_nan=False,
+            )
+        )
     else:
         say(summary_text(options.test, rows))
         say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
-    return max((exit_code(run.outcome) for run in runs), default=EXIT_OK)
+    incomplete = EXIT_TEST_FAILED if options.require_all and finished.not_run else EXIT_OK
+    return max((incomplete, *(exit_code(run.outcome) for run in runs)))
 
 
 def headed(test: str, outcome: Outcome) -> str:
@@ -54,5 +62,7 @@ def headed(test: str, outcome: Outcome) -> str:
 
 
 def summary_text(suite: str, rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return one line per test."""
-    return table_text(Table("suite", f"Suite {suite}", SUMMARY_COLUMNS, tuple(dict(row) for row in rows)))
+    """Return one line per test, and below them which did not run."""
+    missing = ", ".join(str(row["test"]) for row in rows if row["state"] == NOT_RUN)
+    note = f"Not run, of {len(rows)} tests: {missing}." if missing else f"Tests run: all {len(rows)}."
+    return table_text(Table("suite", f"Suite {suite}", SUMMARY_COLUMNS, tuple(dict(row) for row in rows), note))

@@ -158,6 +158,7 @@ def measure_forwarding(
         frmol_fps=last.forwarding_fps if last else None,
         frmol_offered_pct=last.offered_pct if last else None,
         flooded_frames=sum(row.flooded_frames for row in rows),
+        late_frames=max((row.late_frames for row in rows), default=0),
         theoretical_fps=theoretical_fps(mesh, size),
         load_limit_pct=float(mesh.load_limit_pct),
     )
@@ -199,8 +200,9 @@ def theoretical_fps(mesh: Mesh, size: int) -> float:
 
 def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> MeshTrial:
     """Return the rates and counts of one trial."""
-    rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs])
     size = spec.streams[0].frame_size_bytes
+    limit_fps = mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps)
+    rates = rate_metrics(spec, result, [mesh.rate_of(leg) for leg in mesh.legs], limit_fps)
     seconds = transmission_s(spec)
     return MeshTrial(
         load_pct=float(load),
@@ -209,6 +211,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
         offered_l1_mbps=float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
         tx_frames=result.tx_frames,
         rx_frames=result.rx_frames,
+        late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
         loss_pct=float(rates.loss_pct),
         forwarding_fps=float(rates.forwarding_fps),
@@ -227,7 +230,7 @@ def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fract
                 port=port.port,
                 tx_frames=port.tx_frames,
                 rx_frames=port.rx_frames,
-                forwarding_fps=float(port.rx_frames / seconds),
+                forwarding_fps=float((port.rx_frames - (port.late_frames if rates.late_frames else 0)) / seconds),
                 flooded_frames=port.flooded_frames,
             )
             for port in result.ports

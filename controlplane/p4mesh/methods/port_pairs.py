@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from p4mesh.errors import TopologyError
-from p4mesh.methods.bed import Bed
+from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.traffic.patterns import InPhase, Pairs, Pattern
@@ -24,21 +26,19 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 
-def mesh_of(test: str, bed: Bed, parameters: ParameterSet, *, mixed_rates: bool = False) -> Mesh:
-    """Return the traffic of a test; raises TopologyError for an odd number of ports or mixed rates.
+def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
+    """Return the traffic of a test; raises TopologyError for an odd number of ports.
 
-    With ``mixed_rates`` pairs may have ports of different rates; 100 % is the rate of the slowest port.
+    Ports may have different rates; 100 % is the rate of the slowest one in use, which every port can send and receive.
     """
     kind = parameters.text("ports")
     bed.require_ports(test, MIN_PORTS)
-    ports = bed.port_numbers[:MIN_PORTS] if kind == FIRST_PAIR else bed.port_numbers
+    ports = _used(bed, parameters)
     if len(ports) % 2:
         raise TopologyError(
             f"{test} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",
             hint="ports 1 and 2 are a pair, 3 and 4, and so on; --set ports=first_pair uses ports 1 and 2 alone",
         )
-    mixed = mixed_rates and kind != MULTI_PORT
-    rate_bps = bed.slowest_rate_bps if mixed else bed.common_rate_bps(test)
     pattern: Pattern
     if kind != MULTI_PORT:
         first, second, pattern = ports[::2], ports[1::2], Pairs()
@@ -48,4 +48,23 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet, *, mixed_rates: bool 
     legs = [Leg(pattern, first, second)]
     if parameters.flag("bidirectional"):
         legs.append(Leg(pattern, second, first))
-    return Mesh(tuple(legs), rate_bps)
+    return Mesh(tuple(legs), min(port.own_rate_bps for port in bed.ports if port.number in ports))
+
+
+def percent_of(bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
+    """Return what loads are percent of, where the ports in use have different rates."""
+    return rates_text([port for port in bed.ports if port.number in _used(bed, parameters)])
+
+
+def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
+    """Return the sentence about ports of different nominal rates; nothing where they are the same."""
+    rates = sorted({port.rate_bps for port in ports})
+    if len(rates) == 1:
+        return ()
+    listed = " and ".join(f"{rate / 1e9:g}" for rate in rates)
+    slowest = min(port.own_rate_bps for port in ports) / 1e9
+    return (f"Ports have {listed} Gbit/s. Loads are percent of the slowest port's line rate, {slowest:g} Gbit/s.",)
+
+
+def _used(bed: Bed, parameters: ParameterSet) -> tuple[int, ...]:
+    return bed.port_numbers[:MIN_PORTS] if parameters.text("ports") == FIRST_PAIR else bed.port_numbers

@@ -36,6 +36,8 @@ class RunOptions:
     """File of measured wires, to be shown beside latencies."""
     opener: str = ""
     """What opens the measurer instead of the target, as ``module:function``."""
+    require_all: bool = False
+    """Of a suite: whether one with tests that cannot run here has not passed."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -21,11 +21,11 @@ from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
+from p4mesh.run.trial_findings import router_hint, stray_findings
 from p4mesh.run.worker_processes import WorkerProcesses
 from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
-from p4mesh.store.run_files import StoredTrial
 from p4mesh.store.writing import storing
 from p4mesh.topology import Topology, load_topology
 from p4mesh.version import __version__
@@ -92,10 +92,12 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     units = method.units(job.parameters, prepared.sizes)
     results = _results(prepared, units, directory, observer)
     outcome = method.assemble(job.bed, job.parameters, results)
-    found = tuple(text for unit in units for text in misdirection(unit.key, directory.stored(unit.key)))
+    stored = {unit.key: directory.stored(unit.key) for unit in units}
+    hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
+    found = tuple(stray_findings(stored))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
-    outcome = replace(outcome, findings=(*outcome.findings, *found))
+    outcome = replace(outcome, findings=(*hint, *outcome.findings, *found))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
@@ -131,17 +133,6 @@ def _started(prepared: Prepared, units: tuple[Unit, ...], directory: RunDirector
         prepared.cluster,
         prepared.sampling,
         job.memory,
-    )
-
-
-def misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return the finding on frames that came to the address of a port with the payload of another one, if there are."""
-    counts = [trial.result.get("misdirected_frames", 0) for trial in trials]
-    if not any(counts):
-        return ()
-    return (
-        f"misdirected payload: {sum(counts)} frames in {sum(map(bool, counts))} trials of {unit} had the address of "
-        "the port that they came to, and were made for another one; they count as lost",
     )
 
 

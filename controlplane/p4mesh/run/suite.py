@@ -26,6 +26,9 @@ from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
 from p4mesh.store.suite_directory import SuiteDirectory
 from p4mesh.store.writing import write_atomically
 
+NOT_RUN = "not run"
+"""State of a test that the topology or the target cannot carry."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -41,7 +44,7 @@ class Entry:
         return {
             "test": self.method.name,
             "section": self.method.section,
-            "state": self.run.outcome.state.value if self.run else "not run",
+            "state": self.run.outcome.state.value if self.run else NOT_RUN,
             "summary": self.run.outcome.summary if self.run else self.reason,
         }
 
@@ -52,6 +55,11 @@ class FinishedSuite:
 
     directory: Path
     entries: tuple[Entry, ...]
+
+    @property
+    def not_run(self) -> tuple[Entry, ...]:
+        """Tests that the topology or the target cannot carry."""
+        return tuple(entry for entry in self.entries if entry.run is None)
 
 
 def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedSuite:

@@ -43,6 +43,7 @@ PORT_COLUMNS = (
     "port",
     "tx_frames",
     "rx_frames",
+    "late_frames",
     "flooded_frames",
     "misdirected_frames",
     "foreign_frames",
@@ -70,7 +71,10 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
     latency = trial.result.get("latency")
     row = {"unit": trial.unit, "trial": trial.index, "load_pct": trial.load_pct, **trial.result}
     row["verdict"] = trial.verdict
-    if trial.result["tx_frames"]:
+    if trial.result["status"] == "VALID":
+        row["oload_pct"] = trial.load_pct
+    elif trial.result["tx_frames"]:
+        # Not sent as asked: what the time stamps say of the transmitter that is farthest off.
         row["oload_pct"] = trial.load_pct * (1 + trial.result["oload_error_ppm"] / 1_000_000)
     if latency and latency["count"]:
         row["latency_ns_min"] = latency["min_ns"]
@@ -85,7 +89,12 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
 
 def ports_csv(trials: Iterable[StoredTrial]) -> str:
     """Return what each port has counted in each trial, as CSV text."""
-    rows = ({"unit": trial.unit, "trial": trial.index, **port} for trial in trials for port in trial.result["ports"])
+    known = {"late_frames": 0}
+    rows = (
+        {"unit": trial.unit, "trial": trial.index, **known, **port}
+        for trial in trials
+        for port in trial.result["ports"]
+    )
     return table_csv(PORT_COLUMNS, rows)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
+from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -76,6 +78,7 @@ def classify(
     reason = aborted or broken or mismatch
     first, last = _departures(plan, records)
     start_skew, start_spread = _start_differences(spec, plan, records)
+    window = _window(spec, plan, records, tick_ps)
     return TrialResult(
         status=Status.ABORT if aborted else Status.INVALID if reason else Status.VALID,
         reason=reason,
@@ -94,7 +97,7 @@ def classify(
         damaged_frames=reading.received("damaged"),
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
-        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps) for port in plan.ports),
+        ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps, window) for port in plan.ports),
         latency=latency_of_all(plan, records[flows.cells[expected]], reading.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
@@ -238,12 +241,42 @@ def _start_differences(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any
     return skew, spread
 
 
-def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int) -> PortCounts:
+@dataclass(frozen=True)
+class _Window:
+    """How long the streams of a trial send, in ticks."""
+
+    transmission: Fraction
+    """``count / rate`` of the stream that takes longest."""
+    starts: int
+    """Between the first departures of the first and of the last transmitter."""
+
+    def late_frames(self, frames: int, first: int, last: int) -> int:
+        """Return how many frames, spread evenly over their arrivals, came after the time of transmission was over."""
+        if last - first <= self.transmission + self.starts + _READ_TICKS:
+            return 0
+        return frames - int(self.transmission * (frames - 1) / (last - first))
+
+
+def _window(spec: TrialSpec, plan: Plan, records: np.ndarray[Any, Any], tick_ps: int) -> _Window:
+    longest_s = max((Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams), default=Fraction(0))
+    ids = [transmitter.id for stream in plan.streams for transmitter in stream.transmitters]
+    starts = records["first_departure"][[number for number in ids if records["departures"][number]]]
+    return _Window(longest_s * PS_PER_S / tick_ps, int(starts.max()) - int(starts.min()) if len(starts) else 0)
+
+
+def _port_counts(
+    port: int, tx_frames: int, observed: Observed, flows: _Flows, tick_ps: int, window: _Window
+) -> PortCounts:
     reading = observed.reading
     spacing_inverted = int(reading.records["spacing_min_inverted"][port])
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
+    arrived = here & flows.expected & (flows.unique > 0)
+    cells, late_frames = flows.cells[arrived], 0
+    if len(cells):
+        first, last = reading.records["first_arrival"][cells].min(), reading.records["last_arrival"][cells].max()
+        late_frames = window.late_frames(int(flows.unique[arrived].sum()), int(first), int(last))
     return PortCounts(
         port=port,
         tx_frames=tx_frames,
@@ -257,6 +290,7 @@ def _port_counts(port: int, tx_frames: int, observed: Observed, flows: _Flows, t
         bad_fcs_frames=reading.bad_fcs[port][1] if port in reading.bad_fcs else None,
         link_losses=observed.link_losses.get(port, 0),
         min_spacing_ns=(_ALL_ONES - spacing_inverted) * tick_ps / 1000 if spacing_inverted else None,
+        late_frames=late_frames,
         controller_tx_ns=_controller_tx_ns(reading, port, tick_ps),
     )
 

@@ -77,6 +77,9 @@ class PortCounts:
     """How often the link went down during the trial."""
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
+    late_frames: int = field(default=0, metadata={"stored": "if set"})
+    """Of those received, in excess of what arrives in the time that the streams take at the mean rate from the first
+    to the last: what came while queues of the device were emptied."""
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """When the first bit of the last report of a change left that a host on the port has sent among the streams."""
 

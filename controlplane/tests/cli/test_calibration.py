@@ -10,6 +10,7 @@ import json
 import os
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,7 @@ def refuse(name: str, error: P4MeshError) -> None:
     assert text == golden.read_text()
 
 
-def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: str) -> int:
+def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: Any) -> int:
     """Run the latency test over ports 1 and 2, which take 2000 ns."""
     settings = ("scaled_frames=50", "search_resolution_pct=20")
     options = RunOptions(

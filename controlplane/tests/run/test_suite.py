@@ -20,6 +20,7 @@ from p4mesh.topology import load_topology
 
 WRS = str(TOPOLOGIES / "wrs-18x1g.yaml")
 NO_RESET = "rfc2544.reset needs a device that can be reset, topology 'wrs-18x1g' has none"
+ROUTER = str(TOPOLOGIES / "router-4x1g.yaml")
 PAIR = str(TOPOLOGIES / "back-to-back.yaml")
 
 
@@ -52,7 +53,25 @@ def test_tests_that_the_topology_cannot_carry_are_named_with_the_reason(
     assert run_tests(replace(asked, test="rfc2889")) == 0
     shown = capsys.readouterr()
     assert "rfc2889.partially_meshed: not run: rfc2889.partially_meshed needs at least 3 tester ports" in shown.err
-    assert "rfc2889.multiple_devices" in shown.out and "not run" in shown.out
+    missing = [
+        line.split()[0] for line in shown.out.splitlines() if line.startswith("rfc2889.") and " not run " in line
+    ]
+    assert "rfc2889.multiple_devices" in missing
+    assert f"Not run, of 11 tests: {', '.join(missing)}." in shown.out
+
+
+def test_a_suite_that_is_required_as_a_whole_fails_without_all_of_its_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = options(tmp_path / "all", "parts=throughput", topology=PAIR)
+    assert run_tests(replace(asked, test="rfc2889", require_all=True)) == 1
+    capsys.readouterr()
+    assert run_tests(replace(asked, test="rfc2889"), as_json=True) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert "needs at least 3 tester ports" in data["not_run"]["rfc2889.partially_meshed"]
+    whole = replace(options(tmp_path / "whole", topology=ROUTER), test="rfc5180", sizes="128", require_all=True)
+    assert run_tests(whole) == 0
+    assert "Tests run: all 1." in capsys.readouterr().out
 
 
 def test_a_setting_reaches_the_tests_that_know_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,8 @@ class MeshTrial(Record):
     offered_l1_mbps: float
     tx_frames: int
     rx_frames: int
+    late_frames: int
+    """Received when the transmission was over, and in no rate: queues of the device were emptied."""
     lost_frames: int
     loss_pct: float
     forwarding_fps: float
@@ -123,6 +125,8 @@ class MeshSweep(Record):
     frmol_fps: float | None
     frmol_offered_pct: float | None
     flooded_frames: int
+    late_frames: int
+    """Of the load with most of them."""
     theoretical_fps: float
     load_limit_pct: float
 

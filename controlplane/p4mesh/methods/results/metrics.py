@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.traffic.line_rate import NS_PER_S, utilisation_pct
+from p4mesh.traffic.line_rate import utilisation_pct
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
@@ -17,14 +17,16 @@ class RateMetrics:
     """Rates of a trial whose streams all have the same frame size, summed over ports."""
 
     offered_fps: Fraction
-    """Oload: measured from the transmit time stamps."""
+    """Oload: frames sent per second of transmission."""
     offered_pct: Fraction
     """Oload as percent of the line rate of the transmitting ports."""
     forwarding_fps: Fraction
-    """FR: correct frames received per second of transmission."""
+    """FR: correct frames received per second of transmission, without late ones."""
     received_pct: Fraction
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
+    late_frames: int
+    """Received when the transmission was over, and in no rate."""
 
 
 def loss_pct(result: TrialResult) -> Fraction:
@@ -52,22 +54,31 @@ def search_verdict(result: TrialResult, verdict: Verdict) -> Verdict:
 
 
 def transmission_s(spec: TrialSpec) -> Fraction:
-    """Return how long the ports send: ``count / rate``, of the stream that takes longest by less than a frame."""
-    return max(Fraction(stream.frame_count) / stream.rate_fps for stream in spec.streams)
+    """Return how long the ports send: all frames over all rates.
+
+    Every stream takes ``count / rate``, which differs between streams by less than one frame time.
+    """
+    frames = sum(stream.frame_count * len(stream.tx_ports) for stream in spec.streams)
+    return frames / sum((stream.rate_fps * len(stream.tx_ports) for stream in spec.streams), Fraction(0))
 
 
-def rate_metrics(spec: TrialSpec, result: TrialResult, line_rates_bps: int | Sequence[int]) -> RateMetrics:
+def rate_metrics(
+    spec: TrialSpec, result: TrialResult, line_rates_bps: int | Sequence[int], limit_fps: Fraction | None = None
+) -> RateMetrics:
     """Return the rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
 
-    FR counts duplicates once. Its time base is the exact transmission time ``count / rate``: with
-    ``count = floor(T * rate)`` the nominal T would show up to one frame time too little.
+    All rates are counts over the transmission time, so that equal counts are equal rates, and what was sent as
+    asked has exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, or more arrived
+    than the outputs can carry (``limit_fps``), it leaves out what came when the transmission was over: queues of the
+    device were emptied then.
     """
     (size,) = {stream.frame_size_bytes for stream in spec.streams}
     rates_bps = [line_rates_bps] * len(spec.streams) if isinstance(line_rates_bps, int) else line_rates_bps
-    received = result.rx_frames - result.duplicate_frames
     seconds = transmission_s(spec)
-    forwarding = received / seconds if seconds else Fraction(0)
-    offered = _offered_fps(result, sum(len(stream.tx_ports) for stream in spec.streams), seconds)
+    received = result.rx_frames - result.duplicate_frames
+    drained = result.lost_frames > 0 or (limit_fps is not None and received > limit_fps * seconds)
+    late = sum(port.late_frames for port in result.ports) if drained else 0
+    offered, forwarding = result.tx_frames / seconds, (received - late) / seconds
     line = sum(len(stream.tx_ports) * rate for stream, rate in zip(spec.streams, rates_bps, strict=True))
     return RateMetrics(
         offered,
@@ -75,15 +86,5 @@ def rate_metrics(spec: TrialSpec, result: TrialResult, line_rates_bps: int | Seq
         forwarding,
         utilisation_pct(forwarding, size, line),
         loss_pct(result),
+        late,
     )
-
-
-def _offered_fps(result: TrialResult, ports: int, seconds: Fraction) -> Fraction:
-    """Return the sum over ports of ``(frames - 1) / (last - first)``; all of them send for the same time.
-
-    One frame per port has no distance to another one: it is what was sent in its transmission time.
-    """
-    span_ns = result.last_tx_ns - result.first_tx_ns - result.start_spread_ns
-    if span_ns <= 0 or result.tx_frames <= ports:
-        return result.tx_frames / seconds if seconds else Fraction(0)
-    return Fraction((result.tx_frames - ports) * NS_PER_S, span_ns)

@@ -51,6 +51,11 @@ THROUGHPUT_COLUMNS = (
     Column("trials", "Trials"),
 )
 
+_NOTE = (
+    "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
+    "sustained."
+)
+
 LIMIT_COLUMN = Column("theoretical_pct", "Theoretical maximum per port", "% of line", 4)
 """Shown where the pattern over-subscribes an output, so that no device has 100 %."""
 
@@ -61,6 +66,7 @@ FORWARDING_COLUMNS = (
     Column("mfr_offered_pct", "Oload at MFR", "% of line", 2),
     Column("frmol_fps", "FRMOL", "frames/s", 0),
     Column("frmol_offered_pct", "Oload at MOL", "% of line", 2),
+    Column("late_frames", "Late", "frames"),
     Column("flooded_frames", "Flooded", "frames"),
     Column("state", "Result"),
 )
@@ -71,10 +77,19 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
     rows: list[dict[str, Cell]] = []
     for result in results:
         shown = result.search.shown
+        about: dict[str, Cell] = {
+            "frame_size_bytes": result.frame_size_bytes,
+            "state": result.search.state_text,
+            "upper_pct": result.search.upper_pct,
+            "trials": result.search.trials,
+            LIMIT_COLUMN.key: result.load_limit_pct,
+        }
+        if not shown.trusted:
+            rows.append(about)
+            continue
         rows.append(
-            {
-                "frame_size_bytes": result.frame_size_bytes,
-                "state": result.search.state_text,
+            about
+            | {
                 "tx_pct": shown.load_pct,
                 "tx_fps": shown.offered_fps,
                 "tx_l1_mbps": shown.offered_l1_mbps,
@@ -83,9 +98,6 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
                 "rx_l1_mbps": shown.received_l1_mbps,
                 "loss_pct": shown.loss_pct,
                 "lost_frames": shown.lost_frames,
-                "upper_pct": result.search.upper_pct,
-                "trials": result.search.trials,
-                LIMIT_COLUMN.key: result.load_limit_pct,
             }
         )
     limited = any(result.load_limit_pct < _WHOLE_LINE_PCT for result in results)
@@ -94,8 +106,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         "Throughput: highest load without loss",
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
-        "Rates are sums over all transmitting ports. 'Fails at' is the lowest load tried that lost frames or is not "
-        "sustained. " + excluded_note(results),
+        f"{_NOTE} {excluded_note(results)}".rstrip(),
     )
 
 
@@ -105,7 +116,8 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
     rows = tuple({**result.cells(measured), "state": sweep_state(result).value} for result in results)
     note = (
         "MFR is the highest forwarding rate of the sweep, FRMOL the one at its last load; sums over all ports. MFR is "
-        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them."
+        "that of the loads of the sweep alone (RFC 2285 3.6.3): it reads below a throughput that lies between them. "
+        "Late: the most frames of a trial that came after its transmission, from queues; no rate counts them."
     )
     note += f" {criterion_note(loss_limit_pct)}"
     return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
@@ -161,6 +173,7 @@ def port_table(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSw
     rows = tuple(
         {"part": part, "frame_size_bytes": size, "load_pct": row.load_pct, **port.data()}
         for part, size, row in (*shown, *swept)
+        if row.trusted
         for port in row.ports
     )
     note = "Throughput: the trial of the result. Flooded: test frames that do not belong to the port."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Cell, Column, Table
 from p4mesh.methods.results.queues import EXCESS_COLUMNS
-from p4mesh.methods.results.searched import HasSearch
+from p4mesh.methods.results.searched import HasSearch, SearchRow
 
 _SIZE = Column("frame_size_bytes", "Frame size", "B")
 _CONDITIONAL = Column("conditional_pct", "Conditional throughput", "% of line", 4)
@@ -56,12 +56,14 @@ _TRIALS = (
     Column("duration_ms", "Duration", "ms", 3),
     Column("tx_frames", "Tx", "frames"),
     Column("rx_frames", "Rx", "frames"),
+    Column("late_frames", "of it late", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
     Column("flooded_frames", "Flooded", "frames"),
     Column("verdict", "Verdict"),
     *EXCESS_COLUMNS,
 )
+_ASKED = ("load_pct", "duration_ms", "verdict")
 
 
 def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
@@ -77,7 +79,7 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
         for number, goal in enumerate(result.search.mlr_goals, start=1)
     )
     trials = tuple(
-        {"frame_size_bytes": result.frame_size_bytes, "trial": number, **row.cells(_TRIALS[2:])}
+        {"frame_size_bytes": result.frame_size_bytes, "trial": number, **_trial_cells(row)}
         for result in results
         for number, row in enumerate(result.search.rows, start=1)
     )
@@ -95,6 +97,12 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
         )
     log = Table("search_trials", "Searches: all trials", _TRIALS, trials, detail=True, keys=())
     return (*found, log)
+
+
+def _trial_cells(row: SearchRow) -> dict[str, Cell]:
+    """Return the cells of a trial; of one that says nothing about the device, what was asked and the verdict."""
+    trusted = row.verdict is not None and not row.verdict.ends_search
+    return row.cells(column for column in _TRIALS[2:] if trusted or column.key in _ASKED)
 
 
 def _goal_row(result: HasSearch) -> dict[str, Cell]:

@@ -45,6 +45,7 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
     rows: list[dict[str, Cell]] = []
     for result in results:
         shown, found = result.search.shown, result.search.result_pct is not None
+        failed = not found and shown.trusted
         size, offered_fps = result.frame_size_bytes, shown.offered_fps
         rows.append(
             {
@@ -58,8 +59,8 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
                 "trials": result.search.trials,
                 "duration_ms": shown.duration_ms,
                 "fails_at_pct": result.search.upper_pct,
-                "tried_pct": None if found else shown.load_pct,
-                "loss_pct": None if found else shown.loss_pct,
+                "tried_pct": shown.load_pct if failed else None,
+                "loss_pct": shown.loss_pct if failed else None,
             }
         )
     note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)
@@ -106,6 +107,7 @@ def direction_table(results: Sequence[MeshThroughput]) -> Table:
         {"frame_size_bytes": result.frame_size_bytes, "load_pct": shown.load_pct, **row.data()}
         for result in results
         for shown in (result.search.shown,)
+        if shown.trusted
         for row in shown.directions or ()
     )
     keys = ("frame_size_bytes", "from_ports", "to_ports")

@@ -11,7 +11,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
@@ -51,7 +51,7 @@ class FrameLoss(MethodOf[LossSweep]):
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds without port pairs of one rate."""
+        """Refuse beds without port pairs."""
         mesh_of(self.name, bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
@@ -98,9 +98,8 @@ class FrameLoss(MethodOf[LossSweep]):
             for unit in units
         )
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(
-            parameters, sizes, bed.common_rate_bps(self.name), RFC_DURATION_S, "RFC 2544 24"
-        )
+        rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
+        duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
         state = tables.overall_state((), units)
         table = Table(
             FRAME_LOSS,
@@ -119,7 +118,7 @@ class FrameLoss(MethodOf[LossSweep]):
                 *tables.findings({FRAME_LOSS: units}),
                 *(text for unit in units for text in queue_findings(f"{unit.frame_size_bytes} B", unit.rows)),
             ),
-            (duration,) if duration else (),
+            (*((duration,) if duration else ()), *percent_of(bed, parameters)),
         )
 
 

@@ -12,6 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
+from p4mesh.methods.port_pairs import percent_of
 from p4mesh.methods.results import latency_tables as latency
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput
@@ -341,9 +342,7 @@ def _deviations(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tup
         texts.append("All frames after the warm-up are samples, not one tagged frame.")
     if runs < RFC_RUNS:
         texts.append(f"{runs} run{'s' if runs > 1 else ''} per load instead of {RFC_RUNS}.")
-    if bed.mixed_rates:
-        texts.append(f"Loads are percent of the slowest port's line rate, {bed.slowest_rate_bps / 1e9:g} Gbit/s.")
-    return tuple(texts)
+    return (*texts, *percent_of(bed, parameters))
 
 
 def _figure(rows: Sequence[LatencyRow], definition: str) -> Figure:

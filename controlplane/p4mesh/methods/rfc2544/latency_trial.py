@@ -39,7 +39,7 @@ class LatencyTrial:
 
 def latency_mesh(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
     """Return the traffic of the test; all port pairs are one stream, also where rates differ."""
-    mesh = mesh_of(test, bed, parameters, mixed_rates=True)
+    mesh = mesh_of(test, bed, parameters)
     if any(leg.pattern != Pairs() for leg in mesh.legs):
         return mesh
     tx_ports = tuple(port for leg in mesh.legs for port in leg.tx_ports)

@@ -13,7 +13,7 @@ from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, integer
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import MeshThroughput, MeshTrial
 from p4mesh.methods.results.outcome import Outcome
@@ -76,7 +76,7 @@ class Throughput(MethodOf[ThroughputUnit]):
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds without port pairs of one rate, and contradicting search bounds."""
+        """Refuse beds without port pairs, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
         method = shared.search_of(parameters).method
         if parameters.text("decision") == PER_SOURCE_PORT and method is not SearchMethod.BISECT:
@@ -113,7 +113,7 @@ class Throughput(MethodOf[ThroughputUnit]):
             (throughput_table(found, advertised), direction_table(found), *search_tables(found)),
             (tables.rate_figure(found, ()),),
             (*search_findings(found), *tables.findings({THROUGHPUT: found})),
-            deviations(parameters, [unit.frame_size_bytes for unit in results], bed.common_rate_bps(self.name)),
+            self._deviations(bed, parameters, [unit.frame_size_bytes for unit in results]),
         )
 
     def _per_port(self, bed: Bed, parameters: ParameterSet, found: Sequence[PortThroughputs]) -> Outcome:
@@ -126,8 +126,12 @@ class Throughput(MethodOf[ThroughputUnit]):
             per_port_tables(found),
             (),
             tuple(f"{where}: {reason}" for reason, where in untrusted.items() if reason),
-            deviations(parameters, sizes, bed.common_rate_bps(self.name)),
+            self._deviations(bed, parameters, sizes),
         )
+
+    def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
+        rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
+        return (*deviations(parameters, sizes, rate_bps), *percent_of(bed, parameters))
 
 
 def confirmed_throughput(mesh: Mesh, size: int, parameters: ParameterSet, session: Session) -> MeshThroughput:

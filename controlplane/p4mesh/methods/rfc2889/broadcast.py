@@ -64,6 +64,7 @@ class BroadcastTrial(Record):
     offered_fps: float
     offered_l1_mbps: float
     forwarding_fps: float
+    late_frames: int
     lost_frames: int
     loss_pct: float
     flooded_frames: int
@@ -277,13 +278,15 @@ def _spec(
 def _row(
     spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict, length_ns: int
 ) -> BroadcastTrial:
-    rates = rate_metrics(spec, result, rate_bps)
-    size = spec.streams[0].frame_size_bytes
+    (stream,) = spec.streams
+    size = stream.frame_size_bytes
+    rates = rate_metrics(spec, result, rate_bps, len(stream.rx_ports) * max_rate_fps(size, rate_bps))
     return BroadcastTrial(
         load_pct=float(load),
         offered_fps=float(rates.offered_fps),
         offered_l1_mbps=float(l1_rate_bps(rates.offered_fps, size) / 1_000_000),
         forwarding_fps=float(rates.forwarding_fps),
+        late_frames=rates.late_frames,
         lost_frames=result.lost_frames,
         loss_pct=float(rates.loss_pct),
         flooded_frames=result.flooded_frames,
@@ -297,17 +300,21 @@ def _row(
 
 def _table_row(unit: BroadcastUnit) -> dict[str, Cell]:
     shown = unit.search.shown
-    return {
+    about: dict[str, Cell] = {
         "frame_size_bytes": unit.frame_size_bytes,
         "state": unit.search.state_text,
+        "upper_pct": unit.search.upper_pct,
+        "trials": unit.search.trials,
+    }
+    if shown.status is not Status.VALID:
+        return about
+    return about | {
         "tx_pct": shown.load_pct,
         "tx_fps": shown.offered_fps,
         "tx_l1_mbps": shown.offered_l1_mbps,
         "rx_fps": shown.forwarding_fps,
         "lost_frames": shown.lost_frames,
         "loss_pct": shown.loss_pct,
-        "upper_pct": unit.search.upper_pct,
-        "trials": unit.search.trials,
     }
 
 

@@ -15,7 +15,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import forwarding_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
-from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of
+from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.outcome import Outcome, Table
@@ -95,7 +95,8 @@ class HopByHop(MethodOf[LossSweep]):
             f"{tables.criterion_note(None)} No test of throughput: the device may drop what it need not read. Its "
             "resources are watched out of band; the times of the trials are in timing.jsonl."
         )
-        rate_bps, sizes = bed.common_rate_bps(self.name), [unit.frame_size_bytes for unit in results]
+        rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
+        sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
         state = tables.overall_state((), units)
         return Outcome(
@@ -104,7 +105,7 @@ class HopByHop(MethodOf[LossSweep]):
             (Table(HOP_BY_HOP, self.title, COLUMNS, rows, note, keys=KEYS),),
             (),
             tables.findings({HOP_BY_HOP: units}),
-            (duration,) if duration else (),
+            (*((duration,) if duration else ()), *percent_of(bed, parameters)),
         )
 
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
-from p4mesh.methods.bed import Bed
+from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.mesh import Leg, Mesh, measure_throughput
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, decimal, integer, with_defaults
-from p4mesh.methods.port_pairs import RFC_DURATION_S
+from p4mesh.methods.port_pairs import RFC_DURATION_S, rates_text
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.metrics import judge_loss, search_verdict
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
@@ -155,9 +155,8 @@ class BackToBack(MethodOf[Bursts]):
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds without two ports of one rate, contradicting bounds, and a throughput with loss."""
+        """Refuse beds without two ports, contradicting bounds, and a throughput with loss."""
         bed.require_ports(self.name, MIN_PORTS)
-        bed.common_rate_bps(self.name)
         shared.search_of(parameters)
         burst_goal(parameters)
         acceptable = parameters.number("acceptable_loss_pct")
@@ -178,39 +177,36 @@ class BackToBack(MethodOf[Bursts]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Bursts:
         """Find the throughput; below line rate, search the longest burst without loss N times."""
-        size, rate_bps = unit.frame_size_bytes, bed.common_rate_bps(self.name)
-        sender, receiver = bed.port_numbers[:MIN_PORTS]
-        mesh = Mesh((Leg(Pairs(), (sender,), (receiver,)),), rate_bps)
+        size, pair = unit.frame_size_bytes, _pair_of(bed)
+        mesh = pair.mesh
         found = measure_throughput(mesh, size, parameters, session)
         result_pct = found.search.result_load_pct
         if result_pct is None:
-            return _row(size, rate_bps, found, found.search.state.value, Searches(0), parameters)
-        if result_pct >= shared.maximum_load_pct(parameters):
-            return _row(size, rate_bps, found, NOT_APPLICABLE, Searches(0), parameters)
-        if found.search.upper_pct is None:
-            return _row(size, rate_bps, found, NO_LIMIT_FOUND, Searches(0), parameters)
+            return _row(size, pair, found, found.search.state.value, Searches(0), parameters)
+        if result_pct >= shared.maximum_load_pct(parameters) and not pair.overloads:
+            return _row(size, pair, found, NOT_APPLICABLE, Searches(0), parameters)
+        if found.search.upper_pct is None and result_pct < shared.maximum_load_pct(parameters):
+            return _row(size, pair, found, NO_LIMIT_FOUND, Searches(0), parameters)
         rule = _rule(parameters)
         searches = Searches(parameters.integer("repetitions"))
         longest = parameters.integer("burst_max_frames")
-        cap = max(
-            longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * max_rate_fps(size, rate_bps)))
-        )
+        cap = max(longest, min(MAX_BURST_FRAMES, int(parameters.number("burst_limit_s") * pair.burst_fps(size))))
         while not searches.complete:
             goal = burst_goal(parameters, longest)
             left = (searches.missing - 1) * goal.trials_expected
 
             def trial(frames: Fraction, left: int = left) -> tuple[Verdict, int]:
-                spec = burst_spec(mesh, size, int(frames), parameters)
+                spec = burst_spec(mesh, size, int(frames), pair.burst_fps(size), parameters)
                 result = session.measure(spec, TrialNote(_FULL_PCT, left, judge_loss))
                 return search_verdict(result, judge_loss(result)), result.lost_frames
 
             searches.add(bisect(goal, verified(trial, rule)), raised=longest < cap)
             if searches.last_is_near:
                 longest = min(cap, _RAISE * longest)
-        if searches.state == State.PASS.value:
+        if searches.state == State.PASS.value and found.search.upper_pct is not None:
             found = in_longer_trials(found, spread_of(searches.bursts).mean, mesh, size, parameters, session)
         state = searches.state if found.search.result_pct is not None else found.search.state.value
-        return _row(size, rate_bps, found, state, searches, parameters)
+        return _row(size, pair, found, state, searches, parameters)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, Bursts]) -> Outcome:
         """Return the table of RFC 9004 section 7."""
@@ -242,9 +238,9 @@ class BackToBack(MethodOf[Bursts]):
                 *(
                     text
                     for row in rows
-                    if row.burst_frames_avg is not None
+                    if row.burst_frames_avg is not None and row.throughput.search.upper_pct is not None
                     for text in hidden_finding(
-                        Fraction(row.burst_frames_avg), row.throughput, bed.common_rate_bps(self.name), parameters
+                        Fraction(row.burst_frames_avg), row.throughput, _pair_of(bed).line_rate_bps, parameters
                     )
                 ),
             ),
@@ -252,20 +248,57 @@ class BackToBack(MethodOf[Bursts]):
         )
 
     def _deviations(self, bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[str, ...]:
-        rate_bps, searches = bed.common_rate_bps(self.name), parameters.integer("repetitions")
+        rate_bps, searches = _pair_of(bed).line_rate_bps, parameters.integer("repetitions")
         duration = shared.duration_deviation(parameters, sizes, rate_bps, RFC_DURATION_S, "RFC 2544 24")
         few = f"N = {searches} searches instead of {RFC_REPETITIONS} (RFC 9004 6.3)."
         ipv6 = "RFC 5180 7.4 no longer recommends this test for IPv6."
         return (
             *((duration,) if duration else ()),
+            *_pair_of(bed).said,
             *((few,) if searches < RFC_REPETITIONS else ()),
             *((ipv6,) if parameters.text("frame_format") == "ipv6" else ()),
         )
 
 
-def burst_spec(mesh: Mesh, size: int, frames: int, parameters: ParameterSet) -> TrialSpec:
+@dataclass(frozen=True)
+class _Pair:
+    """Port 1, which sends, and port 2."""
+
+    sender: Port
+    receiver: Port
+
+    @property
+    def line_rate_bps(self) -> int:
+        """100 % of a load: what the slower port carries."""
+        return min(self.sender.own_rate_bps, self.receiver.own_rate_bps)
+
+    @property
+    def overloads(self) -> bool:
+        """Whether the sender is faster than the receiver, so that a burst at minimum gap fills a buffer in any case."""
+        return self.sender.rate_bps > self.receiver.rate_bps
+
+    @property
+    def mesh(self) -> Mesh:
+        """The traffic that the throughput is searched with."""
+        return Mesh((Leg(Pairs(), (self.sender.number,), (self.receiver.number,)),), self.line_rate_bps)
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What must be said of ports that differ."""
+        bursts = ("Bursts have the minimum gap of port 1, which is faster than port 2.",) if self.overloads else ()
+        return (*rates_text([self.sender, self.receiver]), *bursts)
+
+    def burst_fps(self, size: int) -> Fraction:
+        """Return the rate within a burst."""
+        return max_rate_fps(size, self.sender.own_rate_bps if self.overloads else self.line_rate_bps)
+
+
+def _pair_of(bed: Bed) -> _Pair:
+    return _Pair(*bed.ports[:MIN_PORTS])
+
+
+def burst_spec(mesh: Mesh, size: int, frames: int, fps: Fraction, parameters: ParameterSet) -> TrialSpec:
     """Return the trial of one burst; the silence behind it is as long as the burst where that takes longer."""
-    fps = max_rate_fps(size, mesh.line_rate_bps)
     (leg,) = mesh.legs
     template = shared.template_of(parameters)
     stream = Stream("burst", size, fps, frames, leg.pattern, leg.tx_ports, leg.rx_ports, template)
@@ -312,7 +345,7 @@ def _search_row(size: int, number: int, outcome: SearchOutcome, state: str) -> B
 
 def _row(
     size: int,
-    rate_bps: int,
+    pair: _Pair,
     found: MeshThroughput,
     state: str,
     searches: Searches,
@@ -329,8 +362,8 @@ def _row(
     )
     if result_pct is None:
         return row
-    max_fps = max_rate_fps(size, rate_bps)
-    throughput_fps = result_pct / 100 * max_fps
+    max_fps = pair.burst_fps(size)
+    throughput_fps = rate_at_pct(result_pct, size, pair.line_rate_bps)
     limit_frames = int(searches.outcomes[-1][0].goal.maximum) if searches.outcomes else None
     row = replace(row, throughput_fps=float(throughput_fps), limit_frames=limit_frames)
     bursts = searches.bursts
@@ -340,7 +373,7 @@ def _row(
     asked_fps = (
         throughput_fps
         if parameters.is_word("actual_pct")
-        else rate_at_pct(parameters.number("actual_pct"), size, rate_bps)
+        else rate_at_pct(parameters.number("actual_pct"), size, pair.line_rate_bps)
     )
     times = buffer_times(spread.mean, throughput_fps, max_fps, asked_fps)
     possible = asked_fps <= throughput_fps

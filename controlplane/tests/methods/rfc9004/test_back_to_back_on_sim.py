@@ -72,7 +72,8 @@ class Bursts:
         """How late a departure of the last burst may have been."""
 
     def lost(self, frames: int) -> int:
-        result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, self._parameters))
+        fps = max_rate_fps(self._size, self._mesh.line_rate_bps)
+        result = self._measurer.measure(burst_spec(self._mesh, self._size, frames, fps, self._parameters))
         assert result.status is Status.VALID, result.reason
         self.departure_error_ns = Fraction(result.pacing[0].departure_error_ns)
         return result.lost_frames

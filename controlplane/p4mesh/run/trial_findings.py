@@ -1,0 +1,53 @@
+"""Findings that follow from the trials of any test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from p4mesh.methods.names import NAMES
+from p4mesh.run.job import Job
+from p4mesh.store.run_files import StoredTrial
+from p4mesh.topology.device_keys import ROUTER
+
+
+def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[str]:
+    """Yield what came back other than it was sent; ``trials_of`` are the trials by unit."""
+    for unit, trials in trials_of.items():
+        yield from _misdirection(unit, trials)
+        yield from _damage(unit, trials)
+
+
+def _misdirection(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on frames that came to the address of a port with the payload of another one, if there are."""
+    counts = [trial.result.get("misdirected_frames", 0) for trial in trials]
+    if not any(counts):
+        return ()
+    return (
+        f"misdirected payload: {sum(counts)} frames in {sum(map(bool, counts))} trials of {unit} had the address of "
+        "the port that they came to, and were made for another one; they count as lost",
+    )
+
+
+def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return the finding on test frames that came back damaged, if there are."""
+    counts = [trial.result["damaged_frames"] for trial in trials]
+    if not any(counts):
+        return ()
+    return (
+        f"{sum(counts)} damaged frames received in {sum(map(bool, counts))} trials of {unit}: their signature does not "
+        "fit its check; they count as lost",
+    )
+
+
+def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """Return what to do where no frame came through, because the device routes and the frames were for a switch."""
+    routed, test = job.parameters.values.get("routed"), job.method.name
+    if routed is True or not trials or any(trial.result["rx_frames"] for trial in trials):
+        return ()
+    if routed is None and test.partition(".")[0] not in NAMES:
+        return ()
+    routers = [device.name for device in job.topology.devices if device.device == ROUTER]
+    how = "set routed=true" if routed is False else f"{test} is for switches; use a test that has routed=true"
+    if routers:
+        return (f"no frame came through: device '{routers[0]}' is a router; {how}",)
+    return (f"no frame came through: if the device routes, {how}",)

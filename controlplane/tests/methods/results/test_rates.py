@@ -1,0 +1,136 @@
+"""One definition of offered load, Tx and Rx rate: counts over the transmission time, as the table has them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh import RunOptions, run
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
+from p4mesh.methods.results.metrics import rate_metrics
+from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
+from p4mesh.traffic.line_rate import max_rate_fps
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.not_measured import not_measured
+from p4mesh.trial.result import PortCounts, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+FOUR_LAYERS = Path(__file__).parents[4] / "topologies" / "wrs-4-layers.yaml"
+GIGABIT = 1_000_000_000
+
+MAX_FPS = {
+    # frame size: frames/s at 100 Mbit/s, 1, 10, 25, 40, 100 and 400 Gbit/s
+    64: "148,809.52 1,488,095.24 14,880,952.38 37,202,380.95 59,523,809.52 148,809,523.81 595,238,095.24",
+    90: "113,636.36 1,136,363.64 11,363,636.36 28,409,090.91 45,454,545.45 113,636,363.64 454,545,454.55",
+    574: "21,043.77 210,437.71 2,104,377.10 5,260,942.76 8,417,508.42 21,043,771.04 84,175,084.18",
+    1518: "8,127.44 81,274.38 812,743.82 2,031,859.56 3,250,975.29 8,127,438.23 32,509,752.93",
+    9216: "1,353.40 13,534.00 135,339.97 338,349.94 541,359.90 1,353,399.74 5,413,598.96",
+}
+RATES_BPS = (10**8, 10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11, 4 * 10**11)
+
+
+def mesh_of(ports: int, rate_bps: int, *settings: str, size: int = 64) -> tuple[MeshThroughput | MeshSweep, ...]:
+    """Return both parts of a full mesh over devices that lose nothing."""
+    test = FullyMeshed()
+    bed = Bed("bed", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, ports + 1)))
+    parameters = resolve(test.name, test.parameters, settings)
+    units = test.units(parameters, (size,))
+    return tuple(test.run_unit(unit, bed, parameters, FakeMeasurer()) for unit in units)
+
+
+@pytest.mark.parametrize("size", MAX_FPS)
+def test_rates_at_full_load_are_those_of_the_table_to_the_last_digit(size: int) -> None:
+    for rate_bps, expected in zip(RATES_BPS, MAX_FPS[size].split(), strict=True):
+        throughput, _ = mesh_of(2, rate_bps, size=size)
+        assert isinstance(throughput, MeshThroughput)
+        shown = throughput.search.shown
+        for fps in (shown.offered_fps, shown.forwarding_fps, throughput.theoretical_fps):
+            assert f"{fps / 2:,.2f}" == expected
+        assert f"{shown.offered_pct:.4f}" == f"{shown.received_pct:.4f}" == "100.0000"
+        assert shown.offered_l1_mbps == shown.received_l1_mbps == pytest.approx(2 * rate_bps / 1e6, rel=1e-15)
+
+
+def test_what_was_published_for_256_ports_is_printed() -> None:
+    """256 ports of 100 Gbit/s at 99.9551 %: Tx and Rx were 31 ppm apart, and 182 ppm where ports start apart."""
+    _, sweep = mesh_of(256, 10**11, "sweep_end_pct=99.9551", "sweep_start_pct=99.9551", "scaled_frames=100")
+    assert isinstance(sweep, MeshSweep) and sweep.mfr_fps is not None
+    (row,) = sweep.rows
+    assert f"{row.offered_fps:.0f}" == f"{row.forwarding_fps:.0f}" == f"{256 * 1e11 / 672 * 0.999551:.0f}"
+    assert sweep.mfr_fps <= sweep.theoretical_fps
+
+
+def trial(frames: int, lost: int, late: int, rate_fps: Fraction, span_ns: int) -> tuple[TrialSpec, TrialResult]:
+    """Return a trial of two ports; ``span_ns`` is what the time stamps of departures say."""
+    stream = Stream("s", 64, rate_fps, frames, Pairs(), (1,), (2,))
+    counted = (PortCounts(1, tx_frames=frames), PortCounts(2, rx_frames=frames - lost, late_frames=late))
+    spec = TrialSpec("t", (stream,), 10**9)
+    result = replace(
+        not_measured(spec, Status.VALID, ""),
+        tx_frames=frames,
+        expected_rx_frames=frames,
+        rx_frames=frames - lost,
+        lost_frames=lost,
+        last_tx_ns=span_ns,
+        ports=counted,
+    )
+    return spec, result
+
+
+@pytest.mark.parametrize("stamp_error", [0, 182e-6, -182e-6])
+def test_time_stamps_are_in_no_rate(stamp_error: float) -> None:
+    rate_fps = max_rate_fps(64, GIGABIT)
+    rates = rate_metrics(*trial(30_000, 0, 0, rate_fps, int(20_159_328 * (1 + stamp_error))), GIGABIT)
+    assert rates.offered_fps == rates.forwarding_fps == rate_fps
+    assert rates.offered_pct == rates.received_pct == 100
+
+
+def test_what_arrives_after_the_transmission_is_counted_and_in_no_rate() -> None:
+    rate_fps = max_rate_fps(64, GIGABIT)
+    rates = rate_metrics(*trial(30_000, 10_000, 64, rate_fps, 20_159_328), GIGABIT)
+    assert rates.late_frames == 64
+    assert rates.forwarding_fps == rate_fps * (20_000 - 64) / 30_000
+    assert rates.loss_pct == Fraction(100, 3), "late frames are not lost"
+    # Nothing is lost and the output can carry it: a few frames that waited are not taken out of the rate.
+    assert rate_metrics(*trial(30_000, 0, 2, rate_fps / 2, 0), GIGABIT, rate_fps).forwarding_fps == rate_fps / 2
+    # More than the output can carry, from a queue that took all of it.
+    drained = rate_metrics(*trial(30_000, 0, 15_000, rate_fps, 0), GIGABIT, rate_fps / 2)
+    assert (drained.late_frames, drained.forwarding_fps) == (15_000, rate_fps / 2)
+
+
+def sweep_rows(directory: Path) -> list[dict[str, float]]:
+    units = json.loads((directory / "results.json").read_text())["units"]
+    return [row for unit in units.values() for row in unit["rows"]]
+
+
+@pytest.mark.parametrize("size", ["64", "512"])
+@pytest.mark.parametrize("settings", [(), ("start_stagger_us=50",), ("burst_frames=8",)])
+def test_no_forwarding_rate_over_four_layers_is_above_the_theoretical_one(
+    tmp_path: Path, size: str, settings: tuple[str, ...]
+) -> None:
+    """RFC 2889 5.2: 17 ports to one, whose queue is emptied when the last frame has left the tester."""
+    asked = ("parts=forwarding", "scaled_frames=1000", "sweep_start_pct=5", "sweep_step_pct=47.5", *settings)
+    found = run(RunOptions("rfc2889.partially_meshed", FOUR_LAYERS, size, asked, tmp_path / "run", 1))
+    (row,) = found.outcome.tables[0].rows
+    assert isinstance(row["mfr_fps"], float) and isinstance(row["theoretical_fps"], float)
+    assert row["mfr_fps"] <= row["theoretical_fps"]
+    assert row["late_frames"], "queues were emptied, and that is said"
+    line_fps = float(max_rate_fps(int(size), GIGABIT))
+    for trial_row in sweep_rows(found.directory):
+        for port in trial_row["ports"]:  # type: ignore[attr-defined]
+            assert port["forwarding_fps"] <= line_fps
+
+
+def test_offered_load_is_the_intended_one_where_it_was_delivered(tmp_path: Path) -> None:
+    asked = ("parts=forwarding", "scaled_frames=500", "sweep_start_pct=33.3", "sweep_step_pct=33.3")
+    found = run(RunOptions("rfc2889.fully_meshed", FOUR_LAYERS, "64", asked, tmp_path / "run", 1))
+    rows = sweep_rows(found.directory)
+    assert len(rows) == 4
+    assert [row["offered_pct"] for row in rows] == [row["load_pct"] for row in rows]

@@ -1,0 +1,104 @@
+"""What the trials of any test say beside its results: frames for a switch at a router, and damaged frames."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh import RunOptions, run
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.results.outcome import State
+from p4mesh.topology import Topology
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+TOPOLOGIES = Path(__file__).parents[3] / "topologies"
+QUICK = ("scaled_frames=100",)
+
+
+@pytest.mark.parametrize(
+    ("test", "topology", "hint"),
+    [
+        ("rfc2544.throughput", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
+        ("rfc2544.frame_loss", "router-4x1g", "no frame came through: device 'router' is a router; set routed=true"),
+        (
+            "rfc2889.fully_meshed",
+            "router-4x1g",
+            "no frame came through: device 'router' is a router; rfc2889.fully_meshed is for switches; use a test that "
+            "has routed=true",
+        ),
+        ("rfc2544.throughput", "p4-l3-4ports", "no frame came through: if the device routes, set routed=true"),
+    ],
+)
+def test_frames_for_a_switch_at_a_router_get_a_hint(tmp_path: Path, test: str, topology: str, hint: str) -> None:
+    found = run(RunOptions(test, TOPOLOGIES / f"{topology}.yaml", "64", QUICK, tmp_path / "run", 1))
+    assert found.outcome.state is State.INVALID
+    assert found.outcome.findings[0] == hint
+
+
+def test_a_device_that_forwards_gets_no_hint(tmp_path: Path) -> None:
+    asked = RunOptions("rfc2544.frame_loss", TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1)
+    assert not [text for text in run(asked).outcome.findings if "routed" in text]
+
+
+class Odd(FakeMeasurer):
+    """Damages three frames of every trial, and cannot be trusted when ``invalid``."""
+
+    def __init__(self, invalid: bool) -> None:
+        super().__init__()
+        self.invalid = invalid
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        result = super().measure(spec, note)
+        if self.invalid:
+            return replace(result, status=Status.INVALID, reason="receive counters show 1 expected frames, the flows 2")
+        return replace(result, damaged_frames=3)
+
+
+@contextmanager
+def open_damaging(_: Topology) -> Iterator[Odd]:
+    """Return a measurer whose device damages frames."""
+    yield Odd(invalid=False)
+
+
+@contextmanager
+def open_untrusted(_: Topology) -> Iterator[Odd]:
+    """Return a measurer of which no trial can be trusted."""
+    yield Odd(invalid=True)
+
+
+@pytest.mark.parametrize("test", ["rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.broadcast"])
+def test_damaged_frames_are_a_finding(tmp_path: Path, test: str) -> None:
+    opener = f"{__name__}:open_damaging"
+    asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
+    found = run(asked)
+    trials = len((found.directory / "trials.jsonl").read_text().splitlines())
+    text = f"{3 * trials} damaged frames received in {trials} trials of 64B/"
+    assert [finding for finding in found.outcome.findings if finding.startswith(text)]
+
+
+@pytest.mark.parametrize(
+    "test", ["rfc2544.throughput", "rfc2544.latency", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc2889.broadcast"]
+)
+def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, test: str) -> None:
+    """A load stands in them as what was asked (load_pct) alone, never as a result (tx_pct)."""
+    opener = f"{__name__}:open_untrusted"
+    asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
+    found = run(asked)
+    assert found.outcome.state is State.INVALID
+    words = ("loss_pct", "loss_ppm", "lost", "tx_", "rx_", "received", "_mbps", "forwarding_fps", "offered")
+    for table in found.outcome.tables:
+        for row in table.rows:
+            cells = {key: cell for key, cell in row.items() if any(word in key for word in words)}
+            cells.pop("acceptable_loss_pct", None)
+            shown = {key for key, cell in cells.items() if isinstance(cell, float | int)}
+            assert not shown, (table.name, shown)
+    for path in found.directory.glob("*.csv"):
+        for line in csv.DictReader(path.open()):
+            assert line.get("loss_pct", "") in ("", "INVALID") and line.get("tx_pct", "") == ""
