@@ -1,4 +1,4 @@
-"""Where the tests run: the embedded engine in virtual time, simple_switch_grpc on veth interfaces, or a Tofino.
+"""Starts the benches: the embedded engine in virtual time, simple_switch_grpc on veth interfaces, or a Tofino.
 
 All give the same: a P4Runtime client, ports 1 to 4 in the form of PTF's data plane, and a way to
 let time pass.

@@ -114,7 +114,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
 
 
 class ValuesAreAddedToTheStation(ModifierTest):
-    """Goal: a modifier adds to what the station has: its first value is no special case."""
+    """Goal: a modifier adds to what the station has: its first value is not a special case."""
 
     __test__ = True
 

@@ -172,7 +172,7 @@ class EveryExtensionHeaderIsReadBehind(TesterTest):
 
 
 class OddAuthenticationHeadersAreForeign(TesterTest):
-    """Goal: an authentication header that is no whole number of 8 bytes, as IPv6 needs it, hides the signature."""
+    """Goal: an authentication header that is not a multiple of 8 bytes, which IPv6 requires, hides the signature."""
 
     def runTest(self) -> None:
         self.install(self.receiver(1, STATION))

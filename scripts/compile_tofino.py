@@ -63,7 +63,7 @@ EXPLAINED = {
         "sets all metadata to 0"
     ),
     r"No known conversion to standard P4Info for 'DynHash'": (
-        "hashes whose algorithm a driver may change are no part of P4Info; no controller of P4Mesh changes one"
+        "P4Info has no hashes whose algorithm a driver may change; no controller of P4Mesh changes one"
     ),
     r"Parser state min_parse_depth_accept_loop will be unrolled": (
         "padding of short frames to the 65 bytes that the parser reads at least, made by the back end itself"
@@ -122,7 +122,7 @@ def resources_of(output: Path) -> list[dict[str, Any]]:
 def rendered(record: dict[str, Any]) -> str:
     """Return the document of a record."""
     lines = [
-        "# What the tester takes of a Tofino",
+        "# Resources of the tester on a Tofino",
         "",
         f"Written by `make p4-tofino` with {record['compiler']} from the sources with the SHA-256",
         f"`{record['source_sha256']}`.",
@@ -146,7 +146,7 @@ def rendered(record: dict[str, Any]) -> str:
             if stage["tables"] or stage["registers"]:
                 lines.append(f"| {number} | {_listed(stage['tables'])} | {_listed(stage['registers'])} |")
     lines += ["", "## Warnings of the compiler", ""]
-    lines += ["Any other warning fails the build.", "", "| warning | why it is no defect |", "|---|---|"]
+    lines += ["Any other warning fails the build.", "", "| warning | reason why it is harmless |", "|---|---|"]
     lines += [f"| `{_as_text(pattern)}` | {reason} |" for pattern, reason in EXPLAINED.items()]
     return "\n".join(lines) + "\n"
 
@@ -161,7 +161,7 @@ def _as_text(pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What came of one program."""
+    """Result of compiling one program."""
 
     stages: list[dict[str, Any]]
     p4info: bytes

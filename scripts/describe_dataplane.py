@@ -79,7 +79,7 @@ def generated(contract: Contract) -> str:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit of a register or of a record field; raise ValueError for one that has none here."""
+    """Return the unit of a register or of a record field; raise ValueError for a name without a unit here."""
     last = re.sub(r"^.*?([^.]+(?:\.(?:low|high)_cells)?)$", r"\1", name)
     for pattern, unit in _UNITS:
         if re.fullmatch(pattern, last):

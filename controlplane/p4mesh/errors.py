@@ -58,7 +58,7 @@ def _rebuild(kind: type[P4MeshError], message: str, hint: str) -> P4MeshError:
 
 
 class UsageError(P4MeshError):
-    """What the user wrote cannot be used."""
+    """The user's input cannot be used."""
 
     exit_code = EXIT_USAGE
 

@@ -13,7 +13,7 @@ class UnusualFileError(OSError):
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
-    """Return the text of a regular file; raises OSError, and UnicodeDecodeError for what is no text in UTF-8."""
+    """Return the text of a regular file; raises OSError, and UnicodeDecodeError when it is not text in UTF-8."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)

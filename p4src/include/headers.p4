@@ -143,6 +143,7 @@ header packet_out_t {
     bit<16> port;
     bit<32> value;
     bit<32> count;
+    PACKET_OUT_PADDING
 }
 
 @controller_header("packet_in")

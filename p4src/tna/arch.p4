@@ -9,6 +9,10 @@
 #include <tna.p4>
 #endif
 #include "sizes.p4"
+
+// A packet-out below 60 bytes is padded on its way over PCIe. With a header as long as that of the loop, the
+// packet-out of a seed is as long as its frames without their FCS, and none of 64 bytes is padded.
+#define PACKET_OUT_PADDING bit<32> padding;
 #include "../include/ids.p4"
 #include "../include/headers.p4"
 #include "../include/reasons.p4"

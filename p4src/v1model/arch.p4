@@ -5,6 +5,9 @@
 #include <core.p4>
 #include <v1model.p4>
 #include "sizes.p4"
+
+// A packet-out comes as it was sent.
+#define PACKET_OUT_PADDING
 #include "../include/ids.p4"
 #include "../include/headers.p4"
 #include "../include/reasons.p4"

@@ -1,4 +1,4 @@
-"""Where the process begins: from its first line on, an interrupt is one line and never a traceback.
+"""Starts the process: from its first line on, an interrupt is one line and never a traceback.
 
 Only a process of its own imports this module.
 """

@@ -1,4 +1,4 @@
-"""What an interrupted command tells: where its run lies, and how it goes on."""
+"""Tells after an interrupt where the run directory is and how to resume the run."""
 
 from __future__ import annotations
 

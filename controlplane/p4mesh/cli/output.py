@@ -1,4 +1,4 @@
-"""Text for people: results on stdout, progress and errors on stderr. What nobody can read any more is no failure.
+"""Text for people: results on stdout, progress and errors on stderr. A closed pipe is not an error.
 
 A pipe that its reader has closed ends the printing, not the command. Output that cannot be written for another reason,
 such as a full disk, ends the command where it is results, and nothing where it is progress.

@@ -1,4 +1,4 @@
-"""What a finished run is on the command line: an exit code, and data for other programs."""
+"""Turns a finished run into an exit code and into JSON for other programs."""
 
 from __future__ import annotations
 

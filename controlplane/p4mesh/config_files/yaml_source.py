@@ -21,7 +21,7 @@ _PLAIN = "use plain numbers, strings, lists and mappings"
 
 @dataclass(frozen=True)
 class FileKind:
-    """What a file is to its readers: the error that they raise, and where examples are."""
+    """A kind of configuration file: the error that its readers raise, and the folder with examples."""
 
     error: type[UsageError]
     examples: str
@@ -65,7 +65,7 @@ class YamlSource:
                 place = place.setdefault(key, {})
                 if not isinstance(place, dict):
                     raise self.kind.error(
-                        f"{origin}: {'.'.join(map(str, path[:depth]))} is no mapping",
+                        f"{origin}: {'.'.join(map(str, path[:depth]))} is not a mapping",
                         hint="name a key that has a value",
                     )
             place[path[-1]] = value
@@ -109,7 +109,7 @@ class YamlSource:
             raise self.kind.error(f"{self.where(path)}: {problem}", hint=_PLAIN) from None
 
     def _plain(self, path: Path, value: Any) -> Any:
-        """Return a scalar as the schema knows it: 1.0e+9 is an integer, and what is no number is a word."""
+        """Return a scalar as the schema knows it: 1.0e+9 is an integer, other texts are words."""
         if isinstance(value, float):
             if isnan(value):
                 return ".nan"

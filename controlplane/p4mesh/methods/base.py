@@ -1,4 +1,4 @@
-"""What every test method offers to the code that runs it, and what it is given."""
+"""Defines the interface of a test method, and the session and notes that it uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from p4mesh.trial.result import TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 Result = TypeVar("Result", bound=Record)
-"""What a method makes of one unit."""
+"""Result of one unit."""
 
 RFC_FRAME_SIZES_BYTES = (64, 128, 256, 512, 1024, 1280, 1518)
 """RFC 2544 section 9.1."""
@@ -42,7 +42,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class TrialNote:
-    """What a person wants to read beside a trial."""
+    """Notes on a trial for the progress line and the trial log."""
 
     load_pct: Fraction
     remaining: int
@@ -52,14 +52,14 @@ class TrialNote:
 
 
 class Session(Protocol):
-    """What a method can do: measure, and say which trials it will measure next."""
+    """Measures trials for a method; the method may announce the next trials."""
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
         """Run one trial and return its counts; the result is on disk before this returns."""
         ...
 
     def announce(self, specs: Sequence[TrialSpec]) -> None:
-        """Say that the next calls of ``measure`` are for these trials, in this order, and that none builds on another.
+        """Say that the next calls of ``measure`` are for these trials, in this order; no trial builds on another one.
 
         The trials may be measured ahead and side by side, each on a device of its own. A method that stops
         before the last one asks for something else or ends: the rest was never measured, as far as it can tell.
@@ -76,7 +76,7 @@ class MethodOf(ABC, Generic[Result]):
     parameters: tuple[Parameter, ...]
     frame_sizes_bytes: tuple[int, ...] = RFC_FRAME_SIZES_BYTES
     reset_between: str = "none"
-    """How the device is reset before each trial unless the user says otherwise."""
+    """Default reset of the device before each trial."""
 
     @abstractmethod
     def check(self, bed: Bed, parameters: ParameterSet) -> None:

@@ -1,4 +1,4 @@
-"""What a method knows of the test set-up: the tester's ports, in configuration order."""
+"""Describes the test set-up to methods: the tester's ports in configuration order."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Port:
     pads_short_frames: bool = True
     """Whether frames below 64 bytes leave with padding, as on most hardware."""
     clock_offset_ppm: float = 0.0
-    """How far its clock is known to be from nominal."""
+    """Known offset of its clock from nominal."""
     role: str = field(default="", metadata={"stored": "if set"})
-    """What it is for in the set-up, by the topology."""
+    """Role of the port in the set-up, from the topology."""
     layer: str = field(default="", metadata={"stored": "if set"})
-    """Which layer of the network it belongs to, by the topology."""
+    """Layer of the network that the port belongs to, from the topology."""
 
     @property
     def own_rate_bps(self) -> int:
@@ -38,7 +38,7 @@ class Port:
 
 @dataclass(frozen=True)
 class TimeStamps:
-    """What the tester's time stamps are."""
+    """Resolution and kind of the tester's time stamps."""
 
     resolution_ns: Fraction
     kind: StampKind = StampKind.FIRST_BIT
@@ -51,23 +51,23 @@ class Bed:
     topology: str
     ports: tuple[Port, ...]
     uplink_rate_bps: int = 0
-    """Rate of all links between devices together; 0 when there is none."""
+    """Rate of all links between devices together; 0 without such links."""
     target: str = "sim"
     sends_bad_fcs: bool = False
-    """Whether the ports of the target can send frames with a frame check sequence that does not fit."""
+    """Whether the ports of the target can send frames with a wrong frame check sequence."""
     unmeasured: tuple[str, ...] = ()
-    """What tables show and the target does not measure."""
+    """Columns of tables that the target does not measure."""
     stamps: TimeStamps = TimeStamps(Fraction(1))
     histograms: int = 256
-    """How many histograms a trial can have."""
+    """Largest number of histograms in a trial."""
     calibration: Calibration | None = None
-    """What was measured over wires, to be shown beside latencies."""
+    """Latencies of wires, shown beside measured latencies."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()
     """Chains of IPv6 extension headers that the tester cannot measure behind."""
     stamps_controller_frames: bool = True
     """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
     resets_devices: bool = True
-    """Whether devices under test can be reset without a command of the user's."""
+    """Whether devices under test can be reset without a reset command from the user."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
 

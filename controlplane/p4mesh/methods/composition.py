@@ -1,4 +1,4 @@
-"""How a test is put together: a method, and around it what every test, or every test of its suite, has in addition."""
+"""Composes a test from a method and the extensions of its suite and of all tests."""
 
 from __future__ import annotations
 

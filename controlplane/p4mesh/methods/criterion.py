@@ -1,4 +1,4 @@
-"""What lets a load pass: few enough frames lost, now and when the buffers of the device are full."""
+"""Decides whether a load passes: few enough frames lost, now and with full buffers of the device."""
 
 from __future__ import annotations
 

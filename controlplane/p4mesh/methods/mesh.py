@@ -45,7 +45,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Mesh:
-    """Who sends to whom, at which line rate. Every port sends in one leg at most."""
+    """Traffic between ports, and their line rate. Every port sends in one leg at most."""
 
     legs: tuple[Leg, ...]
     line_rate_bps: int
@@ -59,11 +59,11 @@ class Mesh:
     addresses_per_port: int = 1
 
     limit_lines: Fraction | None = None
-    """What the outputs can carry, where it does not follow from the legs."""
+    """Capacity of the outputs, where it does not follow from the legs."""
 
     @property
     def forwarding_limit_lines(self) -> Fraction:
-        """What the outputs can carry, in lines: the highest forwarding rate of the pattern at any load."""
+        """Capacity of the outputs in lines: the highest forwarding rate of the pattern at any load."""
         if self.limit_lines is not None:
             return self.limit_lines
         widths = [Fraction(min(len(leg.tx_ports), len(leg.rx_ports))) for leg in self.legs]
@@ -119,7 +119,7 @@ def trial_spec(
 
 
 class Describe(Protocol):
-    """What a test adds to the rows of its trials."""
+    """Columns that a test adds to the rows of its trials."""
 
     def asked(self, spec: TrialSpec) -> TrialSpec:
         """Return the trial with what is to be added counted."""

@@ -1,4 +1,4 @@
-"""Who sends to whom in RFC 2544: port pairs, one of them alone (section 15), or half to half in phase (section 16)."""
+"""Builds the traffic of RFC 2544: port pairs, one pair alone (section 15), or half to half in phase (section 16)."""
 
 from __future__ import annotations
 

@@ -10,11 +10,12 @@ from p4mesh.methods.extensions.resets import Resets
 from p4mesh.methods.names import unknown
 from p4mesh.methods.rfc2544 import suite as rfc2544
 from p4mesh.methods.rfc2889 import suite as rfc2889
+from p4mesh.methods.rfc3918 import suite as rfc3918
 from p4mesh.methods.rfc5180 import suite as rfc5180
 
-SUITES: tuple[Suite, ...] = (rfc2889.SUITE, rfc2544.SUITE, rfc5180.SUITE)
+SUITES: tuple[Suite, ...] = (rfc2889.SUITE, rfc2544.SUITE, rfc5180.SUITE, rfc3918.SUITE)
 EVERY_TEST: tuple[Extension, ...] = (Resets(), ClockNote(), Iterations())
-"""What every test has in addition, around the extensions of its suite: a trial of RFC 2544 is offered under its
+"""Extensions of every test, applied around those of its suite: a trial of RFC 2544 is offered under its
 conditions, then gets its reset; the note on clocks is in the report of each iteration; iterations repeat all of it."""
 
 _SUITE_TESTS = {suite.name: suite.tests(EVERY_TEST) for suite in SUITES}

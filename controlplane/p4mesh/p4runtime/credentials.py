@@ -1,4 +1,4 @@
-"""How a client knows that it talks to its server, and proves who it is: files in PEM."""
+"""Loads TLS credentials of a client: authorities of its server, and its own certificate and key in PEM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong between a controller and its switch.
+"""Defines the errors between a controller and its switch.
 
 ::
 

@@ -22,7 +22,7 @@ _DETAILS_KEY = "grpc-status-details-bin"
 
 
 def raised(error: grpc.RpcError, doing: str, address: str) -> P4RuntimeError:
-    """Return the exception for a failed call that is no batch error."""
+    """Return the exception for a failed call that is not a batch error."""
     code = error.code()
     text = error.details() or "no reason given"
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED):

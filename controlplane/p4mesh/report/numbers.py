@@ -1,4 +1,4 @@
-"""How cells are written: decimal point, no thousands separators, a dash where nothing applies."""
+"""Formats cells: decimal point, no thousands separators, a dash where a value does not apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How exactly the tester sent: the worst values of all trials, per frame size."""
+"""Tabulates the pacing errors of the tester: the worst values of all trials, per frame size."""
 
 from __future__ import annotations
 

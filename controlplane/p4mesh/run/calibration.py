@@ -37,11 +37,11 @@ class FinishedCalibration:
     topology: str
     measured: Calibration
     known: Calibration
-    """What the file holds now: the measured wires and those that were in it."""
+    """Content of the file: the measured wires and those that were in it."""
     added: int
     """Wires that were not in the file before."""
     stamps: StampKind
-    """What latencies run between."""
+    """Events that a latency lies between."""
     resolution_ns: float
 
 

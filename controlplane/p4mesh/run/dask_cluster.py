@@ -25,7 +25,7 @@ from p4mesh.version import __version__
 
 _CONNECT_S = 10.0
 _LOOK_S = 0.5
-"""How often the list of workers is read."""
+"""Interval at which the list of workers is read."""
 _FETCH_S = 30.0
 """After this time without an answer that is known to be ready, look whether its worker is still there."""
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError)
@@ -36,7 +36,7 @@ Versions = tuple[str, str]
 
 
 class DaskCluster(Executor):
-    """The workers that a scheduler has; raises TargetError where there is none or where versions differ."""
+    """The workers that a scheduler has; raises TargetError without workers or when versions differ."""
 
     patience_s = 60.0
 
@@ -168,7 +168,7 @@ class _DaskWorker:
         return answer
 
     def lose(self) -> None:
-        """Tell who waits for an answer that none comes."""
+        """Tell waiting threads that no answer will come."""
         self._lost = True
         self._news.set()
 

@@ -1,4 +1,4 @@
-"""What the tester could not send in a run, so that its limit is found once and not in every search again."""
+"""Remembers loads that the tester could not send in a run, so that later searches do not try them again."""
 
 from __future__ import annotations
 

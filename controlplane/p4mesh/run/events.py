@@ -1,4 +1,4 @@
-"""What happens during a run: one frozen dataclass per kind, handed to an observer when it has happened.
+"""Defines the events of a run: one frozen dataclass per kind, handed to an observer after the event.
 
 An observer is called from the threads of a run, never from two at a time. It must return soon: the next trial waits for
 it. What it raises ends the run, which can be resumed.
@@ -29,13 +29,13 @@ class RunStarted:
     trials_stored: int | None
     """Trials that a resumed run finds on disk; None for a new run."""
     workers: int
-    """How many processes measure at the same time; 1: this one alone."""
+    """Number of processes that measure at the same time; 1: this one alone."""
     cluster: str = ""
     """Address of the cluster that the workers belong to; empty for this machine."""
     sampling: str = ""
-    """What samples take and cost, where the run takes them."""
+    """Number and cost of samples, where the run takes them."""
     one_device: str = ""
-    """Why the trials of a unit share one device and run one after the other; empty where they need not."""
+    """Reason why the trials of a unit share one device and run one after the other; empty where they need not."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What workers are to a run: whoever measures one trial after the other, in a process of this machine or elsewhere."""
+"""Defines workers and their executor: a worker measures one trial after the other, on this machine or elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Task:
     device: str = ""
     """Name of the device that stays open for further trials; empty: a new one for this trial alone."""
     before: tuple[TrialSpec, ...] = ()
-    """What the device measures first when it is new."""
+    """Trials that a new device measures first."""
 
 
 class Worker(Protocol):
@@ -27,7 +27,7 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         ...
 
     def measure(self, task: Task) -> Measured:
@@ -39,7 +39,7 @@ class Executor(Protocol):
     """The workers of one run, from its beginning to its end."""
 
     patience_s: float
-    """How long a run without any worker waits for one to join."""
+    """Time that a run without any worker waits for one to join."""
 
     @property
     def workers(self) -> Sequence[Worker]:

@@ -34,7 +34,7 @@ Opener = Callable[[Topology], AbstractContextManager[Measurer]]
 
 @dataclass(frozen=True)
 class Job:
-    """What to run; the same in every process."""
+    """A test with its input; the same in every process."""
 
     method: Method
     topology: Topology
@@ -45,7 +45,7 @@ class Job:
     simulated: bool = False
     """Devices are simulated, so that there can be any number of them."""
     memory: str = ""
-    """What makes trials on one device depend on each other; empty where the learning phase restores everything."""
+    """Reason why trials on one device depend on each other; empty where the learning phase restores everything."""
     memory_without_verification: str = ""
     """The same for trials that do not verify what was learned."""
 

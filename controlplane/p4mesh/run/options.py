@@ -1,4 +1,4 @@
-"""What a caller asks for, not yet checked."""
+"""Defines the options of a run, before they are checked."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class RunOptions:
     calibration: str | Path | None = None
     """File of measured wires, to be shown beside latencies."""
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
-    """Of a suite: whether one with tests that cannot run here has not passed."""
+    """Of a suite: whether tests that cannot run here keep it from passing."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TrafficOptions:
     """Address of the scheduler of a Dask cluster."""
     target: str = SIMULATED
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""
 
 
 @dataclass(frozen=True)
@@ -73,4 +73,4 @@ class CalibrationOptions:
     """Rate of the frames in percent of line rate."""
     target: str = SIMULATED
     opener: str = ""
-    """What opens the measurer instead of the target, as ``module:function``."""
+    """Function that opens the measurer in place of the target, as ``module:function``."""

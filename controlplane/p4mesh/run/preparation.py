@@ -35,16 +35,16 @@ class Prepared:
     job: Job
     sizes: tuple[int, ...]
     jobs: int
-    """Processes of this machine that measure, where there is no cluster."""
+    """Processes of this machine that measure, without a cluster."""
     cluster: str
     """Address of the scheduler of the cluster that measures; empty: this machine does."""
     target: str
     echo: Mapping[str, Any] = field(default_factory=dict)
-    """What the configuration of the run holds beside the parameters."""
+    """Configuration of the run beside the parameters."""
     sampling: str = ""
-    """What samples take and cost, where the run takes them."""
+    """Number and cost of samples, where the run takes them."""
     wants_end: Callable[[], bool] | None = None
-    """Whether the run is to end with what it has; None where an interrupt leaves it to be resumed."""
+    """Whether an interrupt ends the run with its results so far; None where it leaves the run to be resumed."""
 
 
 def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared:

@@ -1,4 +1,4 @@
-"""What samples of a trial take of the loop, of time and of the disk, before it starts."""
+"""Estimates the share of the loop, the time and the disk space that samples of a trial take."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _run(
 
 
 def _plan(options: RunOptions) -> Mapping[Method, Prepared | P4MeshError]:
-    """Return each test, prepared or refused; raises the first refusal when there is nothing else."""
+    """Return each test, prepared or refused; raises the first refusal when all are refused."""
     if options.test not in suites():
         raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
     topology = topology_of(options.topology)

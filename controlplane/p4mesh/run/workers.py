@@ -72,7 +72,7 @@ class _Run:
         self.changed = threading.Condition()
         self.closed = False
         self.farthest = _AHEAD_PER_WORKER * len(executor.workers)
-        """How many trials ahead of its unit none is measured any more."""
+        """Largest number of trials that are measured ahead of their unit."""
         self._units = units
         self._observer = observer
         self._executor = executor
@@ -103,7 +103,7 @@ class _Run:
                     self.changed.wait()
                 elif not self.changed.wait_for(self._goes_on, self._executor.patience_s):
                     raise TargetError(
-                        f"no worker is left, and none has joined for {self._executor.patience_s:.0f} s",
+                        f"no worker is left, and no new one has joined for {self._executor.patience_s:.0f} s",
                         hint="the same command with --out resumes the run",
                     )
         return {unit: self._results[unit] for unit in self._units}

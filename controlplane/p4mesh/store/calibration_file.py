@@ -18,7 +18,7 @@ _HINT = "name a file that p4mesh calibrate has written"
 
 
 def read_calibration(path: Path, option: str) -> Calibration:
-    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when there is none."""
+    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when there is no calibration."""
     try:
         data = json.loads(read_text(path, MOST_BYTES))
     except OSError as error:

@@ -157,7 +157,7 @@ def digest(text: str) -> str:
 
 
 def read_json(path: Path, hint: str) -> Any:
-    """Return the data in a file; raises RunDirectoryError, FileNotFoundError where there is none."""
+    """Return the data in a file; raises RunDirectoryError when it is damaged, FileNotFoundError when it is missing."""
     try:
         return parse_json(_text(path, hint))
     except (ValueError, RecursionError) as error:

@@ -87,7 +87,7 @@ def is_suite(path: Path) -> bool:
 
 
 def read_suite(path: Path) -> StoredSuite:
-    """Return the finished suite in ``path``; raises RunDirectoryError when there is none or a damaged one."""
+    """Return the finished suite in ``path``; raises RunDirectoryError when it is missing or damaged."""
     data = _read(path)
     if "tests" not in data:
         raise RunDirectoryError(f"{path}: the suite is not finished", hint="run the same command again to resume it")

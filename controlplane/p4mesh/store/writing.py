@@ -13,7 +13,7 @@ from pathlib import Path
 from p4mesh.errors import StorageError
 
 PARTIAL = ".partial"
-"""What the name of a file ends with until all of it is written."""
+"""Ending of the name of a file until it is complete."""
 
 
 @contextmanager

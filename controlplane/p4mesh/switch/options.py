@@ -54,7 +54,7 @@ class TlsFiles:
 
 @dataclass(frozen=True)
 class SwitchOptions:
-    """What the switch is started with."""
+    """Options of the switch."""
 
     program: Path | None
     """``None``: wait for a pipeline by P4Runtime."""

@@ -1,4 +1,4 @@
-"""What a tester needs from any target: an address, a clock, the links, and one declaration of what it can do."""
+"""Defines the interface of a target: an address, a clock, the links, and the declaration of its capabilities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BadFcsRule = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ProgramPorts:
-    """Numbers that the program gives to ports that are no tester ports; a target is built around them."""
+    """Numbers of the program for the loop, the controller and drops; a target sets these ports up."""
 
     loop: int
     """The recirculation port."""
@@ -36,7 +36,7 @@ class LinkState:
 
     up: bool
     losses: int
-    """How often it has gone down so far."""
+    """Number of times that the link has gone down so far."""
 
 
 class PacketIO(Protocol):
@@ -123,12 +123,12 @@ class Target(ABC):
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
 
     def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
-        """Return (sent, received) frames with a bad FCS by port since the start; empty where nobody counts them."""
+        """Return (sent, received) frames with a bad FCS by port since the start; empty if not counted."""
         return {}
 
     @property
     def start_skew_ns_of(self) -> dict[int, int]:
-        """How much later each tester port starts than the time that is asked for."""
+        """Delay of the start of each tester port behind the time that is asked for."""
         return {port.number: port.start_skew_ns for port in self.topology.tester_ports}
 
     @abstractmethod

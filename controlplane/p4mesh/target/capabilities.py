@@ -1,4 +1,4 @@
-"""What a target declares of itself, so that nobody else has to know it by its name."""
+"""Declares the capabilities of a target, so that no other code asks for its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from p4mesh.traffic.stamps import StampKind
 
 
 class Architecture(str, Enum):
-    """Which tester program a target runs, and thus how its cells are read (docs/DATAPLANE.md, docs/TOFINO.md)."""
+    """Tester program that a target runs; it decides how cells are read (docs/DATAPLANE.md, docs/TOFINO.md)."""
 
     V1MODEL = "v1model"
     TNA = "tna"
@@ -49,18 +49,18 @@ class Capabilities:
     start_lead_ns: int
     """Time between the start request and the first departure that the target needs at least."""
     scheduling_jitter_ns: int
-    """How late the target may run besides its loop; bounds what a short trial shows of its load."""
+    """Largest delay of the target outside of its loop; it limits how exactly a short trial shows its load."""
     pipes: Pipes | None = None
     """None where nothing but ports and loops limits the rate of frames."""
     front_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback beside the recirculation port; a stream circulates in one of them or there."""
     bad_fcs: bool = False
-    """Ports can send frames with a frame check sequence that does not fit."""
+    """Ports can send frames with a wrong frame check sequence."""
     stamps_controller_frames: bool = True
     """The program keeps when a frame of the controller leaves."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model says how can be reset."""
     unmeasured: tuple[str, ...] = ()
-    """What tables show and the target does not measure."""
+    """Columns of tables that the target does not measure."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()
     """Chains of IPv6 extension headers behind which the program does not find the signature."""

@@ -83,7 +83,7 @@ def chip_with_pipes(name: str, pipes: int | None) -> Chip:
 
 
 def pipe_of(port: int, chip: Chip) -> int:
-    """Return the pipe of a front port; raise ParameterError for a device port that is none."""
+    """Return the pipe of a front port; raise ParameterError for a device port that is not a front port."""
     pipe, within = divmod(port, PORTS_PER_PIPE)
     if not 0 <= pipe < chip.pipes:
         raise ParameterError(
@@ -93,7 +93,7 @@ def pipe_of(port: int, chip: Chip) -> int:
     for inner, what in chip.inner_ports.items():
         if within in inner:
             raise ParameterError(
-                f"port {port} is no front port of {chip.name}: it {what}",
+                f"port {port} is not a front port of {chip.name}: it {what}",
                 hint="use the device ports that the switch's own port map gives its front ports",
             )
     return pipe

@@ -12,7 +12,7 @@ _PS_PER_S = 10**12
 
 @dataclass(frozen=True)
 class LoopModel:
-    """How a frame circulates: a recirculation port with a line rate, and the way round it."""
+    """Model of the loop: a recirculation port with a line rate, and the latency of a round."""
 
     rate_bps: int
     latency_ps: int

@@ -1,4 +1,4 @@
-"""What targets on Linux interfaces share: the topology in a network namespace of its own, and the wall clock."""
+"""Shared part of targets on Linux interfaces: the topology in a network namespace of its own, and the wall clock."""
 
 from __future__ import annotations
 

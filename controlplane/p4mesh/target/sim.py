@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DEVICE_ID = 1
 _DROP_PORT = 511
 _ANY_PORTS = SpecialPorts(loop=65_533, cpu=65_534, drop=65_535)
-"""Where no program runs."""
+"""Ports for a network without a program."""
 _PS_PER_S = 10**12
 _PACKET_IN_TIMEOUT_S = 10
 """The server has it already; the controller only waits for its thread."""

@@ -34,7 +34,7 @@ _TIME_BITS = 48
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """What a target sends for a cell."""
+    """Form of the reports that a target sends for a cell."""
 
     decode: Callable[[Sequence[bytes]], np.ndarray[Any, Any]]
     """From the payloads of packet-ins to records; each payload begins with its cell in 4 bytes."""
@@ -152,7 +152,7 @@ class CellReader:
 
 
 def _is_later(ticks: int, other: int) -> bool:
-    """Compare two time stamps of 48 bits, which wrap; 0 is no time stamp."""
+    """Compare two time stamps of 48 bits, which wrap; 0 means no time stamp."""
     return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
 
 

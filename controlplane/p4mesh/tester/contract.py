@@ -81,7 +81,7 @@ def _selected(text: str, defines: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Contract:
-    """What a controller needs to know about the compiled tester program."""
+    """The compiled tester program as a controller sees it."""
 
     directory: Path
     name: str
@@ -94,7 +94,7 @@ class Contract:
 
     @property
     def device_config_path(self) -> Path:
-        """What a switch gets to run the program."""
+        """Device config that a switch gets to run the program."""
         return self.json_path
 
     @property

@@ -26,6 +26,7 @@ from p4mesh.tester.responders import Match, PuntRule
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
 """With the longest start offset still within reach of the departure clock, which compares 31 bits."""
+_NO_GROUPS = np.zeros((0, 0), dtype=np.int64)
 PORT_REASONS = (
     "expected", "flooded", "misdirected", "stale", "damaged", "foreign", "pause", "unknown_flow", "punted",
 )  # fmt: skip
@@ -38,7 +39,7 @@ TRANSMIT_REASONS = ("transmitted", "unknown_transmitter", "no_destination", "out
 
 @dataclass(frozen=True)
 class SwitchPorts:
-    """How the switch numbers ports where that is not as the tester does."""
+    """Port numbers of the switch where they differ from those of the tester."""
 
     devices: Mapping[int, int] = field(default_factory=dict)
     """Number of a tester port for the program; ports that are not named have their own number."""
@@ -72,6 +73,8 @@ class DataPlane:
         self._groups: dict[int, tuple[tuple[int, int], ...]] = {}
         self._bins_before: dict[tuple[str, int], int] = {}
         self._bins: dict[tuple[str, int], int] = {}
+        self._group_counts = _NO_GROUPS
+        self._group_counts_before = _NO_GROUPS
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
@@ -82,6 +85,7 @@ class DataPlane:
         self._entries.clear()
         self._bins_before.clear()
         self._bins.clear()
+        self._group_counts = self._group_counts_before = _NO_GROUPS
         self._groups.clear()
         self._punts.clear()
         self._punted = 0
@@ -108,6 +112,7 @@ class DataPlane:
     def configure(self, plan: Plan, run: int) -> None:
         """Install the entries and groups of a plan and remove those of the plan before; histograms begin anew."""
         self._bins_before |= self._bins
+        self._group_counts_before = self._group_counts
         self._set_groups(
             {self._contract["GROUP_READ"]: self._groups[self._contract["GROUP_READ"]]}
             | {stream.group: self._replicas(stream) for stream in plan.streams}
@@ -174,7 +179,7 @@ class DataPlane:
         return self._client.packet_ins_taken
 
     def take_packet_in(self, timeout_s: float) -> bool:
-        """Wait for the next packet-in; return whether one has come. Records that nobody waits for are forgotten."""
+        """Wait for the next packet-in; return whether one has come. Records that were not asked for are dropped."""
         packets = self._client.take_packet_ins(1, timeout_s)
         for packet in packets:
             self._keep_punted(packet)
@@ -258,6 +263,27 @@ class DataPlane:
                 + self._new_counts("ipdv_histogram", (2 * number + 1) * size, size, sizes),
             )
         return found
+
+    def group_counts(self, plan: Plan) -> np.ndarray[Any, Any] | None:
+        """Return the frames per (place of the port, flow number) of counted groups since :meth:`configure`.
+
+        None where the plan counts none. Counters of other numbers and ports are 0.
+        """
+        if not plan.counted:
+            return None
+        groups = self._contract["GROUPS"]
+        now = np.zeros((self._contract["GROUP_PORTS"], groups), dtype=np.int64)
+        if self._group_counts.size:
+            now[:] = self._group_counts
+        for counted in plan.counted:
+            last = counted.first + len(counted.destinations)
+            for place in range(len(plan.counted_ports)):
+                cells = range(place * groups + counted.first, place * groups + last)
+                now[place, counted.first : last] = [
+                    data.packets for _, data in self._client.read_counters("group_frames", cells)
+                ]
+        self._group_counts = now
+        return now - self._group_counts_before if self._group_counts_before.size else now
 
     def _new_counts(self, counter: str, first: int, size: int, bins: range) -> list[int]:
         """Return ``size`` counts from cell ``first`` on, of which those outside of ``bins`` are 0."""

@@ -12,7 +12,7 @@ from p4mesh.tester.stations import station as station_of
 from p4mesh.traffic.stream import Progression, Stream, ValueList
 
 EntryKey = tuple[object, ...]
-"""What an entry is for, beginning with a word such as ``stream``; equal keys mean the same match."""
+"""Name of an entry, beginning with a word such as ``stream``; equal keys mean the same match."""
 
 _MODIFIERS = ("a", "b")
 _BAD_FCS = 1 << len(_MODIFIERS)

@@ -24,7 +24,7 @@ SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])),
 
 
 class HistogramPer(str, Enum):
-    """What has a histogram of its own; all frames of it are counted, at most 256 of them in a trial."""
+    """Set of frames that one histogram counts; a trial has at most 256 histograms."""
 
     CLASS = "class"
     """All streams of one traffic class."""

@@ -1,4 +1,4 @@
-"""Which frames of a trial are counted in which histogram.
+"""Assigns the frames of a trial to histograms.
 
 A histogram is selected by the receive port and the flow number of a frame (table ``histogram`` of the
 P4 program), so one stream, one receive port of a stream, or one flow can have a histogram of its own.

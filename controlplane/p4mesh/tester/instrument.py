@@ -103,10 +103,11 @@ class Tester:
             records,
             frames,
             bins,
-            {
+            bad_fcs={
                 port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
                 for port, (sent, received) in self.target.bad_fcs_counts().items()
             },
+            groups=self.dataplane.group_counts(plan),
         )
 
     def records(self) -> np.ndarray[Any, Any]:
@@ -160,7 +161,7 @@ class Tester:
 
     @property
     def loaded(self) -> Plan:
-        """What is loaded."""
+        """Plan of the streams that are loaded."""
         assert self._plan is not None, "streams are loaded before they are used"
         return self._plan
 

@@ -1,4 +1,4 @@
-"""What a loop can do: seeds, share of the recirculation port, rate grid and worst departure error.
+"""Predicts the pacing of a loop: seeds, share of the recirculation port, rate grid and worst departure error.
 
 The model has two parts (:class:`~p4mesh.target.loop.LoopModel`). A pass occupies the recirculation
 port for the frame's time on its wire, and comes back ``latency_ps`` later; a lone seed needs both for
@@ -24,7 +24,7 @@ _MANY_FRAMES = 10**9
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one stream at a rate does in the loop of one pipe."""
+    """Prediction for one stream at a rate in the loop of one pipe."""
 
     seeds: int
     round_ps: Fraction

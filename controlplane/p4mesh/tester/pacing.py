@@ -148,7 +148,7 @@ def shared_loops(
 
 @dataclass(frozen=True)
 class LoopUse:
-    """What the seeds of one stream do in the loop."""
+    """Pacing of the seeds of one stream in the loop."""
 
     round_ps: Fraction
     port_share: Fraction

@@ -17,18 +17,18 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.histogram import Histogram, HistogramRule
 from p4mesh.tester.pacing import LONGEST_SLOT_TICKS, DepartureClock, departure_clock, shared_loops, slot_rate_fps
+from p4mesh.tester.shared_ports import CounterRoom, SharedPorts, shared_macs, shared_ports
 from p4mesh.tester.stations import (
     Receiver,
     Station,
+    counting_receivers_of,
     destinations_of,
-    flows_per_shared_port,
     receivers_of,
-    shared_ports_of,
 )
 from p4mesh.tester.stream_checks import check_stream
 from p4mesh.traffic.derived import with_addresses
 from p4mesh.traffic.line_rate import frame_time_ns
-from p4mesh.traffic.patterns import Places
+from p4mesh.traffic.patterns import Destination, Places
 from p4mesh.traffic.stream import Stream, ValueList
 
 FLOW_BITS = 16
@@ -50,7 +50,20 @@ class Flow:
     expected: bool = True
     """False for the cell of a frame to many on a port that is not to receive it, such as its source."""
     part: str = ""
-    """What the flow is called apart from others of the same stream and ports; see ``Destination.part``."""
+    """Name that distinguishes the flow from others of the same stream and ports; see ``Destination.part``."""
+
+
+@dataclass(frozen=True)
+class CountedGroups:
+    """Groups of a transmitter that have a counter on each receive port, and no cell of registers."""
+
+    stream: int
+    """Number of the stream in the trial."""
+    tx_port: int
+    first: int
+    """Flow number of the first group; the others follow. It is also the cell that counts the frames sent."""
+    destinations: tuple[Destination, ...]
+    """The groups, with those that are to receive them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ class Transmitter:
     lists: tuple[int, ...] = ()
     """First entry of the value list of each modifier; 0 for modifiers without a list."""
     contention_ps: int = 0
-    """How long a frame may wait for one frame of each other stream on its port."""
+    """Time that a frame may wait for one frame of each other stream on its port."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ class StreamPlan:
     seeds: int
     transmitters: tuple[Transmitter, ...]
     origin: int = 0
-    """Number of the stream in the trial. Ports whose offsets are no whole departures apart have clocks of their own."""
+    """Number of the stream in the trial. Ports between whose offsets lie fractions of a departure have own clocks."""
     start_offset_error_ticks: Fraction = Fraction(0)
     """Largest distance of a port's start from the one asked for."""
     loop: int = 0
@@ -110,6 +123,10 @@ class Plan:
     """Values of all lists, for the first and for the second modifier of the streams."""
     histograms: tuple[Histogram, ...] = ()
     histogram_rules: tuple[HistogramRule, ...] = ()
+    counted: tuple[CountedGroups, ...] = ()
+    """Groups beyond the cells."""
+    counted_ports: tuple[int, ...] = ()
+    """Ports on which they are counted, in the order of their places."""
 
     @property
     def names(self) -> dict[int, str]:
@@ -120,7 +137,8 @@ class Plan:
     def cells(self) -> int:
         """Cells that a reading pass must visit: flows, transmitters and ports."""
         transmitters = [transmitter.id for plan in self.streams for transmitter in plan.transmitters]
-        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports), default=0)
+        sent = [counted.first + len(counted.destinations) - 1 for counted in self.counted]
+        return 1 + max([flow.cell for flow in self.flows] + transmitters + list(self.ports) + sent, default=0)
 
 
 @dataclass(frozen=True)
@@ -139,9 +157,12 @@ class Limits:
     loop: LoopModel
     target: str
     bad_fcs: bool = False
-    """Whether ports can send frames with an FCS that does not fit."""
+    """Whether ports can send frames with a wrong FCS."""
     front_loops: tuple[LoopModel, ...] = ()
     """Ports in loopback, loops 1, 2, ..."""
+    groups: int = 0
+    """Groups that are counted on each of :attr:`group_ports` beside the flows; 0 = the program has no such counters."""
+    group_ports: int = 0
 
     @classmethod
     def of(
@@ -169,6 +190,8 @@ class Limits:
             target=target,
             bad_fcs=bad_fcs,
             front_loops=front_loops,
+            groups=contract.constants.get("GROUPS", 0),
+            group_ports=contract.constants.get("GROUP_PORTS", 0),
         )
 
 
@@ -202,8 +225,9 @@ def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, 
 def _allocate(
     streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int], *, whole_departures: bool
 ) -> Plan:
-    shared = _SharedPorts(shared_ports_of(streams), flows_per_shared_port(streams))
-    next_cell = 0
+    shared = shared_ports(streams, CounterRoom(limits.flows, limits.groups, limits.group_ports))
+    next_cell, next_number = shared.cells, 0
+    counted: list[CountedGroups] = []
     destinations: list[tuple[Stream, Station]] = []
     list_bases: dict[tuple[object, ...], int] = {}
     flows: list[Flow] = []
@@ -226,6 +250,8 @@ def _allocate(
             if stream.router_macs:
                 places = Places(0, places.positions, places.positions)
             base = _list_base(stream, source, destinations, list_bases)
+            counts = shared.counts and stream.pattern.to_many
+            first_flow = next_number if counts else next_cell
             transmitters.append(
                 Transmitter(
                     transmitter_id,
@@ -235,21 +261,28 @@ def _allocate(
                     places.positions,
                     base,
                     places.length,
-                    next_cell,
+                    first_flow,
                     starts[source].skipped,
                     stream.frame_count,
                     lists,
                 )
             )
-            flows.extend(_flows_of(stream, index, source, next_cell, shared))
-            next_cell = flows[-1].cell + 1
+            if counts:
+                listed = stream.pattern.flows(stream, source)
+                measured = max(0, min(shared.flows - first_flow, len(listed)))
+                flows.extend(_flows_of(stream, index, source, first_flow, shared, measured))
+                counted.append(CountedGroups(index, port, first_flow + measured, listed[measured:]))
+                next_number += len(listed)
+            else:
+                flows.extend(_flows_of(stream, index, source, next_cell, shared, places.positions))
+                next_cell = flows[-1].cell + 1
         plans += _groups(len(plans), index, stream, clock, transmitters, starts)
     require(len(plans), limits.streams, "streams", limits)
     require(transmitter_id, limits.transmitters - 1, "transmitters", limits)
     require(next_cell, limits.flows, "flows", limits)
     require(len(destinations), limits.destinations, "destination places", limits)
     require(max(map(len, values)), limits.modifier_values, "values in modifier lists", limits)
-    receivers = receivers_of(streams, shared.ports)
+    receivers = _receivers(streams, shared, limits)
     require(len(receivers), limits.receivers, "receivers", limits)
     slots = [(slot_rate_fps(plan.clock, limits.tick_ps), plan.stream.frame_size_bytes) for plan in plans]
     plans = _with_contention(plans, rate_bps_of)
@@ -261,20 +294,24 @@ def _allocate(
         tuple(flows),
         tuple(sorted(rate_bps_of)),
         (tuple(values[0]), tuple(values[1])),
+        counted=tuple(item for item in counted if item.destinations),
+        counted_ports=shared.ports if shared.counts else (),
     )
 
 
-@dataclass(frozen=True)
-class _SharedPorts:
-    """Ports that receive frames to many, and how many flows of a transmitter each has room for."""
+def _receivers(streams: Sequence[Stream], shared: SharedPorts, limits: Limits) -> tuple[Receiver, ...]:
+    if not shared.counts:
+        return receivers_of(streams, shared.ports, shared.flows)
+    ranges = [
+        (macs, limits.flows, limits.groups) if beyond else (macs, 0, shared.flows)
+        for macs, beyond in shared_macs(streams, shared)
+    ]
+    return counting_receivers_of(streams, shared.ports, ranges)
 
-    ports: tuple[int, ...]
-    flows: int
 
-
-def _flows_of(stream: Stream, index: int, source: int, base: int, shared: _SharedPorts) -> list[Flow]:
+def _flows_of(stream: Stream, index: int, source: int, base: int, shared: SharedPorts, measured: int) -> list[Flow]:
     port = stream.tx_ports[source]
-    visited = list(enumerate(stream.pattern.flows(stream, source), base))
+    visited = list(enumerate(stream.pattern.flows(stream, source)[:measured], base))
     if not stream.pattern.to_many:
         return [Flow(cell, cell, index, port, flow.ports[0], part=flow.part) for cell, flow in visited]
     return [

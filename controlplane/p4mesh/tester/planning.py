@@ -1,4 +1,4 @@
-"""What streams need of a tester, open or not: everything that can be refused before anything is sent."""
+"""Checks before a run that a tester can send its streams, and refuses those that it cannot send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which compiled program a target runs."""
+"""Chooses the compiled program for a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tester tells of the streams that it has loaded."""
+"""Holds a reading of the streams that a tester has loaded."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ class Reading:
     frames: ReasonCounts
     bins: Mapping[int, Bins] = field(default_factory=dict)
     """Frames per bin of each histogram of the plan."""
+    groups: np.ndarray[Any, Any] | None = None
+    """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Frames with a bad FCS that each port has sent and received; empty where nobody counts them."""
+    """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""

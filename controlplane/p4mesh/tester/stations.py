@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address
@@ -12,8 +12,8 @@ from p4mesh.traffic.addresses import ipv6_host_behind, station_ipv4, station_ipv
 from p4mesh.traffic.patterns import Destination
 from p4mesh.traffic.stream import ModifiedField, Progression, PseudoRandom, Stream, ValueList
 
-_MAC_BITS = 48
-FULL_MASK = (1 << _MAC_BITS) - 1
+MAC_BITS = 48
+FULL_MASK = (1 << MAC_BITS) - 1
 _RECEIVER_TAGS = 255
 
 
@@ -28,7 +28,7 @@ class Station:
 
     @property
     def receiver_tag(self) -> int:
-        """What frames to this station carry as the tag of their receiver; 0 for an address of many ports."""
+        """Receiver tag of frames to this station; 0 for an address of many ports."""
         return receiver_tag(self.port) if self.port else 0
 
     @property
@@ -51,7 +51,7 @@ class Receiver:
     flow_offset: int
     mask: int = FULL_MASK
     tag: int = 0
-    """What frames to these destinations carry as the tag of their receiver; 0 for an address of many ports."""
+    """Receiver tag of frames to these destinations; 0 for an address of many ports."""
 
 
 def receiver_tag(port: int) -> int:
@@ -102,37 +102,36 @@ def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Sta
     return replace(owner, ipv6=ipv6_host_behind(owner.port, prefix_bits))
 
 
-def shared_ports_of(streams: Sequence[Stream]) -> tuple[int, ...]:
-    """Return the ports that receive frames addressed to many, in one order for all streams."""
-    ports = {port for stream in streams if stream.pattern.to_many for port in (*stream.rx_ports, *stream.tx_ports)}
-    return tuple(sorted(ports))
-
-
-def flows_per_shared_port(streams: Sequence[Stream]) -> int:
-    """Return how many flows a transmitter may have to many ports; on each of them they have a range of their own."""
-    counts = [
-        stream.pattern.places(stream, source).positions
-        for stream in streams
-        if stream.pattern.to_many
-        for source in range(len(stream.tx_ports))
-    ]
-    return max(counts, default=1)
-
-
-def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...]) -> tuple[Receiver, ...]:
+def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range_length: int) -> tuple[Receiver, ...]:
     """Return what each port owns; the flow offset of an address of many is the port's range of flows."""
     receivers = {
         _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    range_length = flows_per_shared_port(streams)
     owned = sorted({block for stream in streams if stream.pattern.to_many for block in _shared_blocks(stream)})
-    shared = [
-        Receiver(port, mac, place * range_length, mask)
-        for mac, mask in owned
-        for place, port in enumerate(shared_ports)
-    ]
-    return (*ordered, *shared)
+    return (*ordered, *(receiver for block in owned for receiver in _shared(block, shared_ports, range_length)))
+
+
+def counting_receivers_of(
+    streams: Sequence[Stream], shared_ports: tuple[int, ...], ranges: Sequence[tuple[set[int], int, int]]
+) -> tuple[Receiver, ...]:
+    """Return what each port owns where groups are counted.
+
+    ``ranges`` are (addresses, flow offset of the first port, distance of the offsets of two ports).
+    """
+    unicast = receivers_of([stream for stream in streams if not stream.pattern.to_many], (), 1)
+    shared = (
+        receiver
+        for macs, first, distance in ranges
+        for value, mask in blocks(macs, MAC_BITS)
+        for receiver in _shared((value.to_bytes(6, "big"), mask), shared_ports, distance, first)
+    )
+    return (*unicast, *shared)
+
+
+def _shared(block: tuple[bytes, int], ports: tuple[int, ...], distance: int, first: int = 0) -> Iterator[Receiver]:
+    mac, mask = block
+    return (Receiver(port, mac, first + place * distance, mask) for place, port in enumerate(ports))
 
 
 def _receiver(stream: Stream, port: int) -> Receiver:
@@ -147,7 +146,7 @@ def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}
-    return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, _MAC_BITS)]
+    return [(value.to_bytes(6, "big"), mask) for value, mask in blocks(numbers, MAC_BITS)]
 
 
 def _owned(stream: Stream, mac: bytes) -> tuple[bytes, int]:

@@ -16,7 +16,7 @@ _ROUNDING = Fraction(1, 10**9)
 
 @dataclass(frozen=True)
 class _Use:
-    """What one stream takes of the line of a port, and when."""
+    """Share of a port's line that one stream takes, and the time for which it takes it."""
 
     stream: Stream
     limit_fps: Fraction

@@ -23,7 +23,7 @@ class TofinoContract(Contract):
 
     @property
     def device_config_path(self) -> Path:
-        """What the compiler and the assembler of the user made of the program."""
+        """Device config that the user's compiler and assembler have made from the program."""
         return self.device_config
 
     @property

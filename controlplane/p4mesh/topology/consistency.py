@@ -77,7 +77,7 @@ class Bridged:
         if near == far:
             raise TopologyError(
                 f"{source.where(path)}: {ends[0]} and {ends[1]} close a ring of switches",
-                hint="flooded frames would circulate for ever, there is no spanning tree: take a link away",
+                hint="flooded frames would circulate for ever without a spanning tree: remove a link",
             )
         self._joined[near] = far
 

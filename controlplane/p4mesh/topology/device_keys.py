@@ -1,4 +1,4 @@
-"""What a node may say, by device model, and the P4 programs that a node of device ``p4`` can run."""
+"""Lists the keys of a node by device model, and the P4 programs that a node of device ``p4`` can run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict
     except ValueError:
         raise TopologyError(f"{where}: {place} is not JSON", hint="compile the program with p4c-bm2-ss") from None
     if not isinstance(loaded, dict):
-        raise TopologyError(f"{where}: {place} is no P4 program", hint="compile the program with p4c-bm2-ss")
+        raise TopologyError(f"{where}: {place} is not a P4 program", hint="compile the program with p4c-bm2-ss")
     return {**model, "program": str(place)}
 
 
@@ -69,7 +69,7 @@ def _is_file(program: str) -> bool:
 
 
 def programs() -> tuple[str, ...]:
-    """Return the compiled programs that can be a device; the tester's own is none of them."""
+    """Return the compiled programs that can be a device; the tester's own program is not among them."""
     manifest = json.loads((COMPILED / "manifest.json").read_text(encoding="utf-8"))
     return tuple(sorted(name for name in manifest if name != _TESTER_PROGRAM))
 

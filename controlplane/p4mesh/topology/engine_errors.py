@@ -1,4 +1,4 @@
-"""What the engine says about a network, at the places of the topology file.
+"""Maps errors of the engine about a network to places of the topology file.
 
 The schema knows types and ranges; the models in the engine know what must fit together, such as
 ports that an entry names, or the ways of a table. Keys are the same on both sides.
@@ -15,7 +15,7 @@ from p4mesh.topology.schema import TOPOLOGY_FILE
 
 _REFERENCE = "docs/DEVICES.md has the keys of every model"
 _LISTS_OF_GROUPS = (("links",), ("tester", "ports"), ("nodes", int, "ports"))
-"""Lists that the engine's document has without groups: an index in them is none of the file."""
+"""Lists that the engine's document has without groups: an index in them is not an index in the file."""
 
 
 def topology_error(topology: Topology, place: Path, problem: str, valid: str | None) -> TopologyError:

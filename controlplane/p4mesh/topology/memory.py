@@ -1,4 +1,4 @@
-"""What the devices of a topology keep from one trial to the next, beyond what the learning phase restores."""
+"""Finds the state that devices keep from one trial to the next and that the learning phase does not restore."""
 
 from __future__ import annotations
 

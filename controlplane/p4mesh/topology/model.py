@@ -21,15 +21,15 @@ class TesterPort:
     ifg_bits: int = 96
     clock_offset_ppm: float = 0.0
     start_skew_ns: int = 0
-    """How much later than the others the port starts every stream, as on a chassis without a common start."""
+    """Delay of this port's start behind the other ports, as on a chassis without a common start."""
     options: dict[str, Any] = field(default_factory=dict)
-    """What few ports need, as the YAML file has it: stamp offsets, padding, PAUSE, bad FCS."""
+    """Rare keys as in the YAML file: stamp offsets, padding, PAUSE, bad FCS."""
     device_port: int | None = None
     """Its number on a Tofino."""
     role: str = ""
-    """What it is for in the set-up; ports with one role can be named together."""
+    """Role in the set-up; ports with the same role can be named together."""
     layer: str = ""
-    """Which layer of the network it belongs to."""
+    """Layer of the network that the port belongs to."""
 
     @property
     def own_rate_bps(self) -> int:

@@ -1,4 +1,4 @@
-"""What hosts on tester ports receive in a trial, and how they tell the device."""
+"""Describes the group memberships of hosts on tester ports in a trial, and their messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Memberships:
     joins_per_s: int = 1000
     """Of all ports together."""
     robustness: int = 2
-    """How often a change is reported, and what the querier says of itself."""
+    """Number of reports of a change, and the robustness variable of the querier."""
     querier_port: int = 0
     """Port on which the tester is the querier; 0 = none."""
     query_interval_ns: int = 125_000_000_000
@@ -66,7 +66,7 @@ class Memberships:
     verify: bool = True
     """Before the streams run, at least one frame of every group must reach every member."""
     change: MembershipChange | None = None
-    """Ports that join in it are no members before."""
+    """Ports that join in it are not members before."""
 
     def at_start(self) -> tuple[GroupRange, ...]:
         """Return the groups with the ports that join before the streams run."""
@@ -85,3 +85,8 @@ class Memberships:
     def count(self) -> int:
         """Number of pairs of a group and a port."""
         return sum(part.count * len(part.receivers) for part in self.groups)
+
+
+def report_bytes(version: Version) -> int:
+    """Return the length, with FCS, of the frame that tells of one group and of all or no senders."""
+    return {Version.IGMPV2: 64, Version.IGMPV3: 64, Version.MLDV1: 90, Version.MLDV2: 94}[version]

@@ -27,7 +27,7 @@ VALID_BIT_RATES = "a bit rate such as 900 Mbit/s"
 
 
 class RateUnit(str, Enum):
-    """What a rate counts."""
+    """Unit of a rate."""
 
     FRAMES = "frames/s"
     L1 = "bit/s L1"

@@ -1,4 +1,4 @@
-"""Where a tester takes the time stamps of the frames that it sends and receives."""
+"""Names the places at which a tester takes the time stamps of frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class StampKind(str, Enum):
-    """What lies between the stamps of a sent and of a received frame."""
+    """Places of the two stamps of a frame, sent and received."""
 
     FIRST_BIT = "first bit"
     """First bit sent to first bit received, on the wire."""

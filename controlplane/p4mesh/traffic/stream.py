@@ -1,4 +1,4 @@
-"""What a tester transmits, independent of any target: frame templates, bursts, modifiers and streams.
+"""Defines streams independent of any target: frame templates, bursts, modifiers and streams.
 
 All rates are exact rationals in frames per second, all sizes are bytes from the first byte of the
 destination address to the last byte of the FCS (RFC 2544 section 9, RFC 1242 section 3.5).
@@ -148,7 +148,7 @@ class Stream:
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})
-    """What the stream is counted with: streams of one class can have one histogram."""
+    """Class of the stream: streams of one class can share one histogram."""
 
     def __post_init__(self) -> None:
         """Take the group from the pattern, which alone knows it."""

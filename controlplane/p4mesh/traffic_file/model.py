@@ -1,4 +1,4 @@
-"""What a traffic file says: one class per mapping of the file, from which its JSON Schema is made.
+"""Models a traffic file: one class per mapping of the file. The JSON Schema is made from these classes.
 
 Keys have their unit as their last word. Words and numbers that a JSON Schema cannot check are checked where the file
 is laid over a topology.
@@ -108,7 +108,7 @@ class Groups(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Accept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is acceptable; each key that is given is a criterion."""
+    """Criteria of a class; each key that is given is one criterion."""
 
     loss_ratio: Annotated[_Ratio | UnsetType, Meta(title="lost of expected frames")] = UNSET
     lost_frames: Annotated[_Frames | UnsetType, Meta(title="lost frames")] = UNSET
@@ -139,7 +139,7 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "broadcast",
             "multicast",
         ],
-        Meta(title="who sends to whom, in which order (methodology 0.4)"),
+        Meta(title="receivers of each sender, and their order (methodology 0.4)"),
     ]
     bidirectional: Annotated[bool, Meta(title="receivers send to the senders as well")] = False
     groups: Annotated[list[Groups], Meta(title="multicast groups of pattern multicast")] = field(default_factory=list)
@@ -181,11 +181,11 @@ class TrafficClass(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     modifiers: Annotated[list[Modifier], Meta(max_length=2, title="fields that change from frame to frame")] = field(
         default_factory=list
     )
-    accept: Annotated[Accept | UnsetType, Meta(title="what is acceptable; without it there is no verdict")] = UNSET
+    accept: Annotated[Accept | UnsetType, Meta(title="criteria; without them there is no verdict")] = UNSET
 
 
 class Phases(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is around the transmission (RFC 2544 23)."""
+    """Phases before and after the transmission (RFC 2544 23)."""
 
     learning_frames: Annotated[int, Meta(ge=0, le=100, title="learning frames per address; 0 = no learning")] = 1
     learning_rate_fps: Annotated[int, Meta(ge=1, le=1_000_000, title="rate of the learning frames")] = 50

@@ -32,7 +32,7 @@ class FileRun:
     """One run of a traffic file."""
 
     label: str
-    """The values of the sweep; the name of the traffic where there is none."""
+    """The values of the sweep; the name of the traffic without a sweep."""
     traffic: TrafficFile
     source: YamlSource
 
@@ -52,7 +52,7 @@ class TrafficText:
 
     @property
     def traffic(self) -> TrafficFile:
-        """What is the same in all runs; the keys of the sweep are those of the first run."""
+        """Settings of all runs; the keys of the sweep have the values of the first run."""
         return self.runs[0].traffic
 
 

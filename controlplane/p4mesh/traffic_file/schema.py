@@ -15,6 +15,6 @@ def schema() -> dict[str, Any]:
     """Return the schema; ``traffic/schema.json`` holds its text for editors."""
     made = msgspec.json.schema(TrafficFile)
     for rule in made["$defs"].values():
-        # What a mapping is for is its title; a description says what is valid.
+        # The title of a mapping gives its purpose; a description gives the valid values.
         rule["title"] = rule.pop("description").partition("\n")[0].rstrip(".")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "P4Mesh traffic file", **made}

@@ -1,4 +1,4 @@
-"""What the tester measures over a wire: the part of every latency that is its own (RFC 8238 4.3).
+"""Holds the latency over wires: the tester's own part of every latency (RFC 8238 4.3).
 
 A wire joins two tester ports without a device. What is measured there, per ordered pair of ports, line
 rates and frame size, is shown beside latencies and subtracted only where a table says so.
@@ -46,7 +46,7 @@ class Wire:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What there is one wire for: transmit port, receive port, frame size."""
+        """Key of a wire: transmit port, receive port, frame size."""
         return self.tx_port, self.rx_port, self.frame_size_bytes
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from p4mesh.tester.plan import Plan, Transmitter
 from p4mesh.tester.reading import Reading
 from p4mesh.traffic.line_rate import PS_PER_S
+from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
@@ -28,22 +29,22 @@ from p4mesh.trial.spec import TrialSpec
 _RATE_TOLERANCE = 1e-4
 """Relative difference of intended and offered load that makes a trial INVALID (methodology 0.1)."""
 _READ_TICKS = 2
-"""What a difference of two time stamps may be off."""
+"""Largest error of a difference of two time stamps."""
 _SATURATING = ("duplicates", "reordered", "latency_overflows")
 _ALL_ONES = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a trial has seen of its streams: the last reading, and what was noticed on the way to it."""
+    """Observations of a trial: the last reading of its streams, and events before it."""
 
     reading: Reading
     last_before: Mapping[int, int] = field(default_factory=dict)
     """Per flow cell, the departure in ticks of the last frame that arrived before an outage."""
     link_losses: Mapping[int, int] = field(default_factory=dict)
-    """How often the link of each port went down."""
+    """Number of times that the link of each port went down."""
     queues: Readings | None = None
-    """What was read while the streams ran; None where nobody looked, or there was no time for it."""
+    """Readings while the streams ran; None where there were no readings."""
 
 
 def classify(
@@ -64,7 +65,7 @@ def classify(
     intended = sum(t.frames for stream in plan.streams for t in stream.transmitters)
     reading = observed.reading
     records = reading.records
-    flows = _flow_arrays(plan, records)
+    flows = _flow_arrays(plan, reading)
     tx_ports = {port: reading.counted(port, "transmitted") for port in plan.ports}
     expected = flows.expected
     unique = int(flows.unique[expected].sum())
@@ -98,7 +99,7 @@ def classify(
         first_tx_ns=first * tick_ps // 1000,
         last_tx_ns=last * tick_ps // 1000,
         ports=tuple(_port_counts(port, tx_ports[port], observed, flows, tick_ps, window) for port in plan.ports),
-        latency=latency_of_all(plan, records[flows.cells[expected]], reading.bins, tick_ps),
+        latency=latency_of_all(plan, records[flows.cells[expected[: len(flows.cells)]]], reading.bins, tick_ps),
         flows=_flow_counts(plan, records, flows, tick_ps) if spec.per_flow else (),
         start_skew_ns=start_skew * tick_ps // 1000,
         start_spread_ns=start_spread * tick_ps // 1000,
@@ -107,6 +108,7 @@ def classify(
         histograms=histogram_stats(plan, records, reading.bins, tick_ps),
         outages=_outages(plan, observed, flows, first, tick_ps) if spec.interruption else (),
         misdirected_frames=reading.received("misdirected"),
+        silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
@@ -114,7 +116,7 @@ def classify(
 
 def addresses_reached(plan: Plan, reading: Reading) -> set[int]:
     """Return the ports that own the destinations of which at least one frame arrived there."""
-    flows = _flow_arrays(plan, reading.records)
+    flows = _flow_arrays(plan, reading)
     return {int(port) for port in flows.rx_port[flows.expected & (flows.unique > 0)]}
 
 
@@ -123,6 +125,7 @@ class _Flows:
     """Columns over the flows of a plan, in the plan's order."""
 
     cells: np.ndarray[Any, Any]
+    """Of those that have one: the first ones. The others are counted alone, and have no duplicates and no order."""
     rx_port: np.ndarray[Any, Any]
     expected: np.ndarray[Any, Any]
     sent: np.ndarray[Any, Any]
@@ -131,9 +134,11 @@ class _Flows:
     reordered: np.ndarray[Any, Any]
 
 
-def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
+def _flow_arrays(plan: Plan, reading: Reading) -> _Flows:
+    """Return the flows with cells, and behind them those that are counted alone."""
+    records = reading.records
     cells = np.array([flow.cell for flow in plan.flows], dtype=np.int64)
-    return _Flows(
+    measured = _Flows(
         cells,
         np.array([flow.rx_port for flow in plan.flows], dtype=np.int64),
         np.array([flow.expected for flow in plan.flows], dtype=bool),
@@ -141,6 +146,19 @@ def _flow_arrays(plan: Plan, records: np.ndarray[Any, Any]) -> _Flows:
         records["frames"][cells].astype(np.int64),
         records["duplicates"][cells].astype(np.int64),
         records["reordered"][cells].astype(np.int64),
+    )
+    counted = list(group_frames(plan, reading))
+    if not counted:
+        return measured
+    nothing = [np.zeros(group.sent.size, dtype=np.int64) for group in counted]
+    return _Flows(
+        cells,
+        np.concatenate([measured.rx_port, *(np.repeat(group.ports, group.sent.shape[1]) for group in counted)]),
+        np.concatenate([measured.expected, *(group.expected.ravel() for group in counted)]),
+        np.concatenate([measured.sent, *(group.sent.ravel() for group in counted)]),
+        np.concatenate([measured.unique, *(group.received.ravel() for group in counted)]),
+        np.concatenate([measured.duplicates, *nothing]),
+        np.concatenate([measured.reordered, *nothing]),
     )
 
 
@@ -272,11 +290,13 @@ def _port_counts(
     here = flows.rx_port == port
     unexpected = here & ~flows.expected
     back_at_source = int((flows.unique + flows.duplicates)[unexpected].sum())
-    arrived = here & flows.expected & (flows.unique > 0)
+    # Flows that are counted alone have no times.
+    timed = len(flows.cells)
+    arrived = (here & flows.expected & (flows.unique > 0))[:timed]
     cells, late_frames = flows.cells[arrived], 0
     if len(cells):
         first, last = reading.records["first_arrival"][cells].min(), reading.records["last_arrival"][cells].max()
-        late_frames = window.late_frames(int(flows.unique[arrived].sum()), int(first), int(last))
+        late_frames = window.late_frames(int(flows.unique[:timed][arrived].sum()), int(first), int(last))
     return PortCounts(
         port=port,
         tx_frames=tx_frames,

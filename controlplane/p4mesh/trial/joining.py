@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.traffic.patterns import Multicast
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.spec import TrialSpec
 
 _ATTEMPTS = 3
@@ -42,21 +45,29 @@ def verify_joins(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
     members = {
         (port, str(group)) for part in spec.memberships.at_start() for group in part.groups for port in part.receivers
     }
-    wanted = [
-        flow for flow in plan.flows if flow.expected and (flow.rx_port, flow.part or _only_group(streams)) in members
-    ]
+    silent: list[tuple[int, str]] = []
     for attempt in range(_ATTEMPTS):
         if attempt:
             tester.wait(spec.memberships.join_wait_ns)
-        received = transmit(plan, short).records["frames"]
-        silent = [flow for flow in wanted if not received[flow.cell]]
+        silent = [place for place in _silent(plan, transmit(plan, short), _only_group(streams)) if place in members]
         if not silent:
             return ""
-    first = silent[0]
+    port, group = silent[0]
     return (
-        f"port {first.rx_port} does not receive group {first.part or _only_group(streams)}, which it has joined; "
-        f"{len(silent)} of {len(wanted)} memberships are silent"
+        f"port {port} does not receive group {group}, which it has joined; "
+        f"{len(silent)} of {len(members)} memberships are silent"
     )
+
+
+def _silent(plan: Plan, reading: Reading, only_group: str) -> Iterator[tuple[int, str]]:
+    """Yield (port, group) where a port has received nothing that it is to receive."""
+    received = reading.records["frames"]
+    for flow in plan.flows:
+        if flow.expected and not received[flow.cell]:
+            yield flow.rx_port, flow.part or only_group
+    for counted in group_frames(plan, reading):
+        for place, group in np.argwhere(counted.expected & (counted.received == 0)).tolist():
+            yield counted.ports[place], counted.groups.destinations[group].part or only_group
 
 
 def _only_group(streams: tuple[Stream, ...]) -> str:

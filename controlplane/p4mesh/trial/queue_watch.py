@@ -1,4 +1,4 @@
-"""What a trial reads of its cells while traffic runs, and when: latencies that show whether a queue fills.
+"""Reads cells while traffic runs: their latencies show whether a queue fills.
 
 A reading takes a round of the loop for each cell of a range. So a trial reads as many pairs of ports as it has time and
 frames for, and ranges side by side.

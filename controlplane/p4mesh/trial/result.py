@@ -74,7 +74,7 @@ class PortCounts:
     bad_fcs_frames: int | None = None
     """Received with an FCS that does not fit, which the port discards; None where nobody counts them."""
     link_losses: int = 0
-    """How often the link went down during the trial."""
+    """Number of times that the link went down during the trial."""
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
     late_frames: int = field(default=0, metadata={"stored": "if set"})
@@ -106,7 +106,7 @@ class FlowCounts:
     tail_lost_frames: int = 0
     """Frames sent after the last one that was received."""
     part: str = field(default="", metadata={"stored": "if set"})
-    """Which frames between the two ports: of a multicast group, or of positions in a message; empty = all."""
+    """Frames between the two ports that are counted: of a multicast group, or of positions in a message; empty: all."""
 
     @property
     def lost_frames(self) -> int:
@@ -116,7 +116,7 @@ class FlowCounts:
 
 @dataclass(frozen=True)
 class StreamPacing:
-    """How exactly the tester can send one stream (docs/DATAPLANE.md)."""
+    """Pacing errors of one stream (docs/DATAPLANE.md)."""
 
     stream: str
     seeds: int
@@ -138,7 +138,7 @@ class StreamPacing:
 
 @dataclass(frozen=True)
 class HistogramStats:
-    """What one histogram has counted: a stream, a receive port of it, or one flow."""
+    """Latency statistics of one histogram: of a stream, of a receive port of it, or of one flow."""
 
     stream: str
     tx_port: int | None
@@ -150,7 +150,7 @@ class HistogramStats:
 
 @dataclass(frozen=True)
 class Outage:
-    """What an interruption did to one flow, in transmit times from the first departure of the trial."""
+    """Effect of an interruption on one flow, in transmit times from the first departure of the trial."""
 
     stream: str
     tx_port: int
@@ -166,7 +166,7 @@ class Outage:
 
 
 class Trend(str, Enum):
-    """What latency says about the queues of the device while the streams ran."""
+    """State of the device's queues while the streams ran, judged by latency."""
 
     STEADY = "steady"
     FILLING = "filling"
@@ -182,7 +182,7 @@ class QueueTrend:
     excess_ppm: float = 0.0
     """Frames that come in beyond those that leave, relative to these; where unclear, the best guess."""
     error_ppm: float = 0.0
-    """How far the excess may be off; of steady queues the largest excess that is not excluded."""
+    """Error of the excess; for steady queues the largest excess that is not excluded."""
     excess_fps: float = 0.0
     overflow_s: float = 0.0
     """When an empty buffer of 1,000 frames would be full."""
@@ -198,7 +198,7 @@ class TrialResult:
 
     status: Status
     reason: str
-    """Why the trial is not VALID; empty otherwise."""
+    """Reason why the trial is not VALID; empty otherwise."""
     label: str
     duration_ns: int
     intended_frames: int
@@ -235,6 +235,8 @@ class TrialResult:
     """One per flow, in trials with an interruption."""
     misdirected_frames: int = 0
     """Misdirected payload (methodology 0.1): the destination of the port, made for another one. They are lost."""
+    silent_flows: int = field(default=0, metadata={"stored": "if set"})
+    """Flows with frames sent of which nothing arrived; counted in trials whose hosts join groups."""
     undelivered: bool = field(default=False, metadata={"stored": "if set"})
     """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})

@@ -1,4 +1,4 @@
-"""What the streams of a trial have counted at a moment while they run: classes, ports, and flows on request."""
+"""Samples the counts of the streams of a trial while they run: of classes, ports, and flows on request."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class EndedEarlyError(Exception):
 
 @dataclass(frozen=True)
 class Onlooker:
-    """Who watches a trial while its streams run."""
+    """Observer of a trial while its streams run."""
 
     take_sample: TakeSample
     """Gets the samples that the trial asks for."""
@@ -92,7 +92,7 @@ class Sampler:
         starts = [t.id for stream in plan.streams for t in stream.transmitters]
         wanted = {cell for flow in self._flows for cell in (flow.cell, flow.sequence_cell)} | set(starts)
         self.cells = cells_in_parts(sorted(wanted))
-        """What is read, in parts that are read at the same time."""
+        """Cells to read, in parts that are read at the same time."""
         place = {cell: row for row, cell in enumerate(cell for part in self.cells for cell in part)}
         self._rows = np.array([place[flow.cell] for flow in self._flows], dtype=np.int64)
         self._sequence_rows = np.array([place[flow.sequence_cell] for flow in self._flows], dtype=np.int64)

@@ -37,7 +37,7 @@ class Hook:
 
 
 class ResetAction(str, Enum):
-    """What is done to the device before a trial (methodology 0.3, reset_dut_between)."""
+    """Reset of the device before a trial (methodology 0.3, reset_dut_between)."""
 
     NONE = "none"
     TOGGLE_LINK = "toggle_link"
@@ -68,10 +68,10 @@ class Interruption:
     sample_ns: int
     """Distance of the looks at the receivers that find the last frame before the interruption."""
     hook: Hook | None = None
-    """What triggers the reset; None resets the simulated device."""
+    """Command that triggers the reset; None resets the simulated device."""
     device: str = ""
     off_ns: int = 0
-    """How long the simulated device is without power before it starts."""
+    """Time that the simulated device is without power before it starts."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TrialSpec:
     """Flows with a histogram when there is one per flow; empty = every flow."""
     reset: Reset = field(default_factory=Reset)
     number: int = 0
-    """Which trial of its unit this is: simulated devices draw other random numbers in each."""
+    """Number of the trial in its unit; simulated devices draw other random numbers in each trial."""
     continues: bool = False
     """The device must be as the trial before left it, so that one is repeated when a run resumes here."""
     stop_on_los: bool = True

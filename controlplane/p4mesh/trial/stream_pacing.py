@@ -1,4 +1,4 @@
-"""How exactly a tester can send the streams of a trial, for its result."""
+"""Computes the pacing errors of the streams of a trial, for its result."""
 
 from __future__ import annotations
 

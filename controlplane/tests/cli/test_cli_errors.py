@@ -188,7 +188,7 @@ DEVICES = {
     "p4_bad_address": ("p4", ENTRY.replace("10.0.0.1", "10.0.0.256")),
     "p4_group_port": ("p4", "program: l2_switch\n    groups: [{group: 1, ports: [1, 9]}]"),
 }
-"""What is wrong with a device: a model and lines of its node. Names of golden files begin with ``device_``."""
+"""Errors in a device: a model and lines of its node. Names of golden files begin with ``device_``."""
 
 TOFINO = """\
 name: wedge
@@ -211,7 +211,7 @@ SWITCHES: dict[str, dict[str, str]] = {
     "front_loop_in_another_pipe": {**_BUILT, "more": ", front_loops: [{device_port: 132, rate_bps: 100000000000}]"},
     "address_without_port": {**_BUILT, "more": ", address: wedge"},
 }
-"""What is wrong with the switch of target tofino. Names of golden files begin with ``tofino_``."""
+"""Errors in the switch of target tofino. Names of golden files begin with ``tofino_``."""
 
 
 @pytest.fixture

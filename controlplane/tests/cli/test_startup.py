@@ -1,4 +1,4 @@
-"""What a user waits for: a version, and an answer to wrong arguments, without the libraries that runs need."""
+"""Start-up: the version and refusals of arguments come without the libraries that runs need."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_inputs_that_wait_for_one_output_get_equal_shares() -> None:
     stream = Stream("to-one", 64, max_rate_fps(64, GIGABIT), 3000, Rotate(), (1, 2, 3), (4,), FrameTemplate(None))
     with switch("input_queue: {frames: 32}", queue=4) as it:
         result = it.measure(stream)
-    # What leaves while they send, one queue of the output and three of the inputs.
+    # Frames that leave while they send, one queue of the output and three of the inputs.
     assert result.rx_frames == pytest.approx(3000 + 4 + 3 * 32, abs=2)
     assert [flow.rx_frames for flow in result.flows] == pytest.approx([3100 / 3] * 3, abs=2)
 

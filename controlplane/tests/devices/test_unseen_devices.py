@@ -147,7 +147,7 @@ def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
 
 
 def conserved(truth: dict[str, Any], links: Any) -> None:
-    """What one end of a link sends arrives at the other; what a device receives leaves it or is dropped."""
+    """Frames sent at one end of a link arrive at the other; frames that a device receives leave it or are dropped."""
     nodes = truth["nodes"]
     for link in links:
         for near, far in (link.ends, link.ends[::-1]):

@@ -32,7 +32,7 @@ REFUSED = {
     "traffic_file": {"datetime", "time"},
     "traffic": {"datetime", "pathlib", "time"},
 }
-"""What a package does not know although it lies below, and what else it has no use for."""
+"""Modules that a package must not import although they lie below, or has no use for."""
 ONLY_IN = {"grpc": {"p4runtime"}, "finsy": {"p4runtime"}}
 
 

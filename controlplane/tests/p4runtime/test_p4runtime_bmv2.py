@@ -1,4 +1,4 @@
-"""Where our codes differ from those of simple_switch_grpc, and only there.
+"""Compares our codes with those of simple_switch_grpc: they differ only where the list says so.
 
 Goal: docs/P4RUNTIME.md claims which refusals differ. Method: send every wrong entity of
 ``test_p4runtime_errors`` to simple_switch_grpc too and compare its code with our golden file; the

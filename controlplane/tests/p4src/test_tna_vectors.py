@@ -39,7 +39,7 @@ struct egress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
 struct egress_intrinsic_metadata_for_output_port_t { bit<1> unused; }
 typedef bit<5> QueueId_t;
 """
-"""What the program uses of tna.p4."""
+"""Functions of tna.p4 that the program uses."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a run does when workers go away and come: on workers of this process that are lost when the test wants it."""
+"""Runs whose workers are lost or join later, on workers of this process that a test can lose."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ def test_a_trial_that_workers_die_of_is_given_up(go: Go) -> None:
 
 
 def test_a_run_without_any_worker_ends_and_says_so(go: Go) -> None:
-    with pytest.raises(TargetError, match="no worker is left, and none has joined for 0 s"):
+    with pytest.raises(TargetError, match="no worker is left, and no new one has joined for 0 s"):
         go("broken", lambda worker, task: True, 2)

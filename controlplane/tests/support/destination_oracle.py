@@ -1,4 +1,4 @@
-"""Who each frame is for, by the formulas of the RFCs, one frame after the other: an oracle for the traffic patterns.
+"""Computes the receiver of each frame by the formulas of the RFCs: an oracle for the traffic patterns.
 
 Written from methodology 0.4 and apart from the product: nothing here knows destination lists, places or flows.
 It sees neither the P4 program's arithmetic nor addresses. Ports are positions 1..N in configuration order; ``k`` =

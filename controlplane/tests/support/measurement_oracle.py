@@ -1,4 +1,4 @@
-"""What the tester must hold after given frames have arrived: the measures by their definitions (docs/DATAPLANE.md).
+"""Computes the records of the tester after given frames: the measures by their definitions (docs/DATAPLANE.md).
 
 It shares nothing with the P4 programs. Times are ticks, absolute; a frame is what a test sends, byte for byte.
 """

@@ -160,17 +160,17 @@ def test_reports_that_the_cpu_port_drops_are_read_again_in_smaller_windows(progr
 
 
 def test_frames_are_as_long_as_asked_although_short_packet_outs_are_padded(program: Path, fake: FakeTofino) -> None:
-    """Goal: no seed comes to the switch longer than it was made. That of a 64-byte frame is a packet-out of 56."""
+    """Goal: no seed comes to the switch longer than it was made. That of a 64-byte frame is a packet-out of 60."""
 
     def of_size(size: int) -> TrialSpec:
         return replace(mesh(), streams=tuple(replace(stream, frame_size_bytes=size) for stream in mesh().streams))
 
-    (result,) = measured(program, fake, of_size(68))
-    assert (result.status, dict(fake.frame_sizes)) == (Status.VALID, {0: {68}})
-    for size in (64, 67):
+    (result,) = measured(program, fake, of_size(64))
+    assert (result.status, dict(fake.frame_sizes)) == (Status.VALID, {0: {64}})
+    for size in (60, 63):
         with pytest.raises(UnsupportedError, match=f"'mesh' has frames of {size} bytes, whose seeds would be padded"):
             measured(program, fake, of_size(size))
-    assert dict(fake.frame_sizes) == {0: {68}}
+    assert dict(fake.frame_sizes) == {0: {64}}
 
 
 def test_records_of_a_flow_in_two_pipes_are_refused_not_joined(program: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_tofino_1_with_four_pipes_has_its_cpu_port_in_pipe_2(program: Path) ->
 
 @pytest.mark.parametrize(("pipes", "inner"), [(2, 192), (4, 192), (4, 199), (4, 320), (2, 68), (2, 64)])
 def test_device_ports_that_are_no_front_ports_are_refused(program: Path, pipes: int, inner: int) -> None:
-    message = f"port {inner} is no front port of tofino: it recirculates or leads to the CPU"
+    message = f"port {inner} is not a front port of tofino: it recirculates or leads to the CPU"
     with pytest.raises(ParameterError, match=re.escape(message)):
         switch_of(wedge(program, "127.0.0.1:1", ports=f'"0,4,128,{inner}"', tofino=f", pipes: {pipes}"))
 

@@ -94,7 +94,7 @@ def test_start_offset_is_a_whole_number_of_departures() -> None:
         ({"frame_count": 0}, "no frame fits into the trial"),
         ({"rx_ports": (1, 2)}, "a full mesh needs two or more ports"),
         ({"rx_ports": (), "tx_ports": (), "pattern": Rotate()}, "has no port"),
-        ({"pattern": Pairs(), "rx_ports": (1,)}, "are no pairs"),
+        ({"pattern": Pairs(), "rx_ports": (1,)}, "cannot be paired"),
     ],
 )
 def test_streams_that_cannot_be_planned_are_refused(changes: dict[str, object], message: str) -> None:

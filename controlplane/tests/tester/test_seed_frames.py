@@ -1,4 +1,4 @@
-"""What a seed carries: the frame without its signature."""
+"""Seeds carry the frame without its signature."""
 
 from __future__ import annotations
 

@@ -196,10 +196,10 @@ def test_positions_are_measured_in_classes() -> None:
         (Message(Broadcast(), 4), {}, "messages cannot go out in the order 'broadcast'"),
         (Message(MeshStreams(), 4), {}, "messages cannot go out in the order 'mesh_streams'"),
         (Message(Message(Pairs(), 4), 4), {}, "messages cannot go out in the order 'message'"),
-        (Message(Pairs(), 4), {"rx_ports": (2, 3)}, "are no pairs"),
+        (Message(Pairs(), 4), {"rx_ports": (2, 3)}, "cannot be paired"),
         (Message(Pairs(), 0), {}, "messages of 0 frames"),
         (Message(Pairs(), 4), {"burst": None}, "messages of 4 frames in bursts of 1"),
-        (Message(Pairs(), 4), {"frame_count": 10}, "10 frames are no whole number of messages of 4"),
+        (Message(Pairs(), 4), {"frame_count": 10}, "10 frames are not whole messages of 4 frames"),
         (Message(Pairs(), 4, (PositionClass(1, 2), PositionClass(4, 4))), {}, "do not have each position 1 to 4 once"),
         (Message(Pairs(), 4, (PositionClass(1, 3), PositionClass(3, 4))), {}, "the classes 1..3, 3..4 do not have"),
     ],
@@ -210,7 +210,7 @@ def test_messages_that_cannot_be_sent_are_refused(pattern: Message, changes: dic
         given.pattern.check(given)
 
 
-# What is stored
+# Storage
 
 
 @pytest.mark.parametrize("pattern", [given[0] for given in UNICAST_AND_BROADCAST])

@@ -1,4 +1,4 @@
-"""Whether a queue of the device fills, from latencies of one short trial: no false alarm, and nothing missed.
+"""Detects from latencies of one short trial whether a queue of the device fills, without false alarms.
 
 Method: switches whose outputs send at a known rate, loaded above and below it. ``P4MESH_QUEUE_DEVICES`` says how many
 seeded devices meet a load below and one above their rate (``make fuzz``).

@@ -1,4 +1,4 @@
-"""What every test can do to the device before its trials: proved on a measurer that only takes notes."""
+"""Resets of the device before the trials of every test, on a measurer that only records them."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def test_a_device_that_does_not_come_back_loses_the_tail() -> None:
     assert outage.first_after_ns is None
 
 
-# What cannot be trusted
+# Trials that cannot be trusted
 
 
 def test_frames_that_are_flooded_after_learning_are_never_traffic() -> None:

@@ -203,7 +203,7 @@ def test_ipdv_is_signed_and_returns_to_where_it_began() -> None:
 
 
 def test_ports_start_after_each_other_by_any_offset() -> None:
-    # 64 us is no whole number of the 7 us between two frames of a port.
+    # 64 us is not a multiple of the 7 us between two frames of a port.
     offsets_ns = (0, 64_000, 128_000, 192_000)
     stream = replace(mesh(64, 4, Fraction(10), 60), rate_fps=Fraction(10**6, 7), start_offset_ns=offsets_ns)
     (result,) = measure(switch(ports=4), trial(stream, Learning(wait_ns=1_000_000)))

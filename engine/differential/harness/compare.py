@@ -16,7 +16,7 @@ def differences(scenario: Scenario, expected: Observation, got: Observation) -> 
         want, have = expected.outputs[number], got.outputs[number]
         if want != have:
             found.append(f"step {number}: {_describe(step)}\n{_outputs('expected', want)}\n{_outputs('got', have)}")
-        # Which error it was is a matter of P4Runtime: simple_switch_grpc says UNKNOWN to most.
+        # The error code belongs to P4Runtime: simple_switch_grpc answers UNKNOWN in most cases.
         if (number in expected.refused) != (number in got.refused):
             found.append(
                 f"step {number}: {_describe(step)}\n    expected {expected.refused.get(number, 'OK')}, "

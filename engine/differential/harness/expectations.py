@@ -12,7 +12,7 @@ from harness.scenario import Observation, Scenario, step_from_json
 
 @dataclass(frozen=True)
 class Expectations:
-    """What was recorded of one program."""
+    """Recorded observations of one program."""
 
     program: str
     program_sha256: str

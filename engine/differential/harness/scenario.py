@@ -1,4 +1,4 @@
-"""What is done to a switch, and what it did: plain data that JSON can hold."""
+"""Defines scenarios and observations of a switch as plain data that JSON can hold."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Scenario:
 
 @dataclass
 class Observation:
-    """What a switch did in a scenario."""
+    """Observation of a switch in a scenario."""
 
     outputs: list[Outputs] = field(default_factory=list)
     """One per step; empty for writes."""

@@ -1,4 +1,4 @@
-"""What the harness needs of a switch."""
+"""Defines the interface of a switch to the harness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! What can go wrong with interfaces and files.
+//! Errors of interfaces and files.
 
 use std::io;
 use std::path::PathBuf;

@@ -25,7 +25,7 @@ pub trait Ports: Send {
         Ok(())
     }
 
-    /// What to wait for when there is nothing to do.
+    /// File descriptors to wait for when there is nothing to do.
     fn descriptors(&self) -> Vec<RawFd>;
 
     /// True for a port that exists.
@@ -133,7 +133,7 @@ impl FilePorts {
 }
 
 /// Reads all inputs; of their next frames the earliest goes first, of several the one of the lowest
-/// port. Ends with the inputs, with an error, or when nobody takes the frames any more.
+/// port. Ends with the inputs, with an error, or when the receiver of the frames is gone.
 fn merge(inputs: Vec<(u16, Input)>, arrivals: &SyncSender<Arrival>) -> Option<()> {
     let mut waiting = Vec::new();
     for (port, mut input) in inputs {

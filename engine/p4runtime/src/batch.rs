@@ -48,7 +48,7 @@ impl Writer<'_> {
     }
 }
 
-/// What a batch runs on: the committed program on the target, or a saved one on a switch of its
+/// Program and switch of a batch: the committed program on the target, or a saved one on a switch of its
 /// own.
 pub enum Place<'a> {
     Target(&'a mut dyn Target),

@@ -19,7 +19,7 @@ pub fn counter_data(cell: CounterCell) -> CounterData {
     CounterData { byte_count: cell.bytes as i64, packet_count: cell.packets as i64 }
 }
 
-/// What a meter has marked, as a message.
+/// The counts of a meter per colour, as a message.
 pub fn from_marked(marked: [CounterCell; 3]) -> MeterCounterData {
     let [green, yellow, red] = marked.map(|cell| Some(counter_data(cell)));
     MeterCounterData { green, yellow, red }

@@ -15,7 +15,7 @@ use crate::schema::{ArraySchema, CounterSchema, TableSchema};
 use crate::state::Writer;
 use crate::tables::{check_default, entry_key};
 
-/// What a cell holds after a write. A cell always counts both; a write sets what the unit of the
+/// Value of a cell after a write. A cell always counts both; a write sets what the unit of the
 /// counter names and leaves the rest, as simple_switch_grpc does.
 fn written(unit: CounterUnit, new: CounterCell, old: CounterCell) -> CounterCell {
     match unit {

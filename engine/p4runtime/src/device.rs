@@ -48,7 +48,7 @@ pub struct Device {
     ports_down: BTreeSet<u16>,
 }
 
-/// What an event means for the controllers.
+/// Message to the controllers about an event.
 #[derive(Default)]
 pub struct Dispatch {
     /// To the primaries, in order.
@@ -418,7 +418,7 @@ impl Verified {
     }
 }
 
-/// Reads and checks a config; takes no lock. COMMIT has none.
+/// Reads and checks a config; takes no lock. COMMIT has no config.
 ///
 /// # Errors
 /// INVALID_ARGUMENT for a missing or superfluous config and for one that cannot be realized.
@@ -445,7 +445,7 @@ pub fn verify(
     Ok((action, Some(verified)))
 }
 
-/// The status that ends a stream after a message that is no P4Runtime.
+/// The status that ends a stream after a message that is not of P4Runtime.
 pub fn unknown_message() -> StreamError {
     stream_error(
         Refusal {

@@ -169,7 +169,7 @@ fn to_match(owner: &dyn Fn() -> String, field: &FieldSchema, given: &FieldMatch)
     }
 }
 
-/// The ternary match with the same meaning; ranges have none and stay.
+/// The ternary match with the same meaning; ranges stay as they are.
 fn to_ternary(part: KeyMatch, width_bits: u32) -> KeyMatch {
     let all = || value::all_ones(width_bits);
     match part {

@@ -1,4 +1,4 @@
-//! What goes out on one StreamChannel: a bounded queue, and packets in batches for controllers
+//! Messages that go out on one StreamChannel: a bounded queue, and packets in batches for controllers
 //! that ask for them.
 //!
 //! P4Runtime puts one packet into one message, which costs a Python controller 35 (packet-in) to 100

@@ -34,7 +34,7 @@ fn replicas(replicas: &[Replica], target: &dyn Target) -> Outcome<()> {
     replicas.iter().try_for_each(|replica| {
         let port = match &replica.port_kind {
             Some(PortKind::EgressPort(port)) => Some(u64::from(*port)),
-            // What is no port at all is refused with the entity.
+            // The entity is refused if this is not a port.
             Some(PortKind::Port(bytes)) => value::to_u64(bytes),
             None => None,
         };

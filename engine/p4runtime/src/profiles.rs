@@ -48,7 +48,7 @@ fn member_call(
     });
     if !used {
         return Err(Refusal::invalid(format!(
-            "{}: none of its tables has the action '{}'",
+            "{}: its tables do not have the action '{}'",
             owner(profile),
             described.name
         )));
@@ -231,7 +231,7 @@ impl Writer<'_> {
         let schema = self.state.schema.clone();
         let index = table.profile.ok_or_else(|| {
             Refusal::invalid(format!(
-                "table '{}': an action set needs an action selector, the table has none",
+                "table '{}': an action set needs an action selector, and the table has no selector",
                 table.name
             ))
         })?;

@@ -102,7 +102,7 @@ impl Reader<'_> {
             }
             Some(EntityKind::DigestEntry(wanted)) => self.digests(wanted, answers),
             Some(EntityKind::ExternEntry(wanted)) => match wanted.extern_type_id {
-                // All extern instances: there are none.
+                // A read of all extern instances finds nothing.
                 0 => Ok(()),
                 id => Err(Refusal::unimplemented(format!("extern type {id:#x} is not supported"))),
             },
@@ -179,7 +179,7 @@ impl Reader<'_> {
             })?;
             return Ok(());
         }
-        // A filter that nothing passes is no error.
+        // An empty result of a filter is not an error.
         if let Ok(read) = self.switch.table_read(&table.name, &key, wanted.priority) {
             visit(read);
         }

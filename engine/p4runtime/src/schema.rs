@@ -63,7 +63,7 @@ pub struct TableSchema {
     pub actions: Vec<ActionUse>,
     pub needs_priority: bool,
     pub const_entries: bool,
-    /// The size in P4Info of a table with initial entries; the program has none for it.
+    /// The size in P4Info of a table with initial entries; the program has no size for it.
     pub initial_size: Option<usize>,
     pub const_default: bool,
     /// Position in [`Schema::profiles`].
@@ -170,7 +170,7 @@ pub struct Schema {
     pub(crate) action_names: HashMap<String, usize>,
 }
 
-/// What an id stands for: a kind and the position in its list.
+/// Object with an id: a kind and the position in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectRef {
     Table(usize),

@@ -348,7 +348,7 @@ impl Builder<'_> {
                     Some(ObjectRef::Profile(profile)) => Some(*profile),
                     _ => {
                         return misfit(format_args!(
-                            "table '{name}' has implementation id {id:#010x}, which is no action profile"
+                            "table '{name}' has implementation id {id:#010x}, which is not an action profile"
                         ))
                     }
                 },

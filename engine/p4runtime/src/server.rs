@@ -118,7 +118,7 @@ const WINDOW_BYTES: u32 = 4 << 20;
 
 impl Server {
     /// Listens on `address` (port 0: any free one) and serves `target` as device `device_id`.
-    /// What the target reports comes through `notifier`. With `tls` no client gets through without it.
+    /// Reports of the target come through `notifier`. With `tls` no client gets through without it.
     ///
     /// # Errors
     /// The credentials or the address cannot be used, or threads cannot be made.
@@ -212,7 +212,7 @@ impl Server {
     }
 }
 
-/// What an error comes from; tonic's own text is only "transport error".
+/// Cause of an error; tonic's own text is only "transport error".
 fn innermost(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => innermost(source),

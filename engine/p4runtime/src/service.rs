@@ -38,7 +38,7 @@ const DETAILS_KEY: &str = "p4mesh-details-bytes";
 /// Events that are handled under one hold of the device's lock.
 const DISPATCH_SLICE: usize = 1024;
 
-/// What all calls share.
+/// State that all calls share.
 pub struct Shared {
     device: Mutex<Device>,
     streams: Mutex<HashMap<StreamId, Outbox>>,

@@ -1,4 +1,4 @@
-//! What P4Runtime remembers beside the switch: controller metadata, one-shot groups, group sizes.
+//! State of P4Runtime beside the switch: controller metadata, one-shot groups, group sizes.
 //! Everything that forwards frames is in the [`Switch`]; this is only what must be given back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -38,7 +38,7 @@ pub struct OneShot {
     pub members: Vec<u32>,
 }
 
-/// What a group has beyond the pipeline's.
+/// Data of a group that the pipeline does not keep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupExtra {
     pub max_size: i32,

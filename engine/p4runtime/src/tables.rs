@@ -51,7 +51,7 @@ fn check_common(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
     Ok(())
 }
 
-/// What an entry had before an update, for undoing it.
+/// State of an entry before an update, for undoing it.
 struct Before {
     entry: EntryRead,
     extra: Option<EntryExtra>,
@@ -352,7 +352,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What an entry leads to; makes the hidden group of a one-shot action set.
+    /// Action or group of an entry; makes the hidden group of a one-shot action set.
     fn entry_action(
         &mut self,
         schema: &Schema,

@@ -36,7 +36,7 @@ pub trait Target: Send {
 /// The shared handle of a target.
 pub type SharedTarget = Arc<Mutex<dyn Target>>;
 
-/// What a target reports, in the order in which it happened.
+/// Events of a target in the order in which they happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A frame that left through the CPU port, controller header included.

@@ -1,4 +1,4 @@
-//! What simple_switch does where P4 says nothing: what a limit cuts, keys of invalid headers,
+//! Behaviour of simple_switch that P4 leaves open: results of limits, keys of invalid headers,
 //! digests of several calls, variable fields of 2^31 bits and more, the order of members.
 
 mod common;

@@ -1,4 +1,4 @@
-"""What is measured: programs, entries and frames, the same for every switch."""
+"""Defines the workload: programs, entries and frames, the same for every switch."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ use crate::live_target::{drive, LiveTarget};
 use crate::lock::lock;
 use crate::server_slot::ServerSlot;
 
-/// Certificate, its key, and the authorities of clients or none, each in PEM.
+/// Certificate, its key, and optionally the authorities of clients, each in PEM.
 type Pem = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
 /// How often a thread that waits looks whether it should end.

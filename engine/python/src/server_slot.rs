@@ -50,7 +50,7 @@ impl ServerSlot {
     }
 }
 
-/// What unix:PATH stands for, or the first address of HOST:PORT.
+/// The socket of unix:PATH, or the first address of HOST:PORT.
 fn resolve(address: &str) -> PyResult<Address> {
     if let Some(path) = address.strip_prefix("unix:") {
         // unix:///PATH is an absolute path in the form of a URL.

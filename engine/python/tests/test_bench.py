@@ -1,4 +1,4 @@
-"""The benchmark measures what it says: every frame that goes in is processed, none of them as an error."""
+"""The benchmark processes every frame that goes in, without an error."""
 
 from __future__ import annotations
 

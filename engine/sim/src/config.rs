@@ -142,7 +142,7 @@ pub struct DeviceConfig {
     pub device: String,
     /// Its ports.
     pub ports: Vec<PortConfig>,
-    /// What a reset of the device takes.
+    /// Reset of the device.
     #[serde(default)]
     pub reset: Option<ResetConfig>,
     /// From the last bit (store and forward) or the look-ahead to the first bit out.
@@ -154,7 +154,7 @@ pub struct DeviceConfig {
     pub model: Map<String, Value>,
 }
 
-/// What a reset of a device takes.
+/// Reset of a device.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResetConfig {

@@ -50,9 +50,9 @@ drop_causes! {
     QueueFull = "queue_full",
     /// The queue of the recirculation port was full.
     LoopFull = "loop_full",
-    /// Nobody fetched the packet-ins.
+    /// The controller did not fetch the packet-ins.
     PacketInOverflow = "packet_in_overflow",
-    /// Nobody fetched the digests.
+    /// The controller did not fetch the digests.
     DigestOverflow = "digest_overflow",
     /// The link was down.
     LinkDown = "link_down",
@@ -82,7 +82,7 @@ drop_causes! {
     InputQueueFull = "input_queue_full",
     /// The buffer that all ports share was full.
     BufferFull = "buffer_full",
-    /// A multicast group that nobody has joined.
+    /// A multicast group without members.
     NoMembers = "no_members",
     /// Not addressed to the router, or no protocol that it knows.
     NotRouted = "not_routed",

@@ -3,7 +3,7 @@
 //! A port keeps the frames that are in flight in a queue of its own and has only the first of them
 //! here, so the heap is as small as the network has ports, however many frames it carries.
 
-/// What happens. Every value stands for at most one pending event, apart from timers.
+/// An event. Every value stands for at most one pending event, apart from timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The first frame that port `0` has in flight reaches the point at which its receiver acts.

@@ -409,7 +409,7 @@ impl Fabric {
         let port = &mut ports[port];
         for mut flight in moved {
             flight.free_before = port.line.free();
-            // What has begun to wait cannot start in the past.
+            // A frame that has begun to wait cannot start in the past.
             let from_ps = flight.from_ps.max(now_ps);
             let slot = port.line.send(from_ps, wire_bytes(&flight.frame));
             flight.act_ps = slot.decision_ps + port.delay_ps + port.peer_latency_ps;

@@ -27,7 +27,7 @@ const TIMED_PASSES: u64 = 1 << 20;
 
 /// When an attempt is worth it. Costs a comparison per event where nothing is idle.
 ///
-/// What makes attempts rare is a pause in loop events of all kinds, not a longer calm: the calm between two departures
+/// A pause in loop events of all kinds makes attempts rare, not a longer calm: the calm between two departures
 /// never gets longer.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
@@ -122,7 +122,7 @@ struct Moment {
     line: Span,
 }
 
-/// What was skipped.
+/// The passes that were skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub passes: u64,
@@ -219,7 +219,7 @@ impl IdleLoop {
         let Some(&first) = self.ring.front() else {
             return false;
         };
-        // What `Tester::enqueue`, `Tester::egress` and `Tester::recirculate` do.
+        // As `Tester::enqueue`, `Tester::egress` and `Tester::recirculate` do.
         let ingress_ps = first.at_ps;
         let at_once = now.last_ps < ingress_ps && line.free_ps() <= ingress_ps + times.egress_latency_ps;
         let egress_ps = if at_once {

@@ -1,4 +1,4 @@
-//! What is to happen to a network itself: links that go down and come up, devices that come back
+//! Scheduled incidents of a network itself: links that go down and come up, devices that come back
 //! from a reset; and what the tester is to be told of it.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -23,7 +23,7 @@ struct Case {
 }
 
 impl Case {
-    /// What can be seen at each stop, and the passes that were skipped.
+    /// Observations at each stop, and the passes that were skipped.
     fn run(&self, executable: &Arc<Executable>, skip: bool) -> (Vec<String>, u64) {
         let document = format!(
             r#"{{"skip_idle_loops": {skip}, "tester": {{

@@ -55,7 +55,7 @@ fn order(kind: u8, passes: u16, port: u16, priority: u8, wire_bytes: usize) -> V
     frame
 }
 
-/// What a packet-in tells: when the frame was sent and received, the depth that it found.
+/// Content of a packet-in: times of sending and receiving, depth of the queue.
 #[derive(Debug, PartialEq, Eq)]
 struct Report {
     sent_ps: u64,

@@ -1,4 +1,4 @@
-"""What every test can do to the device between its trials, and to a trial that loses its link (methodology 0.3)."""
+"""Adds resets of the device between trials, and the reaction to a lost link, to every test (methodology 0.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What trials over a mesh of ports have measured: rates and counts of a trial, of a search and of a sweep."""
+"""Holds the results of trials over a mesh of ports: rates and counts of a trial, of a search and of a sweep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from p4mesh.trial.result import Status
 
 @dataclass(frozen=True, kw_only=True)
 class PortRates(Record):
-    """What one port has counted in a trial."""
+    """Counts of one port in a trial."""
 
     port: int
     tx_frames: int
@@ -26,7 +26,7 @@ class PortRates(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Direction(Record):
-    """What was sent and received in one direction of a trial."""
+    """Frames sent and received in one direction of a trial."""
 
     from_ports: str
     to_ports: str

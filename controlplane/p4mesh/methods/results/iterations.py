@@ -18,11 +18,11 @@ ITERATION = Column("iteration", "Iteration")
 FLAPPING = "flapping"
 _STATE = "state"
 _CLASS_VERDICT = "_verdict"
-"""How the keys of columns end whose verdict is on a part of what the row is about, such as a class of frames."""
+"""Ending of the keys of columns with a verdict on one part of a row, such as a class of frames."""
 _VERDICTS = "verdicts"
 _UNTRUSTED = (State.ABORT.value, State.INVALID.value)
 _MIN_DIGITS = 2
-"""Decimals of a repeated table: an average of integers is none, and a deviation is small."""
+"""Decimals of a repeated table: averages of integers need them, and so do small deviations."""
 
 Row = Mapping[str, Cell]
 

@@ -44,7 +44,7 @@ NAME_WITHOUT_DEFINITION = {
     StampKind.SOFTWARE: "LILO-like",
     StampKind.PARSER: "parser to first bit",
 }
-"""What is measured between the stamps of each kind."""
+"""Interval that each kind of stamps measures."""
 _TAKEN = {
     StampKind.FIRST_BIT: "of the first bit",
     StampKind.SOFTWARE: "by software around whole frames",

@@ -1,4 +1,4 @@
-"""What a number of lost frames says about the loss ratio of a device, if each frame is lost by itself."""
+"""Computes the interval of a device's loss ratio from lost frames, if each frame is lost independently."""
 
 from __future__ import annotations
 

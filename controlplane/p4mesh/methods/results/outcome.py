@@ -23,10 +23,10 @@ class State(str, Enum):
 
     @classmethod
     def worst(cls, found: Iterable[str], otherwise: State) -> State:
-        """Return the worst verdict that is not good: ABORT, INVALID, FAIL; ``otherwise`` where there is none.
+        """Return the worst verdict that is not good: ABORT, INVALID, FAIL; ``otherwise`` if all are good.
 
         ``found`` may hold verdicts of trials and searches, verdicts with more behind them, as in "INVALID: why" or
-        "PASS (at least)", and words that are no verdict.
+        "PASS (at least)", and other words.
         """
         words = {word for text in found for word in re.findall(r"^[A-Z]+\b", text)}
         return next((state for state in (cls.ABORT, cls.INVALID, cls.FAIL) if state in words), otherwise)

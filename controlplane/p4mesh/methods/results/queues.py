@@ -1,4 +1,4 @@
-"""What is said of the queues of the device beside loads and latencies."""
+"""Describes the queues of the device beside loads and latencies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QueueCells(Record):
 
     @property
     def sentence(self) -> str:
-        """What this says of a load that lost no frame; empty for one that is carried for as long as one likes."""
+        """Note on a load without loss; empty for a load that the device carries for any time."""
         if self.queues == Trend.UNCLEAR.value:
             return "the trial is too short to tell whether a queue fills"
         if not self.fills:

@@ -1,4 +1,4 @@
-"""Loss that is no lack of capacity: a device that loses single frames at loads far below what it forwards.
+"""Finds rare loss: a device that loses single frames at loads far below what it forwards.
 
 A search without acceptable loss goes down below every load at which such a device happens to lose a frame, so its
 result says how many frames a trial had, not what the device can do. That is seen in the trials of the search itself:
@@ -27,7 +27,7 @@ _DEVIATIONS = 3
 
 @dataclass(frozen=True)
 class CountedTrial:
-    """What a trial of a search has counted."""
+    """Counts of one trial of a search."""
 
     load_pct: Fraction
     duration_ns: int
@@ -37,13 +37,13 @@ class CountedTrial:
 
     @property
     def forwarded_pct(self) -> Fraction:
-        """What arrived, in percent of line rate."""
+        """Received load in percent of line rate."""
         return self.load_pct * (self.frames - self.lost_frames) / self.frames
 
 
 @dataclass(frozen=True, kw_only=True)
 class RareLoss(Record):
-    """Losses of a search that are no lack of capacity; loads in percent of line rate."""
+    """Rare losses of a search; loads in percent of line rate."""
 
     independent: bool
     """The ratio is the same at all loads, as far as the counts can tell."""
@@ -53,7 +53,7 @@ class RareLoss(Record):
     highest_pct: float
     """Loads of the trials that lost frames."""
     forwarded_pct: float
-    """What the device has forwarded at a higher load."""
+    """Forwarding of the device at a higher load."""
 
     @property
     def ratio(self) -> float:

@@ -218,7 +218,7 @@ def sweep_state(result: Counted) -> State:
 
 
 def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) -> State:
-    """Return the verdict on searches and sweeps, the worst of all; DONE where there are none."""
+    """Return the verdict on searches and sweeps, the worst of all; DONE without any."""
     states = [*(result.search.verdict for result in throughput), *(sweep_state(result) for result in sweeps)]
     return State.worst(states, State.PASS if states else State.DONE)
 

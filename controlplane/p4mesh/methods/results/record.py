@@ -1,4 +1,4 @@
-"""What a unit has measured, as frozen dataclasses, and the JSON data that is stored of them."""
+"""Defines results of units as frozen dataclasses, and their conversion to the JSON data that is stored."""
 
 from __future__ import annotations
 

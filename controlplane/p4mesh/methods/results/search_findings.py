@@ -1,4 +1,4 @@
-"""What a reader of a search for the throughput must know first: what its result does not say about the device."""
+"""Writes the findings of a throughput search: limits of its result that a reader must know."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARGIN = 3
 
 
 def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
-    """Yield losses that are no lack of capacity, loads that only a buffer carries, and what could not be sent."""
+    """Yield rare losses, loads that only a buffer carries, and loads that could not be sent."""
     for result in results:
         where = f"{result.frame_size_bytes} B"
         if result.search.rare_loss is not None:
@@ -48,7 +48,7 @@ def _loss_text(found: RareLoss) -> str:
         said = f"loses about {found.ratio:.1e} of the frames at loads far below what it forwards ({loads}; {counts})"
     limit_pct = _rounded_up(100 * _MARGIN * found.ratio)
     return (
-        f"{said}. That is no lack of capacity: the device has forwarded {found.forwarded_pct:.4g} % of line. Where "
+        f"{said}. This is not a lack of capacity: the device has forwarded {found.forwarded_pct:.4g} % of line. Where "
         f"single losses are known and accepted, set acceptable_loss_pct={limit_pct:g}, or search_method=mlr "
         "(MLRsearch) with it"
     )

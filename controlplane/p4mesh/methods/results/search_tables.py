@@ -1,4 +1,4 @@
-"""What a search has to account for: its goal, its bounds and every trial, from the results of units."""
+"""Builds the tables of a search: its goal, its bounds and every trial, from the results of units."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NS_PER_MS = 1_000_000
 
 
 class SearchRow(Protocol):
-    """What a search must know of the row that tables show of a trial."""
+    """The part of a table row of a trial that a search reads."""
 
     @property
     def load_pct(self) -> float:
@@ -45,7 +45,7 @@ class SearchRow(Protocol):
 
     @property
     def watched(self) -> QueueCells | None:
-        """What was seen of the queues of the device."""
+        """Observation of the queues of the device."""
         ...
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
@@ -110,7 +110,7 @@ class MlrGoalRow(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Searched(Record, Generic[Shown]):
-    """What a search for the throughput has found, and every trial of it; loads in percent of line rate."""
+    """Result of a throughput search with every trial; loads in percent of line rate."""
 
     state: Verdict
     result_pct: float | None
@@ -165,7 +165,7 @@ class HasSearch(Protocol):
 
     @property
     def search(self) -> Searched[SearchRow]:
-        """What the search has found."""
+        """Result of the search."""
         ...
 
 

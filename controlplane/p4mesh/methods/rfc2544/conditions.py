@@ -1,5 +1,5 @@
-"""What every RFC 2544 test can be run under: a router as the device, the modifiers of section 11 and 12, and what
-RFC 5180 adds for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
+"""Applies conditions to RFC 2544 tests: a router as the device, the modifiers of sections 11 and 12, and those of
+RFC 5180 for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -49,7 +49,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 _BACKGROUND_SHARE = Fraction(1, 100)
 _BEFORE_NS = 1_000
-"""How long before the first departure the controller sends what is to be first."""
+"""Time before the first departure at which the controller sends its first frames."""
 _UPDATED_NETWORKS = 6
 _REACHABLE, _UNREACHABLE = 1, 16
 _RANDOM_NETWORKS_IPV4 = ValueList(((0x0A000000 - 0xC6120000) % (1 << 32),))

@@ -40,7 +40,7 @@ NOT_APPLICABLE = "NA"
 
 @dataclass(frozen=True, kw_only=True)
 class Place(Record):
-    """Which frames a latency is of."""
+    """Frames that a latency is measured on."""
 
     frame_size_bytes: int
     at: str
@@ -74,7 +74,7 @@ class NoSamples(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpread(Record):
-    """How the average varies over the runs."""
+    """Variation of the average over the runs."""
 
     runs: int
     stddev_us: float | None

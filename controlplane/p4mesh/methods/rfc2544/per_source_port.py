@@ -50,7 +50,7 @@ _TRIAL_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class PortThroughput(Record):
-    """What the search of one source port has found."""
+    """Result of the search for one source port."""
 
     frame_size_bytes: int
     port: int
@@ -64,7 +64,7 @@ class PortThroughput(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class PortTrial(Record):
-    """What a trial says of one source port."""
+    """Counts of one source port in a trial."""
 
     frame_size_bytes: int
     trial: int

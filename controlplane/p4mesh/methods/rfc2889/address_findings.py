@@ -1,4 +1,4 @@
-"""What a reader of the address tests (RFC 2889 5.7, 5.8) must know of their iterations, beside the results."""
+"""Writes the findings of the address tests (RFC 2889 5.7, 5.8) about their iterations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
                     yield (
                         f"{unit.frame_size_bytes} B, base {unit.repetition}: none of {row.addresses} "
                         f"addresses was held, after {before} were in an iteration before: the device keeps entries "
-                        "that it should have forgotten (aging_s, reset_between), and what follows is no capacity"
+                        "that it should have forgotten (aging_s, reset_between), so this result is not its capacity"
                     )
                     break
                 held[row.learning_rate_fps] = max(before, row.held_addresses)

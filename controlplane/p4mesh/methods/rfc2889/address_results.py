@@ -1,4 +1,4 @@
-"""What the address tests of RFC 2889 (5.7, 5.8) have measured: iterations, searches, and all of one address base."""
+"""Holds the results of the address tests of RFC 2889 (5.7, 5.8): iterations, searches, and address bases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.goal import Verdict
 
 CAPACITY = "capacity"
-"""What a search of the number of addresses is called in the results."""
+"""Name of a search for the number of addresses in the results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class AddressSearch(Record):
     addresses: int | None = field(default=None, metadata=OMITTED)
     """Of a search of the rate: with how many addresses."""
     number: str | None = field(default=None, metadata=OMITTED)
-    """What that number is."""
+    """Meaning of that number."""
     search: str
     state: Verdict
     result: float | None

@@ -85,7 +85,7 @@ def address_parameters(section: str) -> tuple[Parameter, ...]:
 
 @dataclass(frozen=True)
 class AddressPorts:
-    """Who learns, who sends; every other port monitors."""
+    """Learning port and sending port; every other port monitors."""
 
     learning: int
     test: int
@@ -265,7 +265,7 @@ def _verdict_with(learned: TrialResult, before: tuple[TrialResult, ...], address
 
 
 def _verdict(learned: TrialResult, tested: Sequence[TrialResult], addresses: int) -> Verdict:
-    """Return PASS where ``addresses`` frames came back to L and none was flooded."""
+    """Return PASS where ``addresses`` frames came back to L and no frame was flooded."""
     for result in (learned, *tested):
         if result.status is Status.ABORT:
             return Verdict.ABORT

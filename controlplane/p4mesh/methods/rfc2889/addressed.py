@@ -1,4 +1,4 @@
-"""What the address tests of RFC 2889 (5.7, 5.8) have in common: searches per address base, and their spread."""
+"""Shared part of the address tests of RFC 2889 (5.7, 5.8): searches per address base, and their spread."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Addressed(MethodOf[SomeUnit]):
         """Yield what the reader must not miss in the results of one frame size."""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds with fewer than three ports, contradicting bounds, and addresses that are none."""
+        """Refuse beds with fewer than three ports, contradicting bounds, and texts that are not MAC addresses."""
         ports_of(self.name, bed, parameters)
         mac_base_of(parameters)
         self.goals(parameters)

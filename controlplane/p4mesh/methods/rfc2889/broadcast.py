@@ -77,7 +77,7 @@ class BroadcastTrial(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class LatencyTrial(Record):
-    """What must be known of a trial whose latency is shown."""
+    """Findings on a trial whose latency is shown."""
 
     mode: str
     status: Status

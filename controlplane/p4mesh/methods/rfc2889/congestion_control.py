@@ -50,7 +50,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Congestion(Record):
-    """What the two trials of one frame size say; U is the uncongested port, C the congested one."""
+    """Result of the two trials of one frame size; U is the uncongested port, C the congested one."""
 
     frame_size_bytes: int
     tx_pct: float | None
@@ -58,9 +58,9 @@ class Congestion(Record):
     split_pct: float | None
     steady_pct: float | None
     pressure: str
-    """What must be known of the back pressure; empty where nothing."""
+    """Finding on the back pressure; empty without one."""
     skew: str
-    """What a start of the sources at different times did; empty where nothing."""
+    """Finding on sources that started at different times; empty without one."""
     uncongested_fps: float
     congested_fps: float
     alone_loss_pct: float | None

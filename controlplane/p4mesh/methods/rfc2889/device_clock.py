@@ -17,7 +17,7 @@ SMALL_SIZE_BYTES, SMALL_IP_SIZE_BYTES = 64, 128
 """Small frames for the calibration; the second for headers that 64 bytes have no room for."""
 OTHER_SIZES_BYTES = (512, 1518)
 LONGEST_OFFSET_PPM = 1000
-"""Ten times what IEEE 802.3 allows: what differs more is no clock."""
+"""Ten times the tolerance of IEEE 802.3: a larger difference has another cause than a clock."""
 _SIZES = 3
 """Two would always be in line."""
 _SPAN = 4
@@ -35,7 +35,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class DeviceClock:
-    """What the paces say. Without ``offset_ppm`` they say nothing, and ``why`` tells the reason."""
+    """Estimate of the clock from the paces. Without ``offset_ppm`` there is no estimate, and ``why`` says why."""
 
     offset_ppm: Fraction | None
     overhead_bytes: Fraction | None = None

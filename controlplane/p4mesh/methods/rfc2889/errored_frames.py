@@ -183,9 +183,9 @@ class ErroredFrames(MethodOf[ErroredUnit]):
                     COLUMNS,
                     tuple(row.cells(COLUMNS) for row in rows),
                     f"{about(traffic, parameters)} Undersize frames and frames with a bad FCS must be filtered; "
-                    "oversize frames may be: 'forwarded' is no failure, nor is a loss of valid frames. Frames with a "
-                    "bad FCS are no valid frames; those that arrive are counted by the receiving ports, or known by "
-                    "their signature.",
+                    "oversize frames may be. 'forwarded' is not a failure, nor is a loss of valid frames. Frames "
+                    "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
+                    "known by their signature.",
                     keys=("frame_size_bytes", "load_pct"),
                 ),
             ),
@@ -217,7 +217,7 @@ def _row(
     tx, rx = ({name: counted[name] if name in sent else None for name in CLASSES} for counted in (sent, arrived))
     uncounted = any(port.bad_fcs_frames is None for result in by_class.get(BAD_FCS, ()) for port in result.ports)
     if uncounted and not arrived[BAD_FCS]:
-        # The tester's MACs drop what was forwarded as it came, and do not tell: no frame seen is no proof.
+        # The tester's MACs drop frames with a bad FCS and do not report them: no received frame proves nothing.
         rx[BAD_FCS], bad_fcs_verdict = None, f"sent; receiving: {unsupported}"
     lost = sent[VALID] - arrived[VALID]
     return ErroredLoad(

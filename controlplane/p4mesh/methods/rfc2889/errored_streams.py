@@ -105,7 +105,7 @@ class ErroredTraffic:
 
     @property
     def shown_sizes(self) -> int | str:
-        """What tables call the valid frames."""
+        """Name of the valid frames in tables."""
         return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
 
     @property

@@ -73,7 +73,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Pressure(Record):
-    """What one trial says, but for the verdict, which needs the clock."""
+    """Result of one trial without the verdict, which needs the clock."""
 
     frame_size_bytes: int
     tx_frames: int

@@ -97,7 +97,7 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         return _result(size, found, rows, maximum)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MaximumRate]) -> Outcome:
-        """Return the table of methodology 3.6.2; there is no criterion beyond trusted trials."""
+        """Return the table of methodology 3.6.2; the only criterion is that trials are trusted."""
         rows = tuple(results.values())
         state = State.worst((row.state for row in rows), State.PASS)
         table = Table(
@@ -135,7 +135,7 @@ def steps_to_maximum(
 
 
 def _result(size: int, found: MeshThroughput, rows: Sequence[MeshTrial], maximum: Fraction) -> MaximumRate:
-    # What the search makes of loads that the tester cannot send is in its own verdict.
+    # The verdict of the search covers loads that the tester cannot send.
     searched = [found.search.state] if found.search.state.ends_search else []
     untrusted = [row.status for row in rows if not row.trusted]
     trusted = [row for row in rows if row.trusted]

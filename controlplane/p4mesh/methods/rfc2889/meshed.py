@@ -1,4 +1,4 @@
-"""What the mesh tests of RFC 2889 (5.1 to 5.4) have in common; each test adds its ports and pattern."""
+"""Shared part of the mesh tests of RFC 2889 (5.1 to 5.4); each test adds its ports and pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which port sends and which receives in the tests of RFC 2889 that need only two."""
+"""Chooses the sending and the receiving port in the tests of RFC 2889 that need only two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RFC 5180 adds to a test: IPv6 extension headers, IPv4 and IPv6 frames side by side, columns that say so."""
+"""Adds RFC 5180 to a test: IPv6 extension headers, IPv4 and IPv6 frames side by side, columns for both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHER_FAMILY = "ipv4"
 IPV6_SHARES = {"90:10": Fraction(1, 10), "50:50": Fraction(1, 2), "10:90": Fraction(9, 10)}
 """Share of the IPv6 frames by ``ip_mix`` (RFC 5180 7)."""
 THROUGHPUT_HEADERS = tuple(name for name in EXTENSION_HEADERS if name != HOP_BY_HOP)
-"""Hop-by-hop options are no test of throughput: they have a test of their own."""
+"""Hop-by-hop options are not for throughput: they have a test of their own."""
 PARAMETERS: tuple[Parameter, ...] = (
     choice(
         "extension_headers",

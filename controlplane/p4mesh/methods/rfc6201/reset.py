@@ -79,7 +79,7 @@ _TRIAL_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ResetTrial(Record):
-    """What one reset has shown; times without that without power."""
+    """Result of one reset; times do not include the time without power."""
 
     trial: int
     state: str

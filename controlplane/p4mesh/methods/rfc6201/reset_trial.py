@@ -28,7 +28,7 @@ _GIVE_COMMAND = "give the command that resets the device: --set reset_cmd=COMMAN
 
 @dataclass(frozen=True)
 class ResetTime:
-    """What one trial says; times in ns, the time without power not yet subtracted."""
+    """Result of one trial; times in ns, the time without power not yet subtracted."""
 
     loss_ns: Fraction
     stamps_ns: Fraction | None

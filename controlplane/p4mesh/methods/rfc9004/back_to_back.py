@@ -38,10 +38,10 @@ NOT_APPLICABLE = "not applicable"
 NO_LIMIT_FOUND = "INVALID: raise search_max_pct"
 THROUGHPUT = "throughput"
 MAX_BURST_FRAMES = (1 << 31) - 1
-"""What a transmitter counts to."""
+"""Largest number that a transmitter counts to."""
 _FULL_PCT = Fraction(100)
 _RAISE = 4
-"""How much longer the longest burst becomes when a result is near it."""
+"""Factor by which the longest burst grows when a result is near it."""
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),

@@ -14,7 +14,7 @@ from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 
 _LONGER = 10
-"""How much longer trials become for the sake of the buffer time."""
+"""Factor by which trials grow to measure the buffer time."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class BufferTimes:
     """The buffer that a longest burst implies, in seconds (RFC 9004 6.4 and 7)."""
 
     implied_s: Fraction
-    """What the burst takes on the line."""
+    """Time of the burst on the line."""
     corrected_s: Fraction
     """Without the frames that left while the burst came in."""
     actual_s: Fraction

@@ -12,7 +12,7 @@ from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome
 AT_THE_LIMIT = "INVALID: raise burst_limit_s"
 REPEATED = "near the limit: repeated"
 _NEAR = Fraction(1, 100)
-"""How near to the longest burst a result says more about the limit than about the device."""
+"""Share of the longest burst from which a result may be set by the limit and not by the device."""
 
 
 class Searches:
@@ -28,12 +28,12 @@ class Searches:
 
     @property
     def missing(self) -> int:
-        """How many are still wanted."""
+        """Number of searches still to run."""
         return self._wanted - self._good
 
     @property
     def complete(self) -> bool:
-        """Whether enough searches have a result, or one of them can have none."""
+        """Whether enough searches have a result, or one of them cannot get a result."""
         return not self.missing or self._last not in ("", State.PASS.value, REPEATED)
 
     @property
@@ -43,7 +43,7 @@ class Searches:
 
     @property
     def state(self) -> str:
-        """PASS, or why there is no result."""
+        """PASS, or the reason why there is no result."""
         return self._last
 
     @property

@@ -1,6 +1,6 @@
-"""What every search is given, what it learns of a trial, and what it answers (methodology section 1).
+"""Defines the goal, the verdicts and the outcome of a search (methodology section 1).
 
-A search that found no passing load has no value, only the last load that it tried: there are no marker values.
+A search without a passing load has no value, only the last load that it tried. There are no marker values.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class SearchStep:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What a search found, with its bounds and every trial in order."""
+    """Outcome of a search, with its bounds and every trial in order."""
 
     state: Verdict
     passed: Fraction | None

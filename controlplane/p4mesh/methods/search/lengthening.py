@@ -1,4 +1,4 @@
-"""A load that a trial cannot judge is tried in longer trials, until one tells whether a queue fills."""
+"""Repeats a load that a trial cannot judge in longer trials, until one tells whether a queue fills."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Judged(Protocol):
 
     @property
     def result(self) -> TrialResult:
-        """What was measured."""
+        """Result of the trial."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Which search finds the limit: one choice with its parameters, the same answer from all of them."""
+"""Chooses the search that finds the limit; all of them return the same type of result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from p4mesh.methods.search.mlr import MlrGoal, MlrGoalResult, MlrTrial, mlr_sear
 
 
 class SearchMethod(str, Enum):
-    """How the next load is chosen."""
+    """Method that chooses the next load."""
 
     BISECT = "bisect"
     VERIFIED = "bisect_verified"
@@ -29,7 +29,7 @@ class SearchMethod(str, Enum):
 
 @dataclass(frozen=True)
 class TrialAnswer:
-    """What a search may know of a trial."""
+    """The part of a trial result that a search reads."""
 
     verdict: Verdict
     offered_frames: int

@@ -46,7 +46,7 @@ class MlrTrial:
 
 @dataclass(frozen=True)
 class MlrGoalResult:
-    """What the search says about one goal, loads in percent of line rate."""
+    """Result for one goal; loads in percent of line rate."""
 
     goal: MlrGoal
     lower: Fraction | None

@@ -193,7 +193,7 @@ def _pattern(
         return Multicast(ranges or (GroupRange(),), given.own_groups)
     if given.pattern == "broadcast":
         if set(receivers) == set(senders) and len(senders) == 1:
-            raise run.error((*place, "receivers"), "nobody but the sender receives", "name the ports that receive")
+            raise run.error((*place, "receivers"), "only the sender receives", "name the ports that receive")
         return Broadcast()
     if given.pattern in _MESHES:
         if receivers != senders or len(senders) < 2:
@@ -203,7 +203,7 @@ def _pattern(
         raise run.error((*place, "receivers"), f"port {own[0]} would send to itself", "use mesh, or other receivers")
     if given.pattern == "pairs" and len(senders) != len(receivers):
         raise run.error(
-            where, f"{len(senders)} senders and {len(receivers)} receivers are no pairs", "name equally many"
+            where, f"{len(senders)} senders and {len(receivers)} receivers cannot be paired", "name equally many"
         )
     if given.pattern == "one_to_many" and len(senders) != 1 and not given.bidirectional:
         raise run.error((*place, "senders"), f"{len(senders)} senders", "one_to_many has one; rotate has many")

@@ -36,7 +36,7 @@ def sizes_of(run: FileRun, place: Place, given: TrafficClass) -> tuple[MixPart, 
     if not (SMALLEST_FRAME_BYTES <= first <= last <= LARGEST_FRAME_BYTES and step):
         raise run.error(
             (*place, "sizes"),
-            f"'{sizes}' is no range",
+            f"'{sizes}' is not a range",
             f"sizes in {SMALLEST_FRAME_BYTES}..{LARGEST_FRAME_BYTES} B, upwards",
         )
     return tuple(MixPart(size, 1) for size in range(first, last + 1, step))

@@ -1,4 +1,4 @@
-"""Which ports a traffic file means: numbers, ranges, and names of groups, roles, layers and devices."""
+"""Resolves the ports of a traffic file: numbers, ranges, and names of groups, roles, layers and devices."""
 
 from __future__ import annotations
 

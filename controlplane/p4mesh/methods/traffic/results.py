@@ -1,4 +1,4 @@
-"""What a run of classes has counted: per class, per pair of ports and per flow."""
+"""Holds the counts of a run of classes: per class, per pair of ports and per flow."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Answers:
         """Datagrams that came from one that was asked."""
 
     def expect_from(self, datagram: bytes) -> None:
-        """Count from now on what comes from the destination of a frame; frames that are no datagrams have none."""
+        """Count from now on the frames from the destination of a frame; only datagrams have one."""
         ends = udp_ends(datagram)
         if ends is not None:
             self._asked.add(ends[1])

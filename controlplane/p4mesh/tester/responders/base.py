@@ -1,4 +1,4 @@
-"""What a protocol on tester ports is to the packet service."""
+"""Defines the interface of a protocol on tester ports to the packet service."""
 
 from __future__ import annotations
 

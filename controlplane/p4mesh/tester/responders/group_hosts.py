@@ -39,12 +39,12 @@ MAX_JOINS_PER_S = 1_000_000
 _UNSOLICITED_NS = {False: 10 * _NS_PER_S, True: _NS_PER_S}
 """Longest time to the repetition of a report, by whether it has records: RFC 2236 8.10, RFC 3376 8.11."""
 _OLDER_ROUTER_NS = 260 * _NS_PER_S
-"""How long an older router is remembered with the usual intervals (RFC 3376 8.12, RFC 3810 9.12)."""
+"""Time for which an older router is remembered with the default intervals (RFC 3376 8.12, RFC 3810 9.12)."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which senders of a group a host receives: those named, or all but those named."""
+    """Source filter of a group: a host receives the named senders, or all but the named ones."""
 
     sources: frozenset[Group] = frozenset()
     exclude: bool = True
@@ -183,7 +183,7 @@ class GroupHosts:
         """Return the reports that are due."""
         if self._waiting and self._free_ns <= now_ns:
             message = self._waiting.popleft()
-            # What was late is not made up for, so that the pace is never exceeded.
+            # Late frames are not made up for, so that the pace is never exceeded.
             self._free_ns = max(self._free_ns, now_ns - Fraction(1)) + self._pace_ns * len(message.records)
             yield from self._sent(message, now_ns)
         while self._timers and self._timers[0][0] <= now_ns:

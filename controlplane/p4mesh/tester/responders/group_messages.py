@@ -68,7 +68,7 @@ def punted(version: Version) -> PuntRule:
 
 
 class RecordKind(IntEnum):
-    """What a record of IGMPv3 and MLDv2 says (RFC 3376 4.2.12, RFC 3810 5.2.12)."""
+    """Type of a record of IGMPv3 and MLDv2 (RFC 3376 4.2.12, RFC 3810 5.2.12)."""
 
     IS_INCLUDE = 1
     IS_EXCLUDE = 2
@@ -89,7 +89,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Host:
-    """Who sends messages."""
+    """Sender of a message."""
 
     mac: bytes
     ipv4: IPv4Address

@@ -23,7 +23,7 @@ from p4mesh.traffic.memberships import Version
 
 NS_PER_S = 1_000_000_000
 RESPONSE_NS = 10 * NS_PER_S
-"""How long hosts may take to answer (RFC 2236 8.3, RFC 3376 8.3, RFC 3810 9.3)."""
+"""Maximum response time of hosts (RFC 2236 8.3, RFC 3376 8.3, RFC 3810 9.3)."""
 LAST_MEMBER_NS = NS_PER_S
 """Distance of the questions after a leave, and the time to answer each (RFC 3376 8.8, RFC 3810 9.8)."""
 _STARTUP = 4

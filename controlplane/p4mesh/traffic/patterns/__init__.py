@@ -1,4 +1,4 @@
-"""Who a source sends to, and in which order: one class per traffic pattern (methodology 0.4).
+"""Defines the destinations of a source and their order: one class per traffic pattern (methodology 0.4).
 
 A pattern is a value. Its parameters are its own; the ports, frames and times are those of the stream that has it.
 """

@@ -70,13 +70,13 @@ class Destination:
     shared: SharedAddress | None = None
     """None: the address of the one port."""
     part: str = ""
-    """What the frames sent there are called apart from others of the same two ports, such as a group or positions in
-    a message; empty where nothing tells them apart."""
+    """Name that distinguishes these frames from others between the same two ports, such as a group or positions in a
+    message; empty where there is only one kind."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """How one source goes through the destination list: frame k to the place of position ``k mod positions``."""
+    """Path of one source through the destination list: frame k goes to the place of position ``k mod positions``."""
 
     first: int
     positions: int

@@ -64,7 +64,7 @@ class Message(Pattern):
             )
         if stream.frame_count % self.frames:
             raise ParameterError(
-                f"stream '{stream.name}': {stream.frame_count} frames are no whole number of messages of {self.frames}",
+                f"stream '{stream.name}': {stream.frame_count} frames are not whole messages of {self.frames} frames",
                 hint=f"send a multiple of {self.frames} frames",
             )
         covered = sorted(position for part in self.classes for position in range(part.first, part.last + 1))

@@ -45,7 +45,7 @@ class GroupRange:
 
     @property
     def first_address(self) -> IPv4Address | IPv6Address:
-        """The first group; raises ValueError when the text is no address."""
+        """The first group; raises ValueError when the text is not an address."""
         return ip_address(self.first)
 
     @property

@@ -106,6 +106,6 @@ class Pairs(_Unicast):
         if len(stream.tx_ports) != len(stream.rx_ports):
             raise ParameterError(
                 f"stream '{stream.name}': {len(stream.tx_ports)} transmit and {len(stream.rx_ports)} receive ports "
-                "are no pairs",
+                "cannot be paired",
                 hint="name equally many ports",
             )

@@ -67,7 +67,7 @@ class Unseen:
 
     @property
     def room_ns(self) -> Fraction:
-        """What frames may fall behind before one is lost."""
+        """Delay behind the ideal time at which the first frame is lost."""
         return self.queue * self.out_ns + Fraction(PREAMBLE_BITS * 10**9, self.rate_bps)
 
     @property
@@ -95,7 +95,7 @@ class Unseen:
         return (sent - 1) * (self.out_ns - self.in_ns * 100 / load_pct) <= self.room_ns + more_ns
 
     def accepted(self, frames: int) -> int:
-        """How many of a burst come through."""
+        """Frames of a burst that come through."""
         started = floor(((frames - 1) * self.in_ns + self.room_ns - self.queue * self.out_ns) / self.out_ns) + 1
         return min(frames, started + self.queue)
 

@@ -58,7 +58,7 @@ def test_one_switch_does_not_block_and_loses_what_was_published(
 
 
 def test_the_trials_of_the_topology_are_long_enough_for_the_published_loss() -> None:
-    """What the queue of 64 frames holds at the end lowers the loss of the scaled trial, by less than 0.02 in all."""
+    """The 64 frames in the queue at the end lower the loss of the scaled trial, by less than 0.02 in all."""
     test = find_test("rfc2889.congestion_control")
     parameters = resolve(test.name, test.parameters, shipped("wrs-18x1g").settings[test.name])
     queued_pct = Fraction(100 * 64, parameters.integer("scaled_frames") * 3 // 2)

@@ -69,7 +69,7 @@ class Bursts:
         self._mesh = Mesh((Leg(Pairs(), (1,), (2,)),), rate_bps)
         self._parameters = resolve(BackToBack.name, BackToBack.parameters, QUICK)
         self.departure_error_ns = Fraction(0)
-        """How late a departure of the last burst may have been."""
+        """Largest delay of a departure of the last burst."""
 
     def lost(self, frames: int) -> int:
         fps = max_rate_fps(self._size, self._mesh.line_rate_bps)

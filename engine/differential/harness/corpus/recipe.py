@@ -1,4 +1,4 @@
-"""What the corpus says of one program."""
+"""Describes one program of the corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.generate import Generator
 
 @dataclass(frozen=True)
 class Recipe:
-    """How scenarios of one program are made."""
+    """Recipe for the scenarios of one program."""
 
     build: Callable[[Generator], None]
     scenarios: int = 3

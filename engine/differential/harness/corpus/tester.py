@@ -23,7 +23,7 @@ _EXTENSIONS = (
     (_ENCAPSULATION, bytes([_DESTINATION, 0, 0, 7, 0, 0, 0, 1])),
     (_DESTINATION, bytes([_AUTHENTICATION, 0, 1, 4, 0, 0, 0, 0, _UDP, 6]) + bytes(30)),
 )
-"""Type of the first header and bytes in front of UDP; one of them is no whole number of units."""
+"""Type of the first header and bytes in front of UDP; one of them is not a whole number of units."""
 
 
 def _reception(generator: Generator) -> None:

@@ -91,7 +91,7 @@ impl Switch {
         Ok(self.meter_cell(meter, index)?.config())
     }
 
-    /// What a cell has marked green, yellow and red.
+    /// Packets and bytes that a cell has marked green, yellow and red.
     pub fn meter_marked(&self, meter: &str, index: usize) -> Result<[CounterCell; 3]> {
         Ok(self.meter_cell(meter, index)?.marked)
     }

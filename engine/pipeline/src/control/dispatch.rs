@@ -1,4 +1,4 @@
-//! What a target does with the outputs of a pass: one loop for every target, in virtual time and
+//! Handles the outputs of a pass: one loop for every target, in virtual time and
 //! in real time.
 
 use crate::control::switch::Switch;
@@ -6,7 +6,7 @@ use crate::packets::frame::Frame;
 use crate::packets::output::{DropReason, Output, Outputs};
 use crate::packets::packet::{EgressPacket, IngressPacket, InstanceType, QueueTimes};
 
-/// What a target needs for a pass.
+/// Interface of a target to the passes of a packet.
 pub struct Passes<'a> {
     pub switch: &'a mut Switch,
     pub out: &'a mut Outputs,

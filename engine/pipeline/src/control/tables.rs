@@ -227,7 +227,7 @@ impl Switch {
         Ok(self.engine.state.tables[table].meter(id).config())
     }
 
-    /// What the direct meter of an entry has marked green, yellow and red.
+    /// Packets and bytes that the direct meter of an entry has marked green, yellow and red.
     pub fn direct_meter_marked(&self, table: &str, entry: EntryRef) -> Result<[CounterCell; 3]> {
         let (table, id) = self.direct_meter(table, entry)?;
         Ok(self.engine.state.tables[table].meter(id).marked)

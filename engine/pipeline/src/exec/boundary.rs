@@ -1,4 +1,4 @@
-//! What a target does around the parts of a program, the prologue and the epilogue of a pass: it
+//! Runs the prologue and the epilogue of a pass around the parts of a program: it
 //! sets the fields by which it talks to the program, and reads what the program asks for.
 //!
 //! All of it is generic over the slots: an execution has numbers in them, a proof that a packet is
@@ -100,7 +100,7 @@ fn fitted(field: FieldRef, value: u64) -> u64 {
     value & mask64(field.bits.min(64))
 }
 
-/// What ingress or egress asks for beside the fate of the packet itself; 0 = nothing.
+/// Requests of ingress or egress beside the fate of the packet itself; 0 = no request.
 pub(crate) struct Requests {
     /// An `assert` or `assume` failed: the packet ends, and nothing else is done.
     pub failed: bool,
@@ -192,7 +192,7 @@ pub(crate) fn end_parser<S: Slots>(slots: &mut S, code: &Code) -> Result<(), S::
     slots.publish(code.intrinsics.checksum_error, packet_slot::CHECKSUM_ERROR)
 }
 
-/// What ingress or egress asks for at its end.
+/// Requests of ingress or egress at its end.
 #[inline]
 pub(crate) fn requests<S: Slots>(slots: &S) -> Result<Requests, S::Refusal> {
     Ok(Requests {

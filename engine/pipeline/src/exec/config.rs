@@ -1,4 +1,4 @@
-//! What a target chooses for its switch.
+//! Configuration that a target chooses for its switch.
 
 /// Properties of the target that a program can see.
 #[derive(Clone, Debug)]

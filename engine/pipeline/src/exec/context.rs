@@ -1,4 +1,4 @@
-//! What one part of a program works on, and where it goes from one instruction to the next.
+//! Data that one part of a program works on, and the flow from one instruction to the next.
 
 use crate::code::ir::Pc;
 use crate::code::layout::{packet_slot, Regs};
@@ -23,7 +23,7 @@ pub(crate) struct Wire<'f> {
     pub cursor: usize,
 }
 
-/// What the code works on.
+/// Data that the code works on.
 pub(crate) struct Context<'m> {
     pub program: &'m Program,
     pub regs: &'m mut Regs,

@@ -1,6 +1,6 @@
 //! Runs compiled code over a packet and the state of a switch.
 //!
-//! What the instructions do is in `machine` (words and branches) and `steps` (everything else);
+//! The instructions are implemented in `machine` (words and branches) and `steps` (everything else);
 //! `native` translates them to machine code where it can, with `machine` as its reference.
 //! `passes` holds the order of events in ingress and egress.
 

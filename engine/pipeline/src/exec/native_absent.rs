@@ -1,4 +1,4 @@
-//! Stands in for native execution on machines that have none: programs are interpreted.
+//! Replaces native execution on machines without it: programs are interpreted.
 
 use crate::code::ir::Pc;
 use crate::code::layout::Layout;

@@ -7,7 +7,7 @@
 
 use crate::numbers::words::mask64;
 
-/// What moves a value.
+/// Operation that moves a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     /// The time stamp that the frame carries, of its last egress.

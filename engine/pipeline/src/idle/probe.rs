@@ -19,7 +19,7 @@ use crate::packets::output::DropReason;
 use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
 use crate::vocabulary::entries::CounterCell;
 
-/// What is to be proved: the packet, as it comes out of the loop, goes round once more.
+/// Statement to prove: the packet, as it comes out of the loop, goes round once more.
 pub struct LoopPass<'a> {
     pub packet: &'a IngressPacket,
     /// Egress time stamps of the pass before and of this one, picoseconds.

@@ -24,7 +24,7 @@ use crate::state::table::{next_of, Target};
 /// Instructions that one part of a pass may take.
 const OP_LIMIT: u32 = 100_000;
 
-/// What a repetition of the pass adds to the state.
+/// Change of the state by a repetition of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Count {

@@ -175,7 +175,7 @@ pub(crate) fn assign_variable(node: &Node, dst: FieldRef, src: FieldRef, asm: &m
 }
 
 /// Translates one primitive call. `jumps` gives the index of the call in its action and the label
-/// of every call; calls outside of actions have none.
+/// of every call; calls outside of actions have no parameters.
 pub(crate) fn primitive(
     node: &Node,
     names: &Names,

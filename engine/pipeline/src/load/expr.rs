@@ -171,7 +171,7 @@ impl Expr {
     }
 }
 
-/// What an expression may refer to.
+/// Names that an expression may refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub layout: &'a Layout,

@@ -1,6 +1,6 @@
 //! Expressions and assignments to instructions.
 //!
-//! What fits 64 bits runs in narrow instructions. Where only the low bits of a result are wanted (a
+//! Values of up to 64 bits use narrow instructions. Where only the low bits of a result are wanted (a
 //! mask, an assignment to a field), sums, products and shifts are computed modulo 2^64, which gives
 //! the same bits. Only the rest goes through wide instructions.
 

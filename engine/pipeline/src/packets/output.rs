@@ -1,4 +1,4 @@
-//! What a pass leads to.
+//! Outputs of a pass.
 
 use crate::packets::frame::{Frame, FramePool};
 use crate::packets::packet::{EgressPacket, IngressPacket};
@@ -52,7 +52,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// What the last pass led to; the list comes back with [`Outputs::give_items`].
+    /// Outputs of the last pass; the list comes back with [`Outputs::give_items`].
     pub(crate) fn take_items(&mut self) -> Vec<Output> {
         std::mem::replace(&mut self.items, self.spare.pop().unwrap_or_default())
     }

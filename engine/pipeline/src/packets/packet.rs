@@ -53,7 +53,7 @@ pub struct EgressPacket {
     pub(crate) state: PacketState,
 }
 
-/// What the traffic manager knows when it hands a packet to egress.
+/// Data of the traffic manager when it hands a packet to egress.
 #[derive(Clone, Copy, Default)]
 pub struct QueueTimes {
     pub enqueue_ps: u64,

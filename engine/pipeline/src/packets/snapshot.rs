@@ -21,7 +21,7 @@ pub(crate) struct PacketState {
     pub replicated: bool,
 }
 
-/// Snapshots that nobody refers to any more.
+/// Snapshots without a reference.
 #[derive(Default)]
 pub(crate) struct SnapshotPool {
     free: Vec<Arc<Snapshot>>,

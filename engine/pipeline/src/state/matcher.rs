@@ -58,7 +58,7 @@ where
     }
 }
 
-/// What an entry asks of a key: `key & mask == value`, and every range.
+/// Condition of an entry on a key: `key & mask == value`, and every range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub value: Vec<u64>,

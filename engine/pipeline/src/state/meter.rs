@@ -43,7 +43,7 @@ impl Bucket {
 pub(crate) struct MeterCell {
     /// (committed, peak)
     buckets: Option<(Bucket, Bucket)>,
-    /// What was marked green, yellow and red.
+    /// Packets and bytes marked green, yellow and red.
     pub marked: [CounterCell; 3],
 }
 

@@ -1,4 +1,4 @@
-//! What outlives a packet.
+//! State that outlives a packet.
 
 pub(crate) mod cells;
 pub(crate) mod matcher;

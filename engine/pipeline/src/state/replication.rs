@@ -74,7 +74,7 @@ struct Session {
     group: Group,
 }
 
-/// What a clone needs to know about its session.
+/// The part of its session that a clone needs.
 pub(crate) struct SessionView<'s> {
     pub replicas: &'s [Replica],
     pub class_of_service: u8,

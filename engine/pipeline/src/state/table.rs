@@ -34,7 +34,7 @@ pub(crate) struct Binding {
     pub words: ParamWords,
 }
 
-/// What a hit leads to.
+/// Result of a hit.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     Direct(Binding),
@@ -104,7 +104,7 @@ pub(crate) struct TableState {
     entries: Vec<Option<Entry>>,
     free: BinaryHeap<Reverse<u32>>,
     len: usize,
-    /// What a miss leads to.
+    /// Result of a miss.
     pub default: Option<Target>,
     pub default_action: Option<EntryAction>,
 }

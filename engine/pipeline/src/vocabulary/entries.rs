@@ -51,7 +51,7 @@ pub struct ActionCall {
     pub params: Vec<Vec<u8>>,
 }
 
-/// What a table entry leads to.
+/// Action or group that a table entry selects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EntryAction {
     Direct(ActionCall),
@@ -98,7 +98,7 @@ pub struct EntryRead {
     pub counter: Option<CounterCell>,
     /// Present when the table has a direct meter that was configured.
     pub meter: Option<MeterConfig>,
-    /// What the direct meter has marked green, yellow and red, where the table has one.
+    /// Packets and bytes that the direct meter has marked green, yellow and red, where the table has one.
     pub marked: Option<[CounterCell; 3]>,
     /// Pipeline time of the last hit, or of the insertion or modification if later.
     pub last_hit_ps: u64,

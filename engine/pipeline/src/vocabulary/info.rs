@@ -1,4 +1,4 @@
-//! What a program declares, by name: the metadata that a control plane needs to check and to
+//! Declarations of a program by name: the metadata that a control plane needs to check and to
 //! translate its requests.
 
 /// How one field of a key, or a whole table, is matched.

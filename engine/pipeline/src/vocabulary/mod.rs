@@ -1,4 +1,4 @@
-//! What a caller says and hears: entries, what a program declares, errors.
+//! Types of the interface: entries, declarations of a program, errors.
 
 pub(crate) mod entries;
 pub(crate) mod error;

@@ -1,4 +1,4 @@
-//! Where something is in the document, and what is wrong there.
+//! Places in the document, and the errors there.
 
 use std::fmt;
 
@@ -81,7 +81,7 @@ impl fmt::Display for Place {
 pub struct ConfigError {
     pub place: Place,
     pub problem: String,
-    /// What is valid there; `None` where the problem says it.
+    /// Valid values there; `None` where the problem names them.
     pub valid: Option<String>,
 }
 

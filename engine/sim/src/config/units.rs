@@ -129,7 +129,7 @@ pub struct PositiveSeconds<const MAX: u64, const DEFAULT: u64 = 0>(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ppm<const LIMIT: u64>(i64);
 
-/// What all of these types have in common, except how they are kept.
+/// Shared part of these types, except their representation.
 macro_rules! quantity {
     ($name:ident<$($parameter:ident),*>, $inner:ty, $factor:expr, $low:expr, $high:expr, $schema:expr, $valid:expr) => {
         impl<'de, $(const $parameter: u64),*> Deserialize<'de> for $name<$($parameter),*> {

@@ -20,7 +20,7 @@ pub struct SharedBufferConfig {
 }
 
 impl SharedBufferConfig {
-    /// What a frame occupies.
+    /// Bytes that a frame occupies.
     pub fn occupied_bytes(&self, wire_bytes: u32) -> u64 {
         let cell_bytes = self.cell_bytes.get();
         u64::from(wire_bytes).div_ceil(cell_bytes) * cell_bytes
@@ -35,7 +35,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// What is occupied now.
+    /// Bytes that are occupied now.
     pub fn used(&mut self, now_ps: u64) -> u64 {
         while let Some(&Reverse((at_ps, amount))) = self.leaving.peek() {
             if at_ps > now_ps {

@@ -83,7 +83,7 @@ enum Decision {
     Drop(DropCause),
 }
 
-/// What the copies of one frame have in common.
+/// Shared data of the copies of one frame.
 #[derive(Clone, Copy)]
 struct Passage {
     input: usize,
@@ -91,7 +91,7 @@ struct Passage {
     /// Extra latency.
     delay_ps: u64,
     tag: Option<Tag>,
-    /// What it had without FCS when it came, up to the minimum of Ethernet.
+    /// Its length without FCS on arrival, up to the minimum of Ethernet.
     least_bytes: usize,
     bad_fcs: bool,
     faults: Faults,
@@ -504,8 +504,9 @@ impl Device for EthernetSwitch {
         if self.learning_path.is_some() {
             counters.insert("not_asked", self.counters.not_asked);
         }
-        if self.snooping.is_some() {
+        if let Some(snooping) = &self.snooping {
             counters.insert("to_members", self.counters.to_members);
+            counters.insert("joins_refused", snooping.refused());
         }
         if let Some(pause) = &self.pause {
             counters.insert("pause_sent", pause.sent());

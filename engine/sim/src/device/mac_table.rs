@@ -94,7 +94,7 @@ enum Store {
     },
 }
 
-/// What became of a source address.
+/// Result of learning a source address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
     Known,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{PortNumber, Whole};
 use crate::wire::ethernet;
 
-/// What a text in an entry may be.
+/// Form of a text in an entry.
 pub const VALID_VALUE: &str = "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";
 const VALID_MATCH: &str =
     "a number, or a mapping with value and prefix_bits, value and mask, or low and high";
@@ -73,7 +73,7 @@ pub enum P4Value {
     Text(String),
 }
 
-/// What a key field must be.
+/// Form of a key field.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum P4Match {
@@ -84,7 +84,7 @@ pub enum P4Match {
 }
 
 impl P4Value {
-    /// The number, most significant byte first; `None` for a text that is none.
+    /// The number, most significant byte first; `None` for a text that is not a number.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         let text = match self {
             P4Value::Number(number) => return Some(number.to_be_bytes().to_vec()),

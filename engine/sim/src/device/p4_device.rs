@@ -251,7 +251,7 @@ fn resolve(program: &Program, entry: &P4Entry, place: &Place) -> Result<(String,
     for info in &table.key {
         let matched = entry.key.get(short(&info.name));
         let Some(matched) = matched.and_then(|it| key_match(info, it)) else {
-            let problem = format!("is no {} match", info.kind.name());
+            let problem = format!("is not a match of kind {}", info.kind.name());
             let place = place.key("key").key(short(&info.name));
             return Err(place.invalid(problem, valid_match(info.kind)));
         };
@@ -274,7 +274,7 @@ fn resolve(program: &Program, entry: &P4Entry, place: &Place) -> Result<(String,
     Ok((table.name.clone(), resolved))
 }
 
-/// Refuses texts that are no value, before anything is made of them.
+/// Refuses texts that are not values, before they are used.
 fn check_values(entry: &P4Entry, place: &Place) -> Result<(), ConfigError> {
     let in_key = entry.key.iter().flat_map(|(name, matched)| {
         let place = place.key("key").key(name);

@@ -43,7 +43,7 @@ struct Input {
     due_ps: u64,
 }
 
-/// What each input has in the device, and whether it is stopped.
+/// Frames of each input in the device, and whether the input is stopped.
 pub struct PauseSender {
     config: PauseSenderConfig,
     inputs: Vec<Input>,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::check_port;
-use crate::config::{ConfigError, Nanoseconds, Place, PortNumber, PositiveSeconds};
+use crate::config::{ConfigError, Nanoseconds, Place, PortNumber, PositiveSeconds, Whole};
 use crate::wire::ethernet::{self, Mac, TYPE_IPV4, TYPE_IPV6};
 use crate::wire::membership::{Address, Mode, Record};
 use crate::wire::{icmpv6, igmp, ipv4, ipv6, mld};
@@ -23,6 +23,10 @@ pub struct SnoopingConfig {
     pub membership_s: PositiveSeconds<3_600, 260>,
     /// From a leave message to the end of a membership.
     pub leave_delay_ns: Nanoseconds<3_600_000_000_000, 2_000_000_000>,
+    /// Time that the processor takes for each new membership; they are worked off one after the other.
+    pub join_time_ns: Nanoseconds<1_000_000_000>,
+    /// Groups with members that fit into the table, those of all VLANs together; without it unlimited.
+    pub max_groups: Option<Whole<1, 16_777_216>>,
     // Next to those that a query came from.
     /// Ports that get every group.
     #[schemars(with = "Vec<PortNumber>")]
@@ -47,7 +51,7 @@ pub enum Scope {
     Drop,
 }
 
-/// What a membership message says of one group.
+/// Content of a membership message about one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Join(u64),
@@ -62,14 +66,32 @@ enum Message {
 
 type GroupKey = (u16, u64);
 
+/// The time of a membership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// When the processor is done with the report that began it.
+    from_ps: u64,
+    until_ps: u64,
+}
+
+impl Span {
+    fn has(&self, now_ps: u64) -> bool {
+        self.from_ps <= now_ps && now_ps < self.until_ps
+    }
+}
+
 /// Memberships of a device.
 pub struct Snooping {
     config: SnoopingConfig,
     static_routers: BTreeSet<usize>,
     /// Router ports learned from queries, with the end of their time.
     routers: BTreeMap<usize, u64>,
-    /// By (VLAN, group address): port and end of its membership.
-    groups: BTreeMap<GroupKey, BTreeMap<usize, u64>>,
+    /// By (VLAN, group address): ports and their memberships.
+    groups: BTreeMap<GroupKey, BTreeMap<usize, Span>>,
+    /// When the processor is done with all joins.
+    busy_until_ps: u64,
+    /// Joins of groups that found no place in the table.
+    refused: u64,
 }
 
 impl Snooping {
@@ -80,13 +102,19 @@ impl Snooping {
             config: config.clone(),
             routers: BTreeMap::new(),
             groups: BTreeMap::new(),
+            busy_until_ps: 0,
+            refused: 0,
         }
+    }
+
+    /// Joins of groups that found no place in the table.
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Groups that have a member now.
     pub fn groups(&self, now_ps: u64) -> usize {
-        let alive = |members: &&BTreeMap<usize, u64>| members.values().any(|&end| end > now_ps);
-        self.groups.values().filter(alive).count()
+        self.groups.values().filter(|members| members.values().any(|it| it.has(now_ps))).count()
     }
 
     /// Where a frame (without tag) to a group address goes; notes what it says of memberships.
@@ -109,7 +137,7 @@ impl Snooping {
         }
         let mut ports: BTreeSet<usize> = self.router_ports(now_ps).into_iter().collect();
         let members = self.groups.get(&(vid, group));
-        let alive = members.into_iter().flatten().filter(|it| *it.1 > now_ps);
+        let alive = members.into_iter().flatten().filter(|it| it.1.has(now_ps));
         let mut known = false;
         for (&port, _) in alive {
             known = true;
@@ -133,18 +161,41 @@ impl Snooping {
 
     fn change(&mut self, vid: u16, change: Change, input: usize, now_ps: u64) {
         match change {
-            Change::Join(group) => {
-                let members = self.groups.entry((vid, group)).or_default();
-                members.insert(input, now_ps + self.config.membership_s.ps());
-            }
+            Change::Join(group) => self.join((vid, group), input, now_ps),
             Change::Leave(group) => {
-                if let Some(members) = self.groups.get_mut(&(vid, group)) {
-                    if let Some(end_ps) = members.get_mut(&input) {
-                        *end_ps = (*end_ps).min(now_ps + self.config.leave_delay_ns.ps());
-                    }
+                if let Some(span) = self.groups.get_mut(&(vid, group)).and_then(|it| it.get_mut(&input)) {
+                    span.until_ps = span.until_ps.min(now_ps + self.config.leave_delay_ns.ps());
                 }
             }
         }
+    }
+
+    /// Begins a membership, or lets one last longer.
+    fn join(&mut self, key: GroupKey, input: usize, now_ps: u64) {
+        let until_ps = now_ps + self.config.membership_s.ps();
+        let known = self.groups.get_mut(&key).and_then(|it| it.get_mut(&input));
+        if let Some(span) = known.filter(|it| it.until_ps > now_ps) {
+            span.until_ps = until_ps;
+            return;
+        }
+        if !self.groups.contains_key(&key) && !self.has_room(now_ps) {
+            self.refused += 1;
+            return;
+        }
+        let from_ps = self.busy_until_ps.max(now_ps) + self.config.join_time_ns.ps();
+        self.busy_until_ps = from_ps;
+        self.groups.entry(key).or_default().insert(input, Span { from_ps, until_ps: until_ps.max(from_ps) });
+    }
+
+    /// Whether one more group finds a place; groups whose members are gone give theirs up.
+    fn has_room(&mut self, now_ps: u64) -> bool {
+        let Some(limit) = self.config.max_groups else {
+            return true;
+        };
+        if self.groups.len() as u64 >= limit.get() {
+            self.groups.retain(|_, members| members.values().any(|it| it.until_ps > now_ps));
+        }
+        (self.groups.len() as u64) < limit.get()
     }
 
     /// Ends the memberships of a port, and what a query has told of a router behind it.
@@ -158,6 +209,7 @@ impl Snooping {
     pub fn reset(&mut self) {
         self.routers.clear();
         self.groups.clear();
+        self.busy_until_ps = 0;
     }
 }
 
@@ -214,7 +266,7 @@ fn mld_of(packet: &[u8]) -> Option<Message> {
     })
 }
 
-/// What records say of whole groups: one that includes no source leaves.
+/// Meaning of records for whole groups: one that includes no source leaves.
 fn changes<A: Address>(records: &[Record<A>], mac: fn(A) -> Mac) -> Message {
     let change = |record: &Record<A>| {
         let group = group_key(mac(record.group));
@@ -315,6 +367,38 @@ mod tests {
             }
             assert_eq!(data(&mut it, 10 + delay_ps), Scope::Ports(vec![3]));
         }
+    }
+
+    #[test]
+    fn joins_are_worked_off_one_after_the_other() {
+        let mut it = snooping(0);
+        it.config.join_time_ns = Nanoseconds::from_ps(100);
+        for port in [1, 2] {
+            it.scope(1, GROUP, port, &report_v2(), 0);
+        }
+        assert_eq!(data(&mut it, 99), Scope::Ports(vec![3]));
+        assert_eq!(data(&mut it, 100), Scope::Ports(vec![1, 3]));
+        it.scope(1, GROUP, 1, &report_v2(), 150);
+        assert_eq!(data(&mut it, 199), Scope::Ports(vec![1, 3]), "a known member is no work");
+        assert_eq!(data(&mut it, 200), Scope::Ports(vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn groups_beyond_the_table_are_refused_until_one_is_left() {
+        let join = |last: u8| ipv4(igmp::Message::ReportV2(Ipv4Addr::new(225, 1, 1, last)));
+        let mut it = snooping(0);
+        it.config.max_groups = Some(Whole::of(2));
+        for last in 1..=3 {
+            it.scope(1, GROUP, 1, &join(last), 0);
+            it.scope(1, GROUP, 2, &join(last), 0);
+        }
+        assert_eq!((it.groups(1), it.refused()), (2, 2));
+        it.scope(1, GROUP, 1, &ipv4(igmp::Message::Leave(GROUP_ADDRESS)), 10);
+        it.scope(1, GROUP, 1, &join(3), 11);
+        assert_eq!(it.refused(), 3, "port 2 is still a member");
+        it.scope(1, GROUP, 2, &ipv4(igmp::Message::Leave(GROUP_ADDRESS)), 12);
+        it.scope(1, GROUP, 1, &join(3), 13);
+        assert_eq!((it.groups(14), it.refused()), (2, 3));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub enum Forwarding {
 pub struct EthernetSwitchConfig {
     /// When a frame goes on.
     pub forwarding: Forwarding,
-    /// What cut-through waits for; frames to faster ports are stored.
+    /// Bytes that cut-through waits for; frames to faster ports are stored.
     pub look_ahead_bytes: Option<Whole<14, 16_384>>,
     /// The address table.
     pub mac_table: MacTableConfig,

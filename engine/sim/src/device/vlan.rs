@@ -68,7 +68,7 @@ impl VlanConfig {
     }
 }
 
-/// What one port does.
+/// VLAN configuration of one port.
 #[derive(Clone, Debug)]
 struct Membership {
     /// VLAN of frames without a tag.

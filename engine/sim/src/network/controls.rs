@@ -1,4 +1,4 @@
-//! What is done to a network between its events: to the program and the ports of the tester, to
+//! Changes to a network between its events: to the program and the ports of the tester, to
 //! hosts, to random numbers.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Network {
 
     /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the
     /// ones of the beginning; what number draws what does not depend on what was drawn before.
-    /// What stands for chance in a device, such as the spacing of frames that pass under overload, too.
+    /// Resets the state that stands for chance in a device, such as the spacing of frames that pass under overload, too.
     pub fn reseed(&mut self, number: u64) {
         let seed = match number {
             0 => self.seed,

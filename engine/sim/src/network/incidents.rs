@@ -1,4 +1,4 @@
-//! What happens to the network itself: links go down and come up, devices are reset and come back.
+//! Incidents of the network itself: links go down and come up, devices are reset and come back.
 
 use crate::config::OutageConfig;
 use crate::event::Source;

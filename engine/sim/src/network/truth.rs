@@ -1,4 +1,4 @@
-//! What truly happened: every counter of every node, for tests of the tester.
+//! The true counts: every counter of every node, for tests of the tester.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Network;
 
-/// What one port did, for truth checks.
+/// Counts of one port, for truth checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortTruth {
     pub tx_frames: u64,
@@ -23,7 +23,7 @@ pub struct PortTruth {
     pub drops: BTreeMap<&'static str, u64>,
 }
 
-/// What one node did.
+/// Counts of one node.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeTruth {
     pub ports: BTreeMap<u16, PortTruth>,
@@ -33,7 +33,7 @@ pub struct NodeTruth {
     pub counters: BTreeMap<&'static str, u64>,
 }
 
-/// What everything did: for tests of the tester, which must not look at it when it measures.
+/// Counts of all nodes: for tests of the tester, which must not read them when it measures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Truth {
     pub now_ps: u64,

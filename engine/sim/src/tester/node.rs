@@ -1,4 +1,4 @@
-//! What the tester consists of, and what the network asks of it.
+//! Parts of the tester, and its interface to the network.
 
 use std::collections::VecDeque;
 

@@ -6,7 +6,7 @@ use etherparse::{ArpEthIpv4Packet, ArpHardwareId, ArpOperation, ArpPacketSlice, 
 
 use super::ethernet::Mac;
 
-/// What a message does.
+/// Operation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Request,

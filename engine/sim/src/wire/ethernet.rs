@@ -18,7 +18,7 @@ pub const TYPE_IPV6: u16 = EtherType::IPV6.0;
 pub struct Header {
     pub destination: Mac,
     pub source: Mac,
-    /// What follows: the type of a protocol, or of a tag.
+    /// Type of the next header: of a protocol, or of a tag.
     pub ether_type: u16,
 }
 

@@ -14,7 +14,7 @@ const CHECKSUM: std::ops::Range<usize> = 2..4;
 pub struct Message<'a> {
     pub kind: u8,
     pub code: u8,
-    /// What follows the checksum: four bytes that belong to the header of every kind, and the rest.
+    /// Bytes behind the checksum: four bytes that belong to the header of every kind, and the rest.
     pub body: &'a [u8],
 }
 

@@ -72,7 +72,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The header of a packet that is no fragment.
+/// The header of a packet that is not a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub source: Ipv4Addr,

@@ -59,7 +59,7 @@ impl<'a> Packet<'a> {
         self.header.hop_limit()
     }
 
-    /// What the payload begins with: a protocol, or an extension header.
+    /// First header of the payload: a protocol, or an extension header.
     pub fn next_header(&self) -> u8 {
         self.header.next_header().0
     }

@@ -1,4 +1,4 @@
-//! What IGMPv3 (RFC 3376) and MLDv2 (RFC 3810) have in common: records of groups with their sources. `A` is an
+//! Shared part of IGMPv3 (RFC 3376) and MLDv2 (RFC 3810): records of groups with their sources. `A` is an
 //! address of the family.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -39,7 +39,7 @@ impl Address for Ipv6Addr {
     }
 }
 
-/// What a record says of the sources that it lists (RFC 3376 4.2.12).
+/// Meaning of the sources that a record lists (RFC 3376 4.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     IsInclude,
@@ -71,7 +71,7 @@ pub struct Query<A> {
     pub detail: Option<Detail<A>>,
 }
 
-/// What IGMPv3 and MLDv2 add to a query.
+/// Fields that IGMPv3 and MLDv2 add to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail<A> {
     /// Routers do not set their timers anew.

@@ -1,5 +1,5 @@
 //! Formats on the wire, one protocol per file: `parse` takes the bytes of a protocol and says what
-//! they mean, or `None` where they are no whole message of it; `emit` appends the bytes to a frame.
+//! they mean, or `None` if they are not a whole message; `emit` appends the bytes to a frame.
 //!
 //! Owns: bytes. Refuses: what a device makes of a message. Headers of Ethernet, ARP, IP, UDP, ICMPv6
 //! and IGMP are those of the crate `etherparse` (design note 0011); frames carry no FCS.

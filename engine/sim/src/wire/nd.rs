@@ -20,7 +20,7 @@ const LINK_LAYER_LENGTH: u8 = 1;
 /// A message; `mac` is the one of its option, where it has that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Who has `target`? `mac` is the sender's.
+    /// Question for the MAC address of `target`; `mac` is the sender's.
     Solicitation { target: Ipv6Addr, mac: Option<Mac> },
     /// `target` has `mac`.
     Advertisement { target: Ipv6Addr, mac: Option<Mac>, flags: Flags },

@@ -17,7 +17,7 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads the whole payload of an IP packet. A checksum of 0 is none.
+/// Reads the whole payload of an IP packet. A checksum of 0 means that there is no checksum.
 pub fn parse(source: IpAddr, destination: IpAddr, bytes: &[u8]) -> Option<Datagram<'_>> {
     let header = UdpHeaderSlice::from_slice(bytes).ok()?;
     if usize::from(header.length()) != bytes.len() {

@@ -37,7 +37,7 @@ impl View {
     }
 }
 
-/// What the code shares with the host during one run.
+/// Data that the code shares with the host during one run.
 #[repr(C)]
 struct Frame {
     registers: *const View,

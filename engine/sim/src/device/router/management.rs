@@ -1,4 +1,4 @@
-//! What a router answers a manager: an SNMPv1 GetRequest (RFC 1157 4.1.2) for `sysUpTime.0` (RFC 1213), over IPv4
+//! Answers of a router to a manager: an SNMPv1 GetRequest (RFC 1157 4.1.2) for `sysUpTime.0` (RFC 1213), over IPv4
 //! or IPv6. Any other variable is `noSuchName`; another community, another message: no answer.
 
 use p4mesh_pipeline::Frame;
@@ -20,7 +20,7 @@ const SYS_UP_TIME: &[u8] = &[0x2b, 6, 1, 2, 1, 1, 3, 0];
 const NO_ERROR: u8 = 0;
 const NO_SUCH_NAME: u8 = 2;
 const PS_PER_TICK: u64 = 10_000_000_000;
-/// What BER writes as one byte.
+/// Largest value that BER writes as one byte.
 const MAX_SHORT_LENGTH: usize = 127;
 
 /// Turns a question to the router, whose header has been read, into its answer, addresses exchanged; `None`: it is no

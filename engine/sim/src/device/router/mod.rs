@@ -132,7 +132,7 @@ struct Counters {
 /// The model.
 pub struct Router {
     latency_ps: u64,
-    /// By local port; without addresses where the configuration has none.
+    /// By local port; without addresses where the configuration gives no address.
     interfaces: Vec<Interface>,
     routes: Routes,
     static_neighbours: BTreeMap<Key, Mac>,
@@ -247,7 +247,7 @@ impl Router {
             }
             Some((Some(_), _)) => format!("{text} is an address of the router itself"),
             Some((None, _)) => format!("{text} is in no network of an interface"),
-            None => format!("'{text}' is no address"),
+            None => format!("'{text}' is not an address"),
         };
         Err(place.invalid(problem, VALID_ADDRESS))
     }

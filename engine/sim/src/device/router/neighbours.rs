@@ -22,7 +22,7 @@ pub struct NeighboursConfig {
     pub attempts: Whole<1, 1_000, 3>,
     /// Packets that wait for one neighbour.
     pub waiting_packets: QueueFrames<3>,
-    /// What was learned is forgotten after this time.
+    /// Entries are forgotten after this time.
     pub lifetime_s: PositiveSeconds<3_600_000, 1_200>,
 }
 
@@ -48,7 +48,7 @@ struct Waiting {
     ask_again_ps: u64,
 }
 
-/// What became of a packet whose neighbour is not known.
+/// Result for a packet whose neighbour is not known.
 pub enum Held {
     /// It waits, and the neighbour must be asked now.
     Ask,
@@ -77,7 +77,7 @@ impl Neighbours {
         (now_ps < until_ps).then_some(mac)
     }
 
-    /// Learns a MAC and returns the packets that waited for it. What nobody asked for changes an
+    /// Learns a MAC and returns the packets that waited for it. An unsolicited answer changes an
     /// entry, but makes a new one only where the configuration says so.
     pub fn learn(&mut self, key: Key, mac: Mac, solicited: bool, now_ps: u64) -> Vec<Frame> {
         let wanted = solicited || self.waiting.contains_key(&key) || self.known.contains_key(&key);

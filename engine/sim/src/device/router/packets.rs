@@ -1,4 +1,4 @@
-//! What a router reads in frames, and the messages that it writes. Frames carry no FCS and no VLAN tag.
+//! Reads the frames of a router, and writes its messages. Frames carry no FCS and no VLAN tag.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ const TCP: u8 = 6;
 const OWN_HOPS: u8 = 64;
 const ANSWER: nd::Flags = nd::Flags { router: true, solicited: true, overrides: true };
 
-/// What a frame is to a router.
+/// Kind of a frame to a router.
 pub enum Packet {
     Resolution(Resolution),
     Ip(Header),
@@ -25,11 +25,11 @@ pub enum Packet {
 pub struct Resolution {
     /// Whose MAC the sender wants to know.
     pub asked: Option<IpAddr>,
-    /// What the message tells.
+    /// Content of the message.
     pub told: Option<(IpAddr, Mac)>,
 }
 
-/// What forwarding needs of an IP packet.
+/// Fields of an IP packet that forwarding needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub source: IpAddr,

@@ -1,0 +1,167 @@
+"""RFC 3918 4.3: aggregated multicast throughput, the highest load that reaches every member without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import JudgedTrial, Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import DURATION_S, Setup, setup_parameters, trial_parameters, verify_parameter
+from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.trial.spec import TrialSpec
+
+_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("groups", "Groups"),
+    Column("members", "Egress ports"),
+    Column("tx_pct", "Offered load", "% of line", 4),
+    Column("tx_fps", "Offered", "frames/s", 0),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx, all ports", "frames"),
+    Column("aggregate_fps", "Aggregated throughput", "frames/s", 0),
+    Column("lost_frames", "Lost", "copies"),
+    Column("state", "Result"),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregatedUnit(Record):
+    """The throughput of one frame size."""
+
+    frame_size_bytes: int
+    groups: int
+    members: int
+    theoretical_fps: float
+    search: Searched[MulticastTrial] = field(metadata=INLINE)
+
+
+def search_aggregated(setup: Setup, size: int, session: Session, extra: int = 0) -> Searched[MulticastTrial]:
+    """Search the highest load at which every member receives every frame; ``extra`` trials follow the search."""
+    parameters, rate_bps = setup.parameters, setup.line_rate_bps
+    criterion = criterion_of(parameters)
+
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MulticastTrial]:
+        spec = group_trial(setup, size, load, length_ns, watch_queues=True)
+        result = session.measure(spec, TrialNote(load, remaining + extra, criterion))
+        verdict = criterion(result)
+        row = trial_row(spec, result, rate_bps, load, verdict)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+
+    return search_throughput(shared.search_of(parameters), shared.duration_ns_of(parameters, size, rate_bps), trial)
+
+
+def group_trial(
+    setup: Setup,
+    size: int,
+    load: Fraction,
+    duration_ns: int,
+    groups: int | None = None,
+    *,
+    per_flow: bool = False,
+    watch_queues: bool = False,
+) -> TrialSpec:
+    """Return a trial in which the source sends to the groups in turn, beside the burden of the setup."""
+    rate = rate_at_pct(load, size, setup.line_rate_bps)
+    ranges = setup.groups(groups)
+    stream = setup.stream(size, rate, max(1, tx_frames(duration_ns, rate)), ranges)
+    burden = setup.burden(size, duration_ns)
+    label = f"{ranges[0].count} groups {size} B {float(load):.4f} %{' burdened' if burden else ''}"
+    memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
+    return setup.trial(label, (stream, *burden), duration_ns, memberships, per_flow=per_flow, watch_queues=watch_queues)
+
+
+class Aggregated(MethodOf[AggregatedUnit]):
+    """Aggregated multicast throughput."""
+
+    name = "rfc3918.aggregated"
+    title = "Aggregated multicast throughput"
+    section = "RFC 3918 4.3"
+    parameters = (
+        *setup_parameters("RFC 3918 4.3"),
+        verify_parameter(),
+        *trial_parameters("RFC 3918 4.3"),
+        *shared.search_parameters("RFC 3918 4.3"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
+        Setup(bed, parameters).check(self.name)
+        shared.search_of(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "aggregated") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search."""
+        return shared.search_of(parameters).trials_expected
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> AggregatedUnit:
+        """Search the throughput of one frame size."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        return AggregatedUnit(
+            frame_size_bytes=size,
+            groups=parameters.integer("groups"),
+            members=len(setup.receivers),
+            theoretical_fps=float(max_rate_fps(size, setup.line_rate_bps)),
+            search=search_aggregated(setup, size, session),
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, AggregatedUnit]) -> Outcome:
+        """Return the table of RFC 3918 4.3; PASS iff a lossless load was found at every size."""
+        units = list(results.values())
+        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        sizes = [unit.frame_size_bytes for unit in results]
+        note = f"The aggregate counts the copies of all egress ports. {excluded_note(units)}"
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.3")
+        return Outcome(
+            state,
+            f"{self.title}: {parameters.integer('groups')} groups, port {parameters.integer('source_port')} to "
+            f"{len(Setup(bed, parameters).receivers)} ports with {parameters.text('protocol')}, {state.value}",
+            (Table("aggregated", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
+            (_figure(units),),
+            (
+                *search_findings(units),
+                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
+            ),
+            (duration,) if duration else (),
+        )
+
+
+def _row(unit: AggregatedUnit) -> dict[str, Cell]:
+    shown = unit.search.shown
+    return shown.cells(_COLUMNS) | {
+        "frame_size_bytes": unit.frame_size_bytes,
+        "groups": unit.groups,
+        "members": unit.members,
+        "tx_pct": shown.load_pct,
+        "tx_fps": shown.offered_fps,
+        "state": unit.search.state_text,
+        "upper_pct": unit.search.upper_pct,
+        "trials": unit.search.trials,
+    }
+
+
+def _figure(units: Sequence[AggregatedUnit]) -> Figure:
+    theory = tuple((float(unit.frame_size_bytes), unit.theoretical_fps * unit.members) for unit in units)
+    found = tuple(
+        (float(unit.frame_size_bytes), unit.search.shown.aggregate_fps)
+        for unit in units
+        if unit.search.result_pct is not None
+    )
+    series = (Series("theoretical maximum", theory, theoretical=True), Series("aggregated throughput", found))
+    return Figure("aggregated", "Aggregated multicast throughput", "frame size (B)", "frames/s", series)

@@ -1,0 +1,171 @@
+"""RFC 3918 7.1: multicast group capacity, the most groups of which every egress port receives at least one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.parameters import ParameterSet, integer, percent
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import MAX_GROUPS, Setup, setup_parameters, trial_parameters
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_OWN = ("duration_ms", "scaled_frames")
+_SUMMARY = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("capacity_groups", "Capacity", "groups"),
+    Column("failed_groups", "Fails at", "groups"),
+    Column("members", "Egress ports"),
+    Column("state", "Result"),
+    Column("trials", "Trials"),
+)
+_TRIALS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("groups", "Groups per port"),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx, all ports", "frames"),
+    Column("silent_memberships", "Without a frame", "memberships"),
+    Column("flooded_frames", "Flooded", "frames"),
+    Column("verdict", "Result"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityTrial(MulticastTrial):
+    """A trial with one number of groups."""
+
+    groups: int
+    silent_memberships: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityUnit(Record):
+    """The capacity with one frame size."""
+
+    frame_size_bytes: int
+    members: int
+    capacity_groups: int | None
+    failed_groups: int | None
+    state: Verdict
+    rows: tuple[CapacityTrial, ...]
+
+
+class GroupCapacity(MethodOf[CapacityUnit]):
+    """Multicast group capacity."""
+
+    name = "rfc3918.group_capacity"
+    title = "Multicast group capacity"
+    section = "RFC 3918 7.1"
+    parameters = (
+        *(item for item in setup_parameters("RFC 3918 7.1", groups=MAX_GROUPS) if item.name != "groups"),
+        integer("groups_first", 10, "groups", "RFC 3918 7.1", "groups of the first trial", (1, MAX_GROUPS)),
+        integer("groups_step", 10, "groups", "RFC 3918 7.1", "groups that each trial has more", (1, MAX_GROUPS)),
+        integer("groups_max", 200, "groups", "RFC 3918 7.1", "groups of the last trial", (1, MAX_GROUPS)),
+        integer("frames_per_group", 1, "frames", "RFC 3918 7.1", "frames to each group", (1, 10_000)),
+        percent("load_pct", "1", "RFC 3918 7.1", "load of the source"),
+        *(item for item in trial_parameters("RFC 3918 7.1") if item.name not in _OWN),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than two ports, unknown ports and groups, a first number beyond the last."""
+        Setup(bed, parameters).check(self.name)
+        first, last = parameters.integer("groups_first"), parameters.integer("groups_max")
+        if first > last:
+            raise ParameterError(f"groups_first={first} is above groups_max={last}", hint="groups_first <= groups_max")
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "capacity") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of trials up to the last one."""
+        return len(_counts(parameters))
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> CapacityUnit:
+        """Add groups until a port does not receive one of them."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        load, counts = parameters.number("load_pct"), _counts(parameters)
+        rows: list[CapacityTrial] = []
+        for place, count in enumerate(counts, start=1):
+            spec = _spec(setup, size, count, load)
+            result = session.measure(spec, TrialNote(load, len(counts) - place, _judge))
+            verdict = _judge(result)
+            row = trial_row(spec, result, setup.line_rate_bps, load, verdict)
+            rows.append(
+                CapacityTrial(
+                    **{name: getattr(row, name) for name in MulticastTrial.__dataclass_fields__},
+                    groups=count,
+                    silent_memberships=result.silent_flows,
+                )
+            )
+            if verdict is not Verdict.PASS:
+                break
+        passed = [row.groups for row in rows if row.verdict is Verdict.PASS]
+        last = rows[-1]
+        state = Verdict.PASS if passed and last.verdict in (Verdict.PASS, Verdict.FAIL) else last.verdict
+        return CapacityUnit(
+            frame_size_bytes=size,
+            members=len(setup.receivers),
+            capacity_groups=max(passed, default=None),
+            failed_groups=last.groups if last.verdict is Verdict.FAIL else None,
+            state=state or Verdict.INVALID,
+            rows=tuple(rows),
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, CapacityUnit]) -> Outcome:
+        """Return the capacities; PASS iff at least the first number of groups was held at every size."""
+        units = list(results.values())
+        state = State.worst((unit.state for unit in units), State.PASS)
+        summary = tuple(
+            unit.cells(_SUMMARY)
+            | {
+                "state": "PASS (at least)" if unit.failed_groups is None and unit.state == "PASS" else unit.state.value,
+                "trials": len(unit.rows),
+            }
+            for unit in units
+        )
+        trials = tuple(
+            row.cells(_TRIALS) | {"frame_size_bytes": unit.frame_size_bytes} for unit in units for row in unit.rows
+        )
+        note = "Capacity: the last number of groups of which every egress port received at least one frame each."
+        return Outcome(
+            state,
+            f"{self.title}: {len(Setup(bed, parameters).receivers)} egress ports, {state.value}",
+            (
+                Table("group_capacity", self.title, _SUMMARY, summary, note),
+                Table("group_capacity_trials", "Group capacity: all trials", _TRIALS, trials, detail=True, keys=()),
+            ),
+            (),
+            tuple(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.rows)),
+        )
+
+
+def _counts(parameters: ParameterSet) -> tuple[int, ...]:
+    first, step, last = (parameters.integer(f"groups_{name}") for name in ("first", "step", "max"))
+    return (*range(first, last, step), last)
+
+
+def _judge(result: TrialResult) -> Verdict:
+    """PASS iff every egress port has received at least one frame of each group."""
+    if result.status is not Status.VALID:
+        return Verdict(result.status.value)
+    return Verdict.FAIL if result.silent_flows else Verdict.PASS
+
+
+def _spec(setup: Setup, size: int, count: int, load: Fraction) -> TrialSpec:
+    rate = rate_at_pct(load, size, setup.line_rate_bps)
+    frames = count * setup.parameters.integer("frames_per_group")
+    groups = setup.groups(count)
+    stream = setup.stream(size, rate, frames, groups)
+    memberships = setup.memberships(groups, verify=False)
+    duration_ns = int(frames * NS_PER_S / rate) + 1
+    return setup.trial(f"{count} groups {size} B", (stream,), duration_ns, memberships)

@@ -1,0 +1,293 @@
+"""RFC 3918 5.1, 5.2 and 8.1: multicast latency of every egress port and group, its spread, and latency under burden."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
+from p4mesh.methods.results.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    check_definition,
+    definition_text,
+    shift_ns,
+    summarise,
+)
+from p4mesh.methods.results.latency_cells import LatencyCells, latency_cells
+from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.queues import queue_text
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.search_findings import search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import Searched
+from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
+from p4mesh.methods.rfc3918.rows import MulticastTrial, untrusted
+from p4mesh.methods.rfc3918.setup import (
+    DURATION_S,
+    MULTICAST,
+    Setup,
+    burden_parameters,
+    setup_parameters,
+    trial_parameters,
+    verify_parameter,
+)
+from p4mesh.trial.result import Status, TrialResult
+
+BASELINE, BURDENED = "baseline", "burdened"
+_THROUGHPUT = "throughput"
+_EVERY_FRAME = "Every frame is a tagged frame; RFC 3918 5.1 tags one after half the trial."
+_WHERE = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("load_pct", "Load", "% of line", 4),
+    Column("part", "Trial"),
+    Column("group", "Group"),
+    Column("port", "Egress port"),
+)
+_WITHOUT_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated")
+_COLUMNS = (*_WHERE, *(column for column in LATENCY_COLUMNS if column.key not in _WITHOUT_HISTOGRAMS))
+_SPREAD = (
+    *_WHERE[:3],
+    Column("set_size", "Latencies"),
+    Column("low_us", "Smallest", "us", 3),
+    Column("high_us", "Largest", "us", 3),
+    Column("spread_us", "Max - min", "us", 3),
+)
+_KEYS = ("frame_size_bytes", "part", "group", "port")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupLatency(Record):
+    """Latency of the frames of a group on an egress port."""
+
+    part: str
+    group: str
+    port: int
+    latency: LatencyCells = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyTrial(Record):
+    """What must be known of a trial whose latency is shown."""
+
+    part: str
+    status: Status
+    reason: str
+    lost_frames: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyUnit(Record):
+    """The latencies of one frame size."""
+
+    frame_size_bytes: int
+    load_pct: float | None
+    trials: tuple[LatencyTrial, ...]
+    rows: tuple[GroupLatency, ...]
+    search: Searched[MulticastTrial] | None = field(default=None, metadata=OMITTED)
+
+
+@dataclass(frozen=True)
+class _SearchedSize:
+    """The search of one frame size."""
+
+    frame_size_bytes: int
+    search: Searched[MulticastTrial]
+
+
+class MulticastLatency(MethodOf[LatencyUnit]):
+    """Multicast latency."""
+
+    name = "rfc3918.latency"
+    title = "Multicast latency"
+    section = "RFC 3918 5.1"
+    parts: tuple[str, ...] = (BASELINE,)
+    parameters: tuple[Parameter, ...] = (
+        *setup_parameters("RFC 3918 5.1"),
+        decimal(
+            "load_pct",
+            _THROUGHPUT,
+            "% of line rate",
+            "RFC 3918 5.1",
+            "load of the source; throughput = search it first",
+            ("0.0001", "100"),
+            (_THROUGHPUT,),
+        ),
+        LATENCY_DEFINITION,
+        verify_parameter(),
+        *trial_parameters("RFC 3918 5.1"),
+        *shared.search_parameters("RFC 3918 4.3"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with too few ports, unknown ports and groups, contradicting bounds."""
+        Setup(bed, parameters, BURDENED in self.parts).check(self.name)
+        shared.search_of(parameters)
+        check_definition(self.name, bed, parameters)
+
+    def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
+        """Return the pairs from the source to every egress port."""
+        setup = Setup(bed, parameters, BURDENED in self.parts)
+        return tuple((setup.source, port) for port in setup.receivers)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "latency") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search, and the latency trials."""
+        search = shared.search_of(parameters).trials_expected if parameters.is_word("load_pct") else 0
+        return search + len(self.parts)
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LatencyUnit:
+        """Measure latency at the throughput, or at the load that is asked for; then again under burden."""
+        setup = Setup(bed, parameters, BURDENED in self.parts)
+        size, quiet = unit.frame_size_bytes, _Quiet(bed, parameters, BURDENED in self.parts)
+        search = None
+        if parameters.is_word("load_pct"):
+            search = search_aggregated(quiet, size, session, len(self.parts))
+            load = search.result_load_pct
+        else:
+            load = parameters.number("load_pct")
+        trials: list[LatencyTrial] = []
+        rows: list[GroupLatency] = []
+        duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+        for place, part in enumerate(self.parts if load is not None else (), start=1):
+            assert load is not None
+            spec = group_trial(setup if part == BURDENED else quiet, size, load, duration_ns, per_flow=True)
+            result = session.measure(spec, TrialNote(load, len(self.parts) - place))
+            trials.append(_judged(part, result))
+            rows += _rows(part, result, setup, size)
+        return LatencyUnit(
+            frame_size_bytes=size,
+            load_pct=None if load is None else float(load),
+            trials=tuple(trials),
+            rows=tuple(rows),
+            search=search,
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LatencyUnit]) -> Outcome:
+        """Return latencies and their spread; INVALID where a frame is missing on any egress port."""
+        units = list(results.values())
+        searched = [_SearchedSize(unit.frame_size_bytes, unit.search) for unit in units if unit.search is not None]
+        verdicts = [unit.search.verdict for unit in units if unit.search is not None]
+        state = State.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)), State.DONE)
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 5.1")
+        findings = [text for unit in units for text in _findings(unit)]
+        return Outcome(
+            state,
+            f"{self.title}: port {parameters.integer('source_port')} to {len(self.latency_pairs(bed, parameters))} "
+            f"ports, {state.value}",
+            (*self.tables(bed, parameters, units), *search_tables(searched)),
+            (),
+            (*search_findings(searched), *findings),
+            tuple(filter(None, (duration, _EVERY_FRAME))),
+        )
+
+    def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
+        """Return the latencies by group and egress port."""
+        return (_latencies(bed, units), _spreads(units))
+
+
+class MinMaxLatency(MulticastLatency):
+    """Difference of the largest and the smallest multicast latency."""
+
+    name = "rfc3918.min_max_latency"
+    title = "Min/max multicast latency"
+    section = "RFC 3918 5.2"
+
+    def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
+        """Return the spread, and the set that it is of."""
+        return (_spreads(units), _latencies(bed, units))
+
+
+class BurdenedLatency(MulticastLatency):
+    """Multicast latency while other ports send unicast."""
+
+    name = "rfc3918.burdened_latency"
+    title = "Forwarding burdened multicast latency"
+    section = "RFC 3918 8.1"
+    parts = (BASELINE, BURDENED)
+    parameters = (*MulticastLatency.parameters, *burden_parameters("RFC 3918 8.1"))
+
+
+class _Quiet(Setup):
+    """The ports of a burdened test, without the burden."""
+
+    def burden(self, size: int, duration_ns: int) -> tuple[()]:
+        """Return nothing."""
+        return ()
+
+
+def _judged(part: str, result: TrialResult) -> LatencyTrial:
+    """Return what must be known of a trial: without its tagged frame on every egress port it is INVALID."""
+    others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
+    lost = result.lost_frames - others
+    status, reason = result.status, result.reason
+    if status is Status.VALID and lost:
+        status, reason = Status.INVALID, f"{lost} tagged frames are missing on an egress port"
+    return LatencyTrial(part=part, status=status, reason=reason, lost_frames=lost)
+
+
+def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[GroupLatency]:
+    if result.status is not Status.VALID:
+        return
+    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    name = definition_text(setup.bed, setup.parameters)
+    only, queues = setup.groups()[0].first, queue_text([result])
+    for flow in result.flows:
+        if flow.stream == MULTICAST:
+            summary = summarise(flow.latency, shift_ns(setup.bed, kind, size, flow.tx_port, flow.rx_port))
+            yield GroupLatency(
+                part=part, group=flow.part or only, port=flow.rx_port, latency=latency_cells(summary, name, queues)
+            )
+
+
+def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:
+    rows = tuple(
+        row.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "load_pct": unit.load_pct}
+        for unit in units
+        for row in unit.rows
+    )
+    note = latency_note(bed)
+    return Table("multicast_latency", "Multicast latency", _COLUMNS, rows, note, detail=len(rows) > 60, keys=_KEYS)
+
+
+def _spreads(units: Sequence[LatencyUnit]) -> Table:
+    """Return max(M) - min(M) over the set of all groups and egress ports (RFC 3918 5.2)."""
+    rows: list[dict[str, Cell]] = []
+    for unit in units:
+        for trial in unit.trials:
+            found = [
+                (row.latency.min_us, row.latency.max_us)
+                for row in unit.rows
+                if row.part == trial.part and row.latency.min_us is not None and row.latency.max_us is not None
+            ]
+            low = min((pair[0] for pair in found), default=None)
+            high = max((pair[1] for pair in found), default=None)
+            rows.append(
+                {
+                    "frame_size_bytes": unit.frame_size_bytes,
+                    "load_pct": unit.load_pct,
+                    "part": trial.part,
+                    "set_size": len(found),
+                    "low_us": low,
+                    "high_us": high,
+                    "spread_us": None if low is None or high is None else high - low,
+                }
+            )
+    return Table("latency_spread", "Min/max multicast latency", _SPREAD, tuple(rows), keys=("frame_size_bytes", "part"))
+
+
+def _findings(unit: LatencyUnit) -> Iterator[str]:
+    size = unit.frame_size_bytes
+    if unit.search is not None:
+        yield from untrusted(size, unit.search.rows)
+    for trial in unit.trials:
+        if trial.status is not Status.VALID:
+            yield f"{trial.status.value} trial, {size} B, {trial.part}: {trial.reason}"

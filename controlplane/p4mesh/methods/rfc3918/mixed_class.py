@@ -1,0 +1,183 @@
+"""RFC 3918 4.1: mixed class throughput, multicast and unicast from one port in a fixed ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, decimal
+from p4mesh.methods.results.metrics import transmission_s
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.search_findings import excluded_note, search_findings
+from p4mesh.methods.results.search_tables import search_tables
+from p4mesh.methods.results.searched import JudgedTrial, Searched
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import DURATION_S, Setup, setup_parameters, trial_parameters, verify_parameter
+from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
+from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+UNICAST = "unicast"
+_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("load_pct", "Intended load", "% of line", 4),
+    Column("multicast_pct", "Multicast", "% of frames", 2),
+    Column("multicast_tx", "Multicast Tx", "frames"),
+    Column("unicast_tx", "Unicast Tx", "frames"),
+    Column("multicast_fps", "Multicast throughput", "copies/s", 0),
+    Column("unicast_fps", "Unicast throughput", "frames/s", 0),
+    Column("multicast_lost", "Multicast lost", "copies"),
+    Column("unicast_lost", "Unicast lost", "frames"),
+    Column("state", "Result"),
+    Column("upper_pct", "Fails at", "% of line", 4),
+    Column("trials", "Trials"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedTrial(MulticastTrial):
+    """A trial by class."""
+
+    multicast_tx: int
+    unicast_tx: int
+    multicast_fps: float
+    unicast_fps: float
+    multicast_lost: int
+    unicast_lost: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedUnit(Record):
+    """The throughput of one frame size."""
+
+    frame_size_bytes: int
+    multicast_pct: float
+    search: Searched[MixedTrial] = field(metadata=INLINE)
+
+
+class MixedClass(MethodOf[MixedUnit]):
+    """Mixed class throughput."""
+
+    name = "rfc3918.mixed_class"
+    title = "Mixed class throughput"
+    section = "RFC 3918 4.1"
+    parameters = (
+        *setup_parameters("RFC 3918 4.1"),
+        decimal("multicast_pct", "50", "% of frames", "RFC 3918 4.1", "multicast frames of the source", ("1", "99")),
+        verify_parameter(),
+        *trial_parameters("RFC 3918 4.1"),
+        *shared.search_parameters("RFC 3918 4.1"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than two ports, unknown ports and groups, contradicting bounds."""
+        Setup(bed, parameters).check(self.name)
+        shared.search_of(parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "mixed class") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the typical length of the search."""
+        return shared.search_of(parameters).trials_expected
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MixedUnit:
+        """Search the highest load without loss in both classes."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        criterion = criterion_of(parameters)
+
+        def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MixedTrial]:
+            spec = _spec(setup, size, load, length_ns)
+            result = session.measure(spec, TrialNote(load, remaining, criterion))
+            verdict = criterion(result)
+            row = _by_class(trial_row(spec, result, setup.line_rate_bps, load, verdict), spec, result)
+            return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+
+        duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+        return MixedUnit(
+            frame_size_bytes=size,
+            multicast_pct=float(parameters.number("multicast_pct")),
+            search=search_throughput(shared.search_of(parameters), duration_ns, trial),
+        )
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MixedUnit]) -> Outcome:
+        """Return the table of RFC 3918 4.1; PASS iff a load without loss in both classes was found at every size."""
+        units = list(results.values())
+        state = State.worst((unit.search.verdict for unit in units), State.PASS)
+        sizes = [unit.frame_size_bytes for unit in results]
+        note = (
+            f"Each multicast frame is expected on every egress port, each unicast frame on one. {excluded_note(units)}"
+        )
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.1")
+        return Outcome(
+            state,
+            f"{self.title}: {parameters.integer('groups')} groups and {len(Setup(bed, parameters).receivers)} unicast "
+            f"destinations, {state.value}",
+            (Table("mixed_class", self.title, _COLUMNS, tuple(map(_row, units)), note), *search_tables(units)),
+            (),
+            (
+                *search_findings(units),
+                *(text for unit in units for text in untrusted(unit.frame_size_bytes, unit.search.rows)),
+            ),
+            (duration,) if duration else (),
+        )
+
+
+def _spec(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+    """Return a trial whose unicast frames lie between the multicast frames: m1 u1 m2 u2 with equal shares."""
+    share = setup.parameters.number("multicast_pct") / 100
+    rate = rate_at_pct(load, size, setup.line_rate_bps)
+    groups = setup.groups()
+    multicast, unicast = share * rate, (1 - share) * rate
+    sent = setup.stream(size, multicast, max(1, tx_frames(duration_ns, multicast)), groups)
+    others = Stream(
+        UNICAST,
+        size,
+        unicast,
+        max(1, tx_frames(duration_ns, unicast)),
+        Rotate(),
+        (setup.source,),
+        setup.receivers,
+        setup.template,
+        start_offset_ns=(round(NS_PER_S / rate),),
+    )
+    label = f"mixed class {size} B {float(load):.4f} %"
+    memberships = setup.memberships(groups, verify=setup.parameters.flag("joins_verify"))
+    return setup.trial(label, (sent, others), duration_ns, memberships, per_flow=True, watch_queues=True)
+
+
+def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> MixedTrial:
+    """Return the row with what belongs to each class; what is not of a unicast flow is multicast."""
+    unicast = [flow for flow in result.flows if flow.stream == UNICAST]
+    sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
+    seconds = transmission_s(spec)
+    copies = row.rx_frames - (sent - lost)
+    return MixedTrial(
+        **{name: getattr(row, name) for name in MulticastTrial.__dataclass_fields__},
+        multicast_tx=row.tx_frames - sent,
+        unicast_tx=sent,
+        multicast_fps=float(copies / seconds),
+        unicast_fps=float((sent - lost) / seconds),
+        multicast_lost=row.lost_frames - lost,
+        unicast_lost=lost,
+    )
+
+
+def _row(unit: MixedUnit) -> dict[str, Cell]:
+    return unit.search.shown.cells(_COLUMNS) | {
+        "frame_size_bytes": unit.frame_size_bytes,
+        "multicast_pct": unit.multicast_pct,
+        "state": unit.search.state_text,
+        "upper_pct": unit.search.upper_pct,
+        "trials": unit.search.trials,
+    }

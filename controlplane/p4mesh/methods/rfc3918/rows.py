@@ -1,0 +1,67 @@
+"""Rows of trials with multicast, and what readers must know of trials that cannot be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from p4mesh.methods.results.metrics import loss_pct, rate_metrics
+from p4mesh.methods.results.queues import QueueCells, queue_cells
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.searched import NS_PER_MS
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class MulticastTrial(Record):
+    """Rates and counts of one trial; received frames are the copies of all ports."""
+
+    load_pct: float
+    offered_fps: float
+    tx_frames: int
+    expected_frames: int
+    rx_frames: int
+    lost_frames: int
+    loss_pct: float
+    aggregate_fps: float
+    flooded_frames: int
+    status: Status
+    reason: str
+    verdict: Verdict | None
+    duration_ms: float
+    watched: QueueCells | None = field(default=None, metadata=INLINE)
+
+
+def trial_row(
+    spec: TrialSpec, result: TrialResult, rate_bps: int, load: Fraction, verdict: Verdict | None
+) -> MulticastTrial:
+    """Return the row of a trial; the aggregate is of all copies (RFC 3918 4.3)."""
+    rates = rate_metrics(spec, result, rate_bps)
+    return MulticastTrial(
+        load_pct=float(load),
+        offered_fps=float(rates.offered_fps),
+        tx_frames=result.tx_frames,
+        expected_frames=result.expected_rx_frames,
+        rx_frames=result.rx_frames - result.duplicate_frames,
+        lost_frames=result.lost_frames,
+        loss_pct=float(loss_pct(result)),
+        aggregate_fps=float(rates.forwarding_fps),
+        flooded_frames=result.flooded_frames,
+        status=result.status,
+        reason=result.reason,
+        verdict=verdict,
+        duration_ms=spec.duration_ns / NS_PER_MS,
+        watched=queue_cells(result),
+    )
+
+
+def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
+    """Yield trials that say nothing about the device, and frames on ports that have not joined."""
+    for row in rows:
+        if row.status is not Status.VALID:
+            yield f"{row.status.value} trial, {size} B at {row.load_pct:g} %: {row.reason}"
+    if flooded := sum(row.flooded_frames for row in rows):
+        yield f"flooding detected: {flooded} frames came to ports that have not joined their group ({size} B)"

@@ -1,0 +1,131 @@
+"""RFC 3918 4.2: scaled group forwarding matrix, the forwarding rate against the number of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
+from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.rfc3918.aggregated import group_trial
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
+from p4mesh.methods.sweeps import executed
+
+_COLUMNS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("groups", "Groups"),
+    Column("load_pct", "Intended load", "% of line", 4),
+    Column("offered_fps", "Offered", "frames/s", 0),
+    Column("tx_frames", "Tx", "frames"),
+    Column("rx_frames", "Rx, all ports", "frames"),
+    Column("lost_frames", "Lost", "copies"),
+    Column("aggregate_fps", "Aggregated forwarding rate", "frames/s", 0),
+    Column("verdict", "Result"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixRow(Record):
+    """The trial with one number of groups."""
+
+    groups: int
+    trial: MulticastTrial
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixUnit(Record):
+    """The forwarding rates of one frame size."""
+
+    frame_size_bytes: int
+    rows: tuple[MatrixRow, ...]
+
+
+class ScaledMatrix(MethodOf[MatrixUnit]):
+    """Scaled group forwarding matrix."""
+
+    name = "rfc3918.scaled_matrix"
+    title = "Scaled group forwarding matrix"
+    section = "RFC 3918 4.2"
+    parameters = (
+        *setup_parameters("RFC 3918 4.2", groups=100),
+        integer("groups_step", 10, "groups", "RFC 3918 4.2", "first number of groups, and the step", (1, MAX_GROUPS)),
+        percent("load_pct", "100", "RFC 3918 4.2", "load of the source"),
+        boolean("joins_verify", False, "RFC 3918 3", "before each trial every member must receive every group"),
+        *trial_parameters("RFC 3918 4.2"),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than two ports, unknown ports and groups, a step beyond the groups."""
+        Setup(bed, parameters).check(self.name)
+        if parameters.integer("groups_step") > parameters.integer("groups"):
+            raise ParameterError(
+                f"groups_step={parameters.integer('groups_step')} is above groups={parameters.integer('groups')}",
+                hint="groups_step <= groups, the largest number of groups",
+            )
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "groups") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of group counts."""
+        return len(_counts(parameters))
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MatrixUnit:
+        """Measure every number of groups at the same load."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        load = parameters.number("load_pct")
+        duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+        counts = _counts(parameters)
+        specs = [group_trial(setup, size, load, duration_ns, count) for count in counts]
+        session.announce(specs)
+        rows = []
+        for place, (count, spec) in enumerate(zip(counts, specs, strict=True), start=1):
+            result = session.measure(spec, TrialNote(load, len(counts) - place, executed))
+            trial = trial_row(spec, result, setup.line_rate_bps, load, executed(result))
+            rows.append(MatrixRow(groups=count, trial=trial))
+        return MatrixUnit(frame_size_bytes=size, rows=tuple(rows))
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MatrixUnit]) -> Outcome:
+        """Return the matrix; DONE, as it has no criterion."""
+        units = list(results.values())
+        state = State.worst((row.trial.verdict or "" for unit in units for row in unit.rows), State.DONE)
+        rows = tuple(
+            row.trial.cells(_COLUMNS) | {"frame_size_bytes": unit.frame_size_bytes, "groups": row.groups}
+            for unit in units
+            for row in unit.rows
+        )
+        series = tuple(
+            Series(
+                f"{unit.frame_size_bytes} B",
+                tuple((float(row.groups), row.trial.aggregate_fps) for row in unit.rows),
+            )
+            for unit in units
+        )
+        figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
+        sizes = [unit.frame_size_bytes for unit in results]
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.2")
+        findings = [
+            text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
+        ]
+        table = Table("scaled_matrix", self.title, _COLUMNS, rows, keys=("frame_size_bytes", "groups"))
+        return Outcome(
+            state,
+            f"{self.title}: up to {parameters.integer('groups')} groups, {state.value}",
+            (table,),
+            (figure,),
+            tuple(findings),
+            (duration,) if duration else (),
+        )
+
+
+def _counts(parameters: ParameterSet) -> tuple[int, ...]:
+    """Return step, 2 step, ... and at last the number of groups."""
+    step, last = parameters.integer("groups_step"), parameters.integer("groups")
+    return (*range(step, last, step), last)

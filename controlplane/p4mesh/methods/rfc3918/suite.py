@@ -1,0 +1,27 @@
+"""The tests of RFC 3918, in the order of the text."""
+
+from __future__ import annotations
+
+from p4mesh.methods.composition import Suite
+from p4mesh.methods.rfc3918.aggregated import Aggregated
+from p4mesh.methods.rfc3918.delays import BurdenedJoinDelay, GroupJoinDelay, GroupLeaveDelay
+from p4mesh.methods.rfc3918.group_capacity import GroupCapacity
+from p4mesh.methods.rfc3918.latency import BurdenedLatency, MinMaxLatency, MulticastLatency
+from p4mesh.methods.rfc3918.mixed_class import MixedClass
+from p4mesh.methods.rfc3918.scaled_matrix import ScaledMatrix
+
+SUITE = Suite(
+    "rfc3918",
+    (
+        MixedClass(),
+        ScaledMatrix(),
+        Aggregated(),
+        MulticastLatency(),
+        MinMaxLatency(),
+        GroupJoinDelay(),
+        GroupLeaveDelay(),
+        GroupCapacity(),
+        BurdenedLatency(),
+        BurdenedJoinDelay(),
+    ),
+)

@@ -1,0 +1,372 @@
+"""RFC 3918 on fakes with closed-form answers: searches, matrices, latencies, delays and capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from ipaddress import ip_address
+
+import pytest
+from support.fakes import FakeMeasurer
+
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
+from p4mesh.methods.base import TrialNote
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.tester.responders.group_messages import Host, Record, RecordKind, leave, report, reports
+from p4mesh.tester.stations import station
+from p4mesh.traffic.line_rate import max_rate_fps, serialization_ns
+from p4mesh.traffic.memberships import Version, report_bytes
+from p4mesh.traffic.patterns import Multicast
+from p4mesh.trial.result import FlowCounts, LatencyStats, PortCounts, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+SECOND = 1_000_000_000
+Flows = dict[tuple[str, int, str], FlowCounts]
+"""(stream, receive port, group) -> counts."""
+
+
+def bed(ports: int = 4) -> Bed:
+    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, ports + 1)))
+
+
+class GroupMeasurer(FakeMeasurer):
+    """A lossless device with a flow per stream, receive port and group; ``change`` makes it another one."""
+
+    def __init__(self, change: Callable[[TrialSpec, Flows], TrialResult | None] | None = None) -> None:
+        super().__init__()
+        self.change = change
+
+    def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
+        base = super().measure(spec, note)
+        flows: Flows = {}
+        for stream in spec.streams:
+            for source, tx_port in enumerate(stream.tx_ports):
+                visited = stream.pattern.flows(stream, source)
+                for place, flow in enumerate(visited):
+                    sent = len(range(place, stream.frame_count, len(visited)))
+                    for port in flow.ports:
+                        if port != tx_port:
+                            flows[stream.name, port, f"{tx_port} {flow.part}"] = FlowCounts(
+                                stream.name, tx_port, port, sent, sent,
+                                latency=LatencyStats(sent, 2000.0, 2500.0, 2200.0 * sent), part=flow.part,
+                            )  # fmt: skip
+        changed = self.change(spec, flows) if self.change else None
+        kept = tuple(flows.values())
+        expected = sum(flow.tx_frames for flow in kept)
+        lost = sum(flow.lost_frames for flow in kept)
+        result = replace(
+            base,
+            expected_rx_frames=expected,
+            rx_frames=expected - lost,
+            lost_frames=lost,
+            flows=kept,
+            silent_flows=sum(flow.tx_frames > 0 and not flow.rx_frames for flow in kept),
+        )
+        return result if changed is None else replace(changed, flows=kept)
+
+
+def run(
+    name: str, measurer: FakeMeasurer, *settings: str, size: int = 128, on: Bed | None = None
+) -> tuple[Outcome, Sequence[TrialSpec]]:
+    test, ports = find_test(name), on or bed()
+    declared = {parameter.name for parameter in test.parameters}
+    given = any(setting.startswith("scaled_frames=") for setting in settings)
+    usual = ("scaled_frames=1000",) if "scaled_frames" in declared and not given else ()
+    parameters = resolve(name, test.parameters, (*usual, *settings))
+    test.check(ports, parameters)
+    (unit,) = test.units(parameters, (size,))
+    result = test.run_unit(unit, ports, parameters, measurer)
+    return test.assemble(ports, parameters, {unit: result}), measurer.specs
+
+
+def rows(outcome: Outcome, name: str) -> tuple[dict[str, object], ...]:
+    (table,) = (table for table in outcome.tables if table.name == name)
+    return table.rows  # type: ignore[return-value]
+
+
+def less(flow: FlowCounts, lost: int) -> FlowCounts:
+    return replace(flow, rx_frames=flow.rx_frames - lost)
+
+
+# Throughput
+
+
+def test_the_aggregated_throughput_counts_the_copies_of_all_ports() -> None:
+    outcome, specs = run("rfc3918.aggregated", GroupMeasurer(), "groups=7", "source_port=2")
+    (row,) = rows(outcome, "aggregated")
+    fps = float(max_rate_fps(128, GIGABIT))
+    assert outcome.state is State.PASS
+    assert (row["tx_pct"], row["members"], row["rx_frames"]) == (100, 3, 3 * 1000)
+    assert row["aggregate_fps"] == pytest.approx(3 * fps)
+    memberships, stream = specs[0].memberships, specs[0].streams[0]
+    assert memberships is not None and isinstance(stream.pattern, Multicast)
+    assert memberships.groups == stream.pattern.groups and memberships.count == 7 * 3
+    assert (stream.tx_ports, stream.rx_ports) == ((2,), (1, 3, 4))
+
+
+@pytest.mark.parametrize("limit_pct", ["12.5", "60", "99.9"])
+def test_the_search_finds_what_one_port_loses(limit_pct: str) -> None:
+    """A device that drops a copy for port 4 above a load: the result is within the resolution below it."""
+
+    def lossy(spec: TrialSpec, flows: Flows) -> None:
+        if spec.streams[0].rate_fps > Fraction(limit_pct) / 100 * max_rate_fps(128, GIGABIT):
+            key = next(key for key in flows if key[1] == 4)
+            flows[key] = less(flows[key], 1)
+
+    outcome, _ = run("rfc3918.aggregated", GroupMeasurer(lossy))
+    (row,) = rows(outcome, "aggregated")
+    assert isinstance(row["tx_pct"], float)
+    assert 0 <= float(limit_pct) - row["tx_pct"] <= 0.1
+
+
+@pytest.mark.parametrize("share", [50, 20])
+def test_mixed_classes_keep_their_ratio_and_are_told_apart(share: int) -> None:
+    def lossy(spec: TrialSpec, flows: Flows) -> None:
+        if sum(stream.rate_fps for stream in spec.streams) > Fraction(3, 4) * max_rate_fps(128, GIGABIT):
+            key = next(key for key in flows if key[0] == "unicast")
+            flows[key] = less(flows[key], 2)
+
+    outcome, specs = run("rfc3918.mixed_class", GroupMeasurer(lossy), f"multicast_pct={share}")
+    (row,) = rows(outcome, "mixed_class")
+    multicast, unicast = specs[0].streams
+    assert multicast.rate_fps / (multicast.rate_fps + unicast.rate_fps) == Fraction(share, 100)
+    assert unicast.rx_ports == multicast.rx_ports == (2, 3, 4)
+    assert unicast.start_offset_ns == (round(SECOND / (multicast.rate_fps + unicast.rate_fps)),)
+    assert outcome.state is State.PASS
+    assert isinstance(row["load_pct"], float) and 0 <= 75 - row["load_pct"] <= 0.1
+    assert (row["multicast_lost"], row["unicast_lost"]) == (0, 0)
+    # Every multicast frame has three copies, every unicast frame one.
+    assert row["multicast_fps"] == pytest.approx(3 * share / (100 - share) * float(str(row["unicast_fps"])), rel=1e-2)
+
+
+def test_the_matrix_has_a_row_for_each_number_of_groups() -> None:
+    """A device that forwards the first 25 groups only: the aggregate falls as 25 / groups."""
+
+    def small(_: TrialSpec, flows: Flows) -> None:
+        known = list(dict.fromkeys(key[2] for key in flows))[:25]
+        for key, flow in flows.items():
+            if key[2] not in known:
+                flows[key] = less(flow, flow.rx_frames)
+
+    outcome, _ = run("rfc3918.scaled_matrix", GroupMeasurer(small), "groups=45", "groups_step=20", "scaled_frames=3600")
+    found = rows(outcome, "scaled_matrix")
+    assert outcome.state is State.DONE
+    assert [row["groups"] for row in found] == [20, 40, 45]
+    fps = 3 * float(max_rate_fps(128, GIGABIT))
+    assert [row["aggregate_fps"] for row in found] == pytest.approx([fps, fps * 25 / 40, fps * 25 / 45])
+
+
+# Latency
+
+
+def test_latencies_are_those_of_each_group_and_port() -> None:
+    def apart(_: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            average_ns = 1000.0 * flow.rx_port + 100 * int(flow.part.rpartition(".")[2])
+            stats = LatencyStats(flow.rx_frames, average_ns, average_ns, average_ns * flow.rx_frames)
+            flows[key] = replace(flow, latency=stats)
+
+    outcome, specs = run("rfc3918.min_max_latency", GroupMeasurer(apart), "groups=3", "load_pct=10")
+    latencies = {(row["group"], row["port"]): row["avg_us"] for row in rows(outcome, "multicast_latency")}
+    assert latencies == {
+        (f"225.1.1.{group}", port): pytest.approx(port + group / 10) for group in (1, 2, 3) for port in (2, 3, 4)
+    }
+    (spread,) = rows(outcome, "latency_spread")
+    assert (spread["set_size"], spread["spread_us"]) == (9, pytest.approx(4.3 - 2.1))
+    assert len(specs) == 1 and outcome.state is State.DONE
+
+
+def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> None:
+    def lossy(_: TrialSpec, flows: Flows) -> None:
+        key = next(iter(flows))
+        flows[key] = less(flows[key], 1)
+
+    outcome, _ = run("rfc3918.latency", GroupMeasurer(lossy), "load_pct=10")
+    assert outcome.state is State.INVALID
+    assert "INVALID trial, 128 B, baseline: 1 tagged frames are missing on an egress port" in outcome.findings
+
+
+def test_a_burden_is_a_mesh_of_ports_that_do_not_join() -> None:
+    outcome, specs = run(
+        "rfc3918.burdened_latency", GroupMeasurer(), "load_pct=10", "burden_ports=3", "burden_load_pct=40", on=bed(7)
+    )
+    base, burdened = specs
+    assert [stream.name for stream in base.streams] == ["multicast"]
+    multicast, burden = burdened.streams
+    assert (multicast.rx_ports, burden.tx_ports, burden.pattern.kind) == ((2, 3, 4), (5, 6, 7), "full_mesh")
+    assert burden.rate_fps == Fraction(2, 5) * max_rate_fps(128, GIGABIT)
+    assert [row["part"] for row in rows(outcome, "latency_spread")] == ["baseline", "burdened"]
+
+
+# Delays
+
+
+def delayed(version: Version, delay_ns: int, **changes: object) -> Callable[[TrialSpec, Flows], TrialResult]:
+    """A device that begins, or ends, to forward ``delay_ns`` after the last bit of a report."""
+
+    def change(spec: TrialSpec, flows: Flows) -> TrialResult:
+        base = FakeMeasurer().measure(spec)
+        assert spec.memberships is not None and spec.memberships.change is not None
+        changed = spec.memberships.change
+        interval_ns = SECOND / spec.streams[0].rate_fps
+        stamps = {}
+        for place, port in enumerate(changed.ports):
+            stamps[port] = changed.at_ns + place * 1_000_000 + 321
+            told_ns = stamps[port] + serialization_ns(report_bytes(version), GIGABIT)
+            for key, flow in flows.items():
+                if key[0] != "multicast" or flow.rx_port != port:
+                    continue
+                arrivals = [n * interval_ns for n in range(flow.tx_frames)]
+                kept = [at for at in arrivals if (at >= told_ns + delay_ns) == changed.joins]
+                seen = replace(
+                    flow,
+                    rx_frames=len(kept),
+                    first_rx_ns=int(kept[0]) if kept else 0,
+                    last_rx_ns=int(kept[-1]) if kept else 0,
+                    tail_lost_frames=0 if changed.joins else flow.tx_frames - len(kept),
+                )
+                flows[key] = replace(seen, **changes)  # type: ignore[arg-type]
+        ports = tuple(PortCounts(port, controller_tx_ns=stamps.get(port)) for port in (1, 2, 3, 4, 5, 6))
+        return replace(base, ports=ports)
+
+    return change
+
+
+@pytest.mark.parametrize("protocol", [version.value for version in Version])
+@pytest.mark.parametrize("method", ["A", "B"])
+def test_join_delays_are_known_to_the_distance_of_two_frames(protocol: str, method: str) -> None:
+    version, delay_ns = Version(protocol), 4_567_890
+    outcome, specs = run(
+        "rfc3918.join_delay",
+        GroupMeasurer(delayed(version, delay_ns)),
+        f"protocol={protocol}", f"join_method={method}", "stream_fps=20000", "traffic_first_ms=2", "delay_limit_ms=30",
+    )  # fmt: skip
+    found = rows(outcome, "delay")
+    assert outcome.state is State.PASS
+    assert [row["port"] for row in found] == ([2, 3, 4] if method == "A" else [2, 3])
+    assert len(specs) == (3 if method == "A" else 1)
+    for row in found:
+        assert row["resolution_us"] == 50
+        assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - delay_ns / 1000 <= 50
+    for spec in specs:
+        assert spec.memberships is not None
+        before = [port for part in spec.memberships.at_start() for port in part.receivers]
+        assert before == ([] if method == "A" else [4]), "the state of the forwarding table before"
+        assert spec.memberships.robustness == 1
+
+
+def test_leave_delays_end_with_the_last_frame() -> None:
+    delay_ns = 3_210_000
+    outcome, _ = run(
+        "rfc3918.leave_delay", GroupMeasurer(delayed(Version.IGMPV3, delay_ns)), "stream_fps=20000", "delay_limit_ms=30"
+    )
+    found = rows(outcome, "delay")
+    assert (outcome.state, [row["port"] for row in found]) == (State.PASS, [2, 3, 4])
+    frame_us = float(serialization_ns(128, GIGABIT)) / 1000
+    for row in found:
+        assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - frame_us - delay_ns / 1000 <= 0
+
+
+@pytest.mark.parametrize(
+    ("name", "delay_ms", "said"),
+    [
+        ("rfc3918.join_delay", 900, "port 2, baseline: the device did not begin to forward the group"),
+        ("rfc3918.leave_delay", 900, "port 2, baseline: the device did not end to forward the group"),
+    ],
+)
+def test_a_device_that_never_acts_fails(name: str, delay_ms: int, said: str) -> None:
+    measurer = GroupMeasurer(delayed(Version.IGMPV3, delay_ms * 1_000_000))
+    outcome, _ = run(name, measurer, "delay_limit_ms=100")
+    assert outcome.state is State.FAIL
+    assert f"128 B, {said}" in outcome.findings
+
+
+def test_a_group_that_comes_before_its_join_makes_the_delay_invalid() -> None:
+    outcome, _ = run("rfc3918.join_delay", GroupMeasurer(delayed(Version.IGMPV3, 100, first_rx_ns=5)))
+    assert outcome.state is State.INVALID
+    assert "INVALID trial, 128 B, port 2, baseline: port 2 received the group before it had joined" in outcome.findings
+
+
+def test_burdened_join_delays_stand_beside_those_without_burden() -> None:
+    outcome, specs = run(
+        "rfc3918.burdened_join_delay", GroupMeasurer(delayed(Version.IGMPV3, 1000)), "delay_limit_ms=5", on=bed(6)
+    )
+    assert [(row["part"], row["port"], row["burden_pct"]) for row in rows(outcome, "delay")] == [
+        (part, port, burden) for part, burden in (("baseline", None), ("burdened", 50)) for port in (2, 3, 4)
+    ]
+    assert [len(spec.streams) for spec in specs] == [1, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("version", list(Version))
+def test_reports_have_the_length_that_delays_count_with(version: Version) -> None:
+    host = Host(station(2).mac, station(2).ipv4)
+    group = ip_address("225.1.1.1" if version.ip_version == 4 else "ff1e::1:1")
+    frames = [report(host, group), leave(host, group)]
+    if version.has_records:
+        kinds = (RecordKind.TO_EXCLUDE, RecordKind.TO_INCLUDE)
+        frames = [frame for kind in kinds for frame in reports(host, [Record(kind, group)])]
+    assert {len(frame) + 4 for frame in frames} == {report_bytes(version)}
+
+
+# Capacity
+
+
+@pytest.mark.parametrize(("capacity", "found", "failed"), [(64, 60, 70), (70, 70, 80), (9, None, 10), (500, 200, None)])
+def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
+    capacity: int, found: int | None, failed: int | None
+) -> None:
+    def small(_: TrialSpec, flows: Flows) -> None:
+        for key, flow in flows.items():
+            # One port only: every egress port counts.
+            if (
+                flow.rx_port == 3
+                and int(flow.part.split(".")[-2]) * 256 + int(flow.part.split(".")[-1]) > 256 + capacity
+            ):
+                flows[key] = less(flow, flow.rx_frames)
+
+    outcome, specs = run("rfc3918.group_capacity", GroupMeasurer(small))
+    (row,) = rows(outcome, "group_capacity")
+    assert (row["capacity_groups"], row["failed_groups"]) == (found, failed)
+    assert outcome.state is (State.PASS if found else State.FAIL)
+    assert [spec.streams[0].frame_count for spec in specs] == list(range(10, (failed or 200) + 1, 10))
+    assert all(spec.memberships and not spec.memberships.verify for spec in specs)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("source_port=9",), "source_port=9: topology 'fake' has no such port"),
+        (("querier_port=9",), "querier_port=9: topology 'fake' has no such port"),
+        (("first_group=nowhere",), "--set first_group=nowhere: not valid"),
+        (("first_group=10.0.0.1",), "--set first_group=10.0.0.1: no group"),
+        (("first_group=ff1e::1",), "--set first_group=ff1e::1: no group"),
+        (("only_sender=225.1.1.1",), "--set only_sender=225.1.1.1: no sender"),
+        (("protocol=igmpv2", "only_sender=10.0.0.1"), "only_sender=10.0.0.1: igmpv2 cannot ask for single senders"),
+    ],
+)
+def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
+        run("rfc3918.aggregated", GroupMeasurer(), *settings)
+
+
+def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
+    with pytest.raises(TopologyError, match=r"rfc3918.burdened_latency needs at least 4 tester ports"):
+        run("rfc3918.burdened_latency", GroupMeasurer(), on=bed(3))
+    with pytest.raises(UnsupportedError, match=r"rfc3918.join_delay is not supported on tofino"):
+        run("rfc3918.join_delay", GroupMeasurer(), on=replace(bed(), target="tofino", stamps_controller_frames=False))
+
+
+def test_trials_that_cannot_be_trusted_are_no_results() -> None:
+    measurer = GroupMeasurer()
+    measurer.status = lambda _: Status.INVALID
+    for name in ("rfc3918.aggregated", "rfc3918.scaled_matrix", "rfc3918.group_capacity", "rfc3918.mixed_class"):
+        outcome, _ = run(name, measurer)
+        assert outcome.state is State.INVALID, name

@@ -1,0 +1,114 @@
+"""RFC 3918 on a simulated snooping switch whose join time, leave delay, table and replication limit are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from p4mesh.methods.base import TrialNote, Unit
+from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.run.session import timed
+from p4mesh.topology.loader import parse_topology
+from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+GIGABIT = 10**9
+SWITCH = """
+name: snooping
+tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    latency_ns: 1000
+    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
+{keys}
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+BED = Bed("snooping", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
+
+
+class Session:
+    """One device for all trials."""
+
+    def __init__(self, engine: TrialEngine) -> None:
+        self.engine = engine
+
+    def announce(self, specs: object) -> None:
+        pass
+
+    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
+        return timed(self.engine, spec).result
+
+
+@contextmanager
+def session(keys: str) -> Iterator[Session]:
+    with open_measurer(parse_topology("snooping.yaml", SWITCH.format(keys=keys))) as engine:
+        yield Session(engine)
+
+
+def run(name: str, keys: str, *settings: str) -> Outcome:
+    test = find_test(name)
+    parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
+    test.check(BED, parameters)
+    unit: Unit
+    (unit,) = test.units(parameters, (128,))
+    with session(f"    {keys}") as device:
+        return test.assemble(BED, parameters, {unit: test.run_unit(unit, BED, parameters, device)})
+
+
+@pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
+def test_the_join_delay_is_the_join_time_of_the_device(protocol: str) -> None:
+    """Method B: both ports report together, and the device works their joins off one after the other."""
+    outcome = run(
+        "rfc3918.join_delay",
+        "snooping: {join_time_ns: 5000000}",
+        f"protocol={protocol}", "join_method=B", "stream_fps=20000", "delay_limit_ms=20",
+    )  # fmt: skip
+    assert outcome.state is State.PASS
+    found = {row["port"]: row["delay_us"] for row in outcome.tables[0].rows}
+    # The second report is 10 us later; a frame every 50 us.
+    for port, waited_us in ((2, 5000), (3, 2 * 5000 - 10)):
+        delay_us = found[port]
+        assert isinstance(delay_us, float) and 0 <= delay_us - waited_us <= 50 + 5
+
+
+def test_the_leave_delay_is_that_of_the_device() -> None:
+    outcome = run("rfc3918.leave_delay", "snooping: {leave_delay_ns: 4000000}", "stream_fps=20000", "delay_limit_ms=20")
+    assert outcome.state is State.PASS
+    for row in outcome.tables[0].rows:
+        assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
+
+
+@pytest.mark.parametrize("limit", [27, 40])
+def test_the_group_capacity_is_the_table_of_the_device(limit: int) -> None:
+    outcome = run("rfc3918.group_capacity", f"snooping: {{max_groups: {limit}}}", "groups_max=60", "groups_step=1",
+                  f"groups_first={limit - 2}")  # fmt: skip
+    (row,) = outcome.tables[0].rows
+    assert (row["capacity_groups"], row["failed_groups"]) == (limit, limit + 1)
+
+
+def test_the_throughput_is_the_replication_limit_of_the_device() -> None:
+    """One frame to many takes 2 us: 500,000 frames/s, less than the 844,595 of the line."""
+    keys = "snooping: {}\n    broadcast: {service_min_ns: 2000, queue_frames: 1}"
+    outcome = run("rfc3918.aggregated", keys, "scaled_frames=2000")
+    (row,) = outcome.tables[0].rows
+    assert isinstance(row["tx_fps"], float)
+    assert row["tx_fps"] == pytest.approx(500_000, rel=2e-3)
+    assert row["aggregate_fps"] == pytest.approx(3 * row["tx_fps"], rel=2e-3)
+
+
+def test_unicast_does_not_need_the_replication_of_mixed_classes() -> None:
+    """Half of the frames are multicast: the limit of 300,000 replicated frames/s is met at 600,000."""
+    keys = "snooping: {}\n    broadcast: {service_base_ns: 3333.333, queue_frames: 1}"
+    outcome = run("rfc3918.mixed_class", keys, "scaled_frames=2000")
+    (row,) = outcome.tables[0].rows
+    assert row["unicast_fps"] == pytest.approx(300_000, rel=3e-3)
+    assert row["multicast_fps"] == pytest.approx(3 * 300_000, rel=3e-3)
+    assert outcome.findings == ()

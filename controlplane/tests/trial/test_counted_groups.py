@@ -1,0 +1,64 @@
+"""More flows than there are cells: groups are counted on each port, and those that fit have latency, too."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.memberships import Memberships, Version
+from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, TrialSpec
+
+SNOOPING = """
+name: snooping
+tester: {ports: [{numbers: 1-20, rate_bps: 10000000000}]}
+nodes:
+  - name: dut
+    device: ethernet_switch
+    ports: [{numbers: 1-20, rate_bps: 10000000000}]
+    snooping: {leave_delay_ns: 1000000}
+links: [{from: "tester:1-20", to: "dut:1-20"}]
+"""
+GROUPS = 4095
+MEMBERS = tuple(range(2, 19))
+"""17 ports and 4,095 groups are 69,615 pairs, more than the 65,536 cells."""
+
+
+def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
+    """Port 19 has joined the first 100 groups though the stream does not expect it there: these frames are flooded."""
+    everyone = GroupRange("225.1.1.1", GROUPS, MEMBERS)
+    frames = 2 * GROUPS + 5
+    pattern = Multicast((everyone,))
+    stream = Stream("groups", 128, Fraction(5_000_000), frames, pattern, (1,), MEMBERS)
+    mesh = Stream("mesh", 128, Fraction(1_000_000), 100, FullMesh(), (19, 20), (19, 20))
+    memberships = Memberships(
+        Version.IGMPV3, (everyone, GroupRange("225.1.1.1", 100, (19,))), joins_per_s=1_000_000, robustness=1
+    )
+    spec = TrialSpec(
+        "counted", (stream, mesh), 2_000_000, Learning(verify=False), 0, 0, per_flow=True, memberships=memberships
+    )
+    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+        first, second = (measurer.measure(spec) for _ in range(2))
+    for result in (first, second):
+        assert (result.status, result.reason) == (Status.VALID, "")
+        assert result.expected_rx_frames == result.rx_frames == frames * len(MEMBERS) + 200
+        assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 205)
+        received = {port.port: port.rx_frames for port in result.ports}
+        assert received == {1: 0, **dict.fromkeys(MEMBERS, frames), 19: 100, 20: 100}
+        measured = [flow for flow in result.flows if flow.stream == "groups"]
+        assert {flow.tx_frames for flow in measured} <= {2, 3} and len(measured) > 30_000
+        assert all(flow.latency and flow.latency.count == flow.rx_frames for flow in measured)
+
+
+def test_a_member_that_has_not_joined_is_silent_beyond_the_cells() -> None:
+    everyone = GroupRange("225.1.1.1", GROUPS, MEMBERS)
+    some = GroupRange("225.1.1.1", GROUPS - 10, MEMBERS)
+    stream = Stream("groups", 128, Fraction(5_000_000), GROUPS, Multicast((everyone,)), (1,), MEMBERS)
+    memberships = Memberships(Version.IGMPV3, (some,), joins_per_s=1_000_000, robustness=1, verify=False)
+    spec = TrialSpec("silent", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
+    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.lost_frames, result.silent_flows) == (Status.VALID, 170, 170)
