@@ -35,6 +35,9 @@ def parser() -> Parser:
     _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
     _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
+    _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
+    _compare(commands.add_parser("compare", help="compare runs of the same test: what differs, and is it chance"))
+    _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
     _topology(commands.add_parser("topology", help="work with topology files"))
     _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
@@ -53,6 +56,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )
+    _note(parser)
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
     parser.add_argument(
@@ -78,6 +82,7 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
         help="set a key of a class, such as dm.rate='10 %%', or of the file, such as duration_s=1",
     )
     parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    _note(parser)
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes, at most one per run of a sweep")
     parser.add_argument(
@@ -97,6 +102,7 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="calibration file; wires are appended to those that are in it"
     )
+    _json(parser)
     parser.set_defaults(handler="p4mesh.cli.calibrate_command:measure_wires")
 
 
@@ -107,20 +113,66 @@ def _listing(parser: argparse.ArgumentParser) -> None:
 
 def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR")
+    _json(parser)
     parser.set_defaults(handler="p4mesh.cli.show_command:execute")
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compares finished runs of one test; the first one is the reference."
+    parser.add_argument("directories", metavar="DIR", nargs="+")
+    parser.add_argument("--html", metavar="FILE", help="write a page with tables and figures there")
+    parser.add_argument("--pdf", metavar="FILE", help="write the same as PDF there")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.compare_command:execute")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes results in a form that docs/RESULTS.md describes; CSV is in every run directory."
+    parser.add_argument("directory", metavar="DIR")
+    parser.add_argument("--format", choices=("json", "junit", "parquet"), required=True, help="what to write")
+    parser.add_argument("--out", metavar="PATH", help="file, for Parquet a directory; default: in DIR")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.export_command:execute")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def _note(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--note",
+        dest="notes",
+        metavar="KEY=TEXT",
+        action="append",
+        default=[],
+        help="what the report says, such as operator=Ada; topologies have notes, too",
+    )
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes the page of a finished run or suite, and a PDF with the same content."
+    parser.add_argument("directory", metavar="DIR")
+    parser.add_argument("--html", metavar="FILE", help="write the page there; default: report.html in DIR")
+    parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.report_command:execute")
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
     check = actions.add_parser("check", help="validate a topology file")
     check.add_argument("file", metavar="FILE")
+    _json(check)
     check.set_defaults(handler="p4mesh.cli.topology_command:check")
     drawing = actions.add_parser("draw", help="draw a topology as SVG, to standard output")
     drawing.add_argument("file", metavar="FILE")
+    _json(drawing)
     drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
 
 
 def _net(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
     clean = actions.add_parser("clean", help="remove those that killed runs have left; those of running ones stay")
+    _json(clean)
     clean.set_defaults(handler="p4mesh.cli.net_command:clean")

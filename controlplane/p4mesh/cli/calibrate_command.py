@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
@@ -46,6 +47,10 @@ def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str =
         {column.key: getattr(wire, column.key) for column in COLUMNS} for wire in finished.measured.wires
     )
     note = f"{_MEASURED[finished.stamps]}, resolution {finished.resolution_ns:g} ns."
+    if arguments.json:
+        data = {"calibration": str(finished.path), "new_wires": finished.added, "wires": list(rows)}
+        say(json.dumps(data, indent=1, allow_nan=False))
+        return EXIT_OK
     say(table_text(Table("wires", f"Wires of {finished.topology}", COLUMNS, rows, note)))
     known = len(finished.known.wires)
     say(f"calibration: {finished.path}: {known} wires, {finished.added} of them new")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
 from p4mesh.topology.namespaces import remove_abandoned
 
 
-def clean(_: argparse.Namespace, __: object = None) -> int:
+def clean(arguments: argparse.Namespace, _: object = None) -> int:
     """Remove them; those of running processes stay."""
     removed = remove_abandoned()
+    if arguments.json:
+        say(json.dumps({"removed": list(removed)}, indent=1))
+        return EXIT_OK
     say("\n".join(f"removed {name}" for name in removed) if removed else "nothing to remove")
     return EXIT_OK

@@ -43,5 +43,6 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         workers=arguments.workers,
         target=arguments.target,
         calibration=arguments.calibration,
+        notes=tuple(arguments.notes),
         require_all=arguments.require_all,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from p4mesh.cli.output import say
 from p4mesh.cli.suite_command import headed, summary_text
 from p4mesh.errors import EXIT_OK
+from p4mesh.report.export.json_document import results_data
 from p4mesh.report.publish import stored_outcome
 from p4mesh.report.text import outcome_text
 from p4mesh.store.run_directory import read_run
@@ -17,6 +19,9 @@ from p4mesh.store.suite_directory import is_suite, read_suite
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Print the tables."""
     path = Path(arguments.directory)
+    if arguments.json:
+        say(json.dumps(results_data(path), indent=1, allow_nan=False))
+        return EXIT_OK
     if not is_suite(path):
         say(outcome_text(stored_outcome(path)))
         return EXIT_OK

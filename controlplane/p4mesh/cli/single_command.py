@@ -7,7 +7,8 @@ import json
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
-from p4mesh.cli.results import exit_code, results_data
+from p4mesh.cli.results import exit_code
+from p4mesh.report.export.json_document import run_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text
 from p4mesh.run.options import RunOptions
@@ -22,7 +23,7 @@ def run_test(options: RunOptions, as_json: bool = False, notice: Notice | None =
 def show_finished(finished: FinishedRun, as_json: bool) -> int:
     """Show the results of a run and return the exit code."""
     if as_json:
-        say(json.dumps(results_data(finished.directory), indent=1, allow_nan=False))
+        say(json.dumps(run_data(finished.directory), indent=1, allow_nan=False))
     else:
         say(outcome_text(finished.outcome))
         say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")

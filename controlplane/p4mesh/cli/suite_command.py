@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
-from p4mesh.cli.results import exit_code, results_data
+from p4mesh.cli.results import exit_code
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.report.export.json_document import suite_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
 from p4mesh.run.events import Event, RunFinished
@@ -39,15 +40,8 @@ def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None 
     rows = tuple(entry.row for entry in finished.entries)
     runs = [entry.run for entry in finished.entries if entry.run]
     if as_json:
-        data = [results_data(run.directory) for run in runs]
-        not_run = {entry.method.name: entry.reason for entry in finished.not_run}
-        say(
-            json.dumps(
-                {"suite": options.test, "tests": list(rows), "not_run": not_run, "runs": data},
-                indent=1,
-                allow_nan=False,
-            )
-        )
+        data = suite_data(options.test, rows, [run.directory for run in runs])
+        say(json.dumps(data, indent=1, allow_nan=False))
     else:
         say(summary_text(options.test, rows))
         say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")

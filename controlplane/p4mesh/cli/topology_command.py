@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
+from typing import Any
 
 from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK
 from p4mesh.topology.loader import load_topology
+from p4mesh.topology.model import Topology
 
 
 def check(arguments: argparse.Namespace, _: object = None) -> int:
@@ -17,6 +20,9 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
 
     check_settings(topology)
     SimTarget.check(topology)
+    if arguments.json:
+        say(json.dumps(_data(topology), indent=1))
+        return EXIT_OK
     devices = ", ".join(f"{device.name} ({device.device}, {len(device.ports)} ports)" for device in topology.devices)
     say(
         f"{arguments.file}: valid: '{topology.name}', {len(topology.tester_ports)} tester ports, "
@@ -25,9 +31,22 @@ def check(arguments: argparse.Namespace, _: object = None) -> int:
     return EXIT_OK
 
 
+def _data(topology: Topology) -> dict[str, Any]:
+    return {
+        "file": topology.source,
+        "topology": topology.name,
+        "tester_ports": len(topology.tester_ports),
+        "links": len(topology.links),
+        "devices": [
+            {"name": device.name, "device": device.device, "ports": len(device.ports)} for device in topology.devices
+        ],
+    }
+
+
 def draw(arguments: argparse.Namespace, _: object = None) -> int:
     """Print the drawing."""
     from p4mesh.topology import drawing
 
-    say(drawing.draw(load_topology(arguments.file)).removesuffix("\n"))
+    drawn = drawing.draw(load_topology(arguments.file)).removesuffix("\n")
+    say(json.dumps({"file": arguments.file, "svg": drawn}) if arguments.json else drawn)
     return EXIT_OK

@@ -23,6 +23,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         jobs=arguments.jobs,
         workers=arguments.workers,
         target=arguments.target,
+        notes=tuple(arguments.notes),
     )
     if options.out is not None:
         notice.place(Path(options.out))

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Generic, Protocol, TypeVar
 
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.options.goals import stated_goal
 from p4mesh.methods.options.parameters import Parameter, ParameterSet
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
@@ -77,6 +78,10 @@ class MethodOf(ABC, Generic[Result]):
     frame_sizes_bytes: tuple[int, ...] = RFC_FRAME_SIZES_BYTES
     reset_between: str = "none"
     """Default reset of the device before each trial."""
+
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return what PASS says of the device; empty where it says no more than that the test was executed."""
+        return stated_goal(parameters)
 
     @abstractmethod
     def check(self, bed: Bed, parameters: ParameterSet) -> None:

@@ -67,6 +67,10 @@ class Composed(MethodOf[Record]):
             extension.check(Case(self._method, bed, parameters))
         self._method.check(bed, parameters)
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the goal of the method."""
+        return self._method.goal(parameters)
+
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the pairs of the method."""
         return self._method.latency_pairs(bed, parameters)

@@ -1,15 +1,20 @@
-"""Writes what a finished run shows: CSV per table, the trial log as CSV, the HTML report."""
+"""Writes what a finished run, or a finished suite, shows: CSV per table, the trial log as CSV, the page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from p4mesh.errors import RunDirectoryError
-from p4mesh.methods.results.outcome import Outcome
-from p4mesh.report.html import report_html
+from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.report.document import Document
+from p4mesh.report.html import page
+from p4mesh.report.run_document import run_document
+from p4mesh.report.suite_document import SuiteTest, suite_document
 from p4mesh.store.codec import decode
 from p4mesh.store.csv_files import ports_csv, table_csv, trials_csv
 from p4mesh.store.run_directory import RESULTS, RunDirectory, StoredRun, read_run
+from p4mesh.store.suite_directory import is_suite, read_suite
 
 REPORT = "report.html"
 
@@ -37,5 +42,27 @@ def publish(directory: RunDirectory) -> Outcome:
         directory.write_text(f"{table.name}.csv", table_csv([column.key for column in table.columns], table.rows))
     directory.write_text("trials.csv", trials_csv(run.trials))
     directory.write_text("trial_ports.csv", ports_csv(run.trials))
-    directory.write_text(REPORT, report_html(run, outcome))
+    directory.write_text(REPORT, page(run_document(run, outcome)))
     return outcome
+
+
+def suite_page(suite: str, rows: Sequence[Mapping[str, Cell]], runs: Sequence[Path]) -> str:
+    """Return the page of a suite; ``runs`` are the directories of its tests, beside each other."""
+    return page(_suite(suite, rows, runs))
+
+
+def document_of(path: Path) -> Document:
+    """Return the report of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
+    if is_suite(path):
+        suite = read_suite(path)
+        return _suite(suite.suite, suite.rows, suite.runs)
+    run = read_run(path)
+    return run_document(run, outcome_of(run))
+
+
+def _suite(suite: str, rows: Sequence[Mapping[str, Cell]], runs: Sequence[Path]) -> Document:
+    tests = []
+    for directory in runs:
+        run = read_run(directory)
+        tests.append(SuiteTest(run, outcome_of(run), f"{directory.name}/{REPORT}"))
+    return suite_document(suite, rows, tests)

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
+from rich.box import Box
+from rich.console import Console
+from rich.table import Table as TextTable
+from rich.text import Text
+
 from p4mesh.methods.results.outcome import Outcome, Table
-from p4mesh.report.numbers import cell_text, is_numeric
+from p4mesh.report.document import Grid, GridCell
+from p4mesh.report.grids import grid_of
+from p4mesh.report.verdict import statement_of
+
+_BOX = Box("    \n    \n -  \n    \n    \n    \n    \n    \n", ascii=True)
+"""Columns two blanks apart, and a line below the heads."""
+_WIDEST = 100_000
+"""No table is cut: a terminal wraps it, a file keeps it."""
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -13,30 +27,32 @@ def outcome_text(outcome: Outcome) -> str:
         parts.append("\n".join(["Findings", *(f"  - {text}" for text in outcome.findings)]))
     if outcome.deviations:
         parts.append("\n".join(["Deviations from the RFC", *(f"  - {text}" for text in outcome.deviations)]))
-    parts.append(outcome.summary)
+    parts.append(f"{outcome.summary}\n{statement_of(outcome)}")
     return "\n\n".join(parts)
 
 
 def table_text(table: Table) -> str:
-    """Return one table: title, two header lines (title, unit), rows."""
-    cells = [[cell_text(column, row.get(column.key)) for column in table.columns] for row in table.rows]
-    heads = [[column.title for column in table.columns], [column.unit for column in table.columns]]
-    right = [is_numeric(column, [row.get(column.key) for row in table.rows]) for column in table.columns]
-    widths = [max(len(line[index]) for line in (*heads, *cells)) for index in range(len(table.columns))]
+    """Return one table: title, heads with their units, rows, note."""
+    return grid_text(grid_of(table))
 
-    def line(values: list[str]) -> str:
-        padded = (
-            value.rjust(width) if to_right else value.ljust(width)
-            for value, width, to_right in zip(values, widths, right, strict=True)
-        )
-        return "  ".join(padded).rstrip()
 
-    ruler = "  ".join("-" * width for width in widths)
-    units = [line(heads[1])] if any(heads[1]) else []
-    lines = [table.title, line(heads[0]), *units, ruler, *(line(row) for row in cells)]
-    if table.note:
-        lines.append(table.note)
-    return "\n".join(lines)
+def grid_text(grid: Grid) -> str:
+    """Return one table of a report as text."""
+    shown = TextTable(box=_BOX, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    units = any(head.unit for head in grid.heads)
+    for head in grid.heads:
+        title = f"{head.title}\n{head.unit}" if units else head.title
+        shown.add_column(Text(title), justify="right" if head.number else "left", no_wrap=True)
+    for row in grid.rows:
+        shown.add_row(*(Text(_plain(cell)) for cell in row.cells))
+    written = StringIO()
+    Console(file=written, width=_WIDEST, color_system=None, legacy_windows=False).print(shown)
+    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+    return "\n".join([*([grid.title] if grid.title else []), *lines, *([grid.note] if grid.note else [])])
+
+
+def _plain(cell: GridCell) -> str:
+    return cell if isinstance(cell, str) else cell.text
 
 
 def _pointer(table: Table) -> str:

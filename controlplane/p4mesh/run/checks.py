@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from p4mesh.errors import ParameterError, UsageError
 from p4mesh.methods.options.parameters import shortened
@@ -13,6 +14,8 @@ from p4mesh.target.names import WALL_CLOCK_TARGETS
 MIN_FRAME_SIZE_BYTES = 64
 MAX_FRAME_SIZE_BYTES = 9216
 _LONGEST_SIZE = 20
+NOTE_KEY = "[a-z][a-z0-9_-]{0,39}"
+_LONGEST_NOTE = 500
 MOST_JOBS = 1024
 """Processes of one machine; a cluster may have more."""
 
@@ -20,6 +23,7 @@ MOST_JOBS = 1024
 def check_options(options: RunOptions) -> None:
     """Raise UsageError for options that no test can use."""
     parse_frame_sizes(options.sizes, ())
+    notes_of(options.notes)
     jobs_of(options)
     cluster_of(options)
 
@@ -38,6 +42,22 @@ def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, 
             raise ParameterError(f"--sizes {text}: {int(word)} is given twice", hint=valid)
         sizes.append(int(word))
     return tuple(sizes)
+
+
+def notes_of(notes: Sequence[str]) -> dict[str, str]:
+    """Return notes by their keys; raise UsageError for one that is not ``key=text`` or comes twice."""
+    found: dict[str, str] = {}
+    for note in notes:
+        key, _, text = note.partition("=")
+        if not re.fullmatch(NOTE_KEY, key) or not text.strip() or len(text) > _LONGEST_NOTE or not text.isprintable():
+            raise UsageError(
+                f"--note {shortened(note)}: not valid",
+                hint=f"key=text, such as operator=Ada; text is one line of at most {_LONGEST_NOTE} characters",
+            )
+        if key in found:
+            raise UsageError(f"--note {key}: given twice", hint="one note per key")
+        found[key] = text.strip()
+    return found
 
 
 def jobs_of(options: RunOptions) -> int:

@@ -34,6 +34,8 @@ class RunOptions:
     target: str = SIMULATED
     calibration: str | Path | None = None
     """File of measured wires, to be shown beside latencies."""
+    notes: tuple[str, ...] = ()
+    """What the report says about the run, as ``key=text``; they come before those of the topology."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
@@ -56,6 +58,8 @@ class TrafficOptions:
     workers: str | None = None
     """Address of the scheduler of a Dask cluster."""
     target: str = SIMULATED
+    notes: tuple[str, ...] = ()
+    """What the report says about the run, as ``key=text``."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +16,7 @@ from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.registry import TESTS
-from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, parse_frame_sizes
+from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
@@ -59,7 +59,15 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = job_of(method, topology, bed, parameters, options)
-    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target)
+    echo = noted(topology, options.notes)
+    return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, echo)
+
+
+def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
+    """Return what the configuration of a run holds of notes: the user's, then those of the topology."""
+    own = notes_of(notes)
+    found = own | {key: text for key, text in topology.notes.items() if key not in own}
+    return {"notes": found} if found else {}
 
 
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:

@@ -97,7 +97,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
     found = tuple(stray_findings(stored))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
-    outcome = replace(outcome, findings=(*hint, *outcome.findings, *found))
+    outcome = replace(outcome, findings=(*hint, *outcome.findings, *found), goal=method.goal(job.parameters))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},

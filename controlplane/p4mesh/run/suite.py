@@ -17,8 +17,7 @@ from p4mesh.methods.base import Method
 from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
-from p4mesh.report.index import index_html
-from p4mesh.report.publish import REPORT
+from p4mesh.report.publish import REPORT, suite_page
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
@@ -84,9 +83,9 @@ def _run(
         else:
             observer(NotRun(method.name, prepared.message))
             entries.append(Entry(method, None, prepared.message))
-    links = {entry.method.name: f"{_short(entry.method)}/{REPORT}" for entry in entries if entry.run}
     rows = [entry.row for entry in entries]
-    write_atomically(directory / REPORT, index_html(options.test, rows, links))
+    runs = [entry.run.directory for entry in entries if entry.run]
+    write_atomically(directory / REPORT, suite_page(options.test, rows, runs))
     suite.finish(rows)
     return FinishedSuite(directory, tuple(entries))
 

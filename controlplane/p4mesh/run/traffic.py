@@ -12,7 +12,7 @@ from p4mesh.methods.traffic.method import Traffic, laid_over
 from p4mesh.run.checks import cluster_of, jobs_of
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions, TrafficOptions
-from p4mesh.run.preparation import Prepared, bed_of, check_settings, job_of
+from p4mesh.run.preparation import Prepared, bed_of, check_settings, job_of, noted
 from p4mesh.run.sampling_cost import MOST_BYTES, MOST_OF_THE_TIME, sampling_cost
 from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
 from p4mesh.target.table import TARGETS
@@ -66,7 +66,8 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wan
         min(jobs_of(whole), len(units)),
         cluster_of(whole),
         options.target,
-        {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}},
+        {"traffic": {"name": text.traffic.name, "text": text.text, "settings": list(text.settings)}}
+        | noted(topology, options.notes),
         sampling,
         wants_end if TARGETS[options.target].declare(topology).real_time else None,
     )

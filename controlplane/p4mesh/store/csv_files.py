@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from p4mesh.store.run_files import StoredTrial
@@ -89,13 +89,14 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
 
 def ports_csv(trials: Iterable[StoredTrial]) -> str:
     """Return what each port has counted in each trial, as CSV text."""
-    known = {"late_frames": 0}
-    rows = (
-        {"unit": trial.unit, "trial": trial.index, **known, **port}
-        for trial in trials
-        for port in trial.result["ports"]
-    )
-    return table_csv(PORT_COLUMNS, rows)
+    return table_csv(PORT_COLUMNS, port_rows(trials))
+
+
+def port_rows(trials: Iterable[StoredTrial]) -> Iterator[dict[str, Any]]:
+    """Yield what each port has counted in each trial."""
+    for trial in trials:
+        for port in trial.result["ports"]:
+            yield {"unit": trial.unit, "trial": trial.index, "late_frames": 0, **port}
 
 
 def trials_csv(trials: Iterable[StoredTrial]) -> str:

@@ -38,11 +38,16 @@ def append_synced(path: Path, line: str) -> None:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file, whole or not at all."""
+    write_bytes_atomically(path, text.encode())
+
+
+def write_bytes_atomically(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all."""
     temporary = path.with_name(path.name + PARTIAL)
     with storing(path):
         try:
-            with temporary.open("w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with temporary.open("wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

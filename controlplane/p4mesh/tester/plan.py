@@ -367,6 +367,10 @@ def _list_base(
 def _clock(stream: Stream, limits: Limits, rate_bps_of: dict[int, int]) -> DepartureClock:
     wire_slot = min(1000 * frame_time_ns(stream.frame_size_bytes, rate_bps_of[port]) for port in stream.tx_ports)
     burst = stream.burst_frames
+    if stream.pattern.frames_together > 1:
+        # Departures are twice as fast as the line: whatever seed one waits for, the port has a frame to send, so that
+        # a message is back to back to the last bit.
+        wire_slot /= 2
     return departure_clock(
         stream.rate_fps, stream.frame_count, limits.tick_ps, burst_frames=burst, wire_slot_ps=wire_slot
     )

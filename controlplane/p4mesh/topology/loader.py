@@ -92,6 +92,7 @@ def parse_topology(name: str, text: str) -> Topology:
         tester_ports=ports,
         devices=devices,
         links=_links(source, data["links"], ports, devices),
+        notes={key: str(text).strip() for key, text in data.get("notes", {}).items()},
         settings={
             test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
             for test, parameters in data.get("tests", {}).items()

@@ -149,6 +149,8 @@ class Topology:
     tester_ports: tuple[TesterPort, ...]
     devices: tuple[Device, ...]
     links: tuple[Link, ...]
+    notes: dict[str, str] = field(default_factory=dict)
+    """What a report says about the set-up: device, cables, operator and whatever else, in the order of the file."""
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None

@@ -32,10 +32,10 @@ def remove_abandoned() -> tuple[str, ...]:
     names = sorted(path.name for path in _NAMES.iterdir()) if _NAMES.is_dir() else []
     abandoned = tuple(name for name in names if _is_abandoned(name))
     for name in abandoned:
-        for process in _run("ip", "netns", "pids", name).split():
+        for process in run_command("ip", "netns", "pids", name).split():
             with suppress(ProcessLookupError):
                 os.kill(int(process), signal.SIGKILL)
-        _run("ip", "netns", "delete", name)
+        run_command("ip", "netns", "delete", name)
     return abandoned
 
 
@@ -53,11 +53,12 @@ def _started(process: int) -> int | None:
     return None if fields[_STATE] in "ZX" else int(fields[_STARTED])
 
 
-def _run(*command: str) -> str:
+def run_command(*command: str) -> str:
+    """Run a command of Linux networking and return its output; raises TargetError when it fails."""
     try:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
     except FileNotFoundError:
-        raise TargetError(f"{command[0]} is not installed", hint="install iproute2") from None
+        raise TargetError(f"{command[0]} is not installed", hint="install iproute2 and procps") from None
     except subprocess.CalledProcessError as error:
         raise TargetError(
             f"'{' '.join(command)}' failed: {error.stderr.strip()}", hint="network namespaces need root"

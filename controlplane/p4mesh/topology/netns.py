@@ -17,7 +17,7 @@ from types import TracebackType
 
 from p4mesh.errors import TargetError, UnsupportedError
 from p4mesh.topology.model import TESTER, PortRef, Topology
-from p4mesh.topology.namespaces import new_name, remove_abandoned
+from p4mesh.topology.namespaces import new_name, remove_abandoned, run_command
 
 _BRIDGED = "ethernet_switch"
 _MTU_BYTES = 9500
@@ -89,7 +89,7 @@ class NetnsNetwork:
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""
         command = ["ip", "-n", self.namespace, "-json", "-statistics", "-statistics", "link", "show"]
-        shown = {item["ifname"]: item for item in json.loads(self._run(command))}
+        shown = {item["ifname"]: item for item in json.loads(run_command(*command))}
         found = {}
         for port in self._topology.tester_ports:
             item = shown[self.interface(port.number)]
@@ -136,20 +136,10 @@ class NetnsNetwork:
 
     def _quiet(self, interface: str) -> None:
         """Keep the kernel's own IPv6 frames off the interface."""
-        self._run(self.command("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1"))
+        run_command(*self.command("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1"))
 
     def _inside(self, *arguments: str) -> None:
-        self._run(["ip", "-n", self.namespace, *arguments])
+        run_command("ip", "-n", self.namespace, *arguments)
 
     def _ip(self, *arguments: str) -> None:
-        self._run(["ip", *arguments])
-
-    def _run(self, command: list[str]) -> str:
-        try:
-            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        except FileNotFoundError:
-            raise TargetError(f"{command[0]} is not installed", hint="install iproute2 and procps") from None
-        except subprocess.CalledProcessError as error:
-            raise TargetError(
-                f"'{' '.join(command)}' failed: {error.stderr.strip()}", hint="network namespaces need root"
-            ) from None
+        run_command("ip", *arguments)

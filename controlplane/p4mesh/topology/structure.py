@@ -33,6 +33,7 @@ def topology_schema(engine: Rule) -> Rule:
                 "description": {"title": "one sentence for people", "type": "string"},
                 "seed": engine["network"]["properties"]["seed"],
                 "tester": {"title": "the tester: a P4 program with ports", **_tester(engine)},
+                "notes": _NOTES,
                 "tests": _TESTS,
                 "nodes": {"title": "devices under test", "type": "array", "items": _node(engine)},
                 "links": {
@@ -67,6 +68,18 @@ def _retitled(rule: Rule, title: str) -> Rule:
     return {"title": title} | {key: value for key, value in rule.items() if key not in ("title", "default")}
 
 
+_NOTES: Rule = {
+    "type": "object",
+    "title": "what a report says about the set-up, such as device, firmware, cables and operator; run --note adds more",
+    "propertyNames": {"pattern": "^[a-z][a-z0-9_-]{0,39}$"},
+    "additionalProperties": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 500,
+        "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
+        "description": "one line of text",
+    },
+}
 _TESTS: Rule = {
     "type": "object",
     "title": "parameters that tests have on this set-up unless --set says otherwise:"

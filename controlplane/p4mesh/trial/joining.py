@@ -32,15 +32,7 @@ def verify_joins(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
     if not streams:
         return ""
     duration_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
-    short = replace(
-        spec,
-        streams=streams,
-        duration_ns=duration_ns,
-        settle_ns=0,
-        controller_frames=(),
-        interruption=None,
-        memberships=None,
-    )
+    short = spec.only_sending(streams, duration_ns)
     plan = tester.plan(streams)
     members = {
         (port, str(group)) for part in spec.memberships.at_start() for group in part.groups for port in part.receivers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.instrument import Tester
@@ -52,15 +51,7 @@ def verify_learning(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
     if not streams:
         return ""
     plan = tester.plan(streams)
-    short = replace(
-        spec,
-        streams=streams,
-        duration_ns=duration_ns,
-        settle_ns=0,
-        controller_frames=(),
-        interruption=None,
-        memberships=None,
-    )
+    short = spec.only_sending(streams, duration_ns)
     routed = any(stream.routed for stream in streams)
     missing = {port for stream in streams for port in stream.rx_ports}
     for attempt in range(_ATTEMPTS):

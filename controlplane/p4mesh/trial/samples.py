@@ -10,8 +10,10 @@ import numpy as np
 
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
+from p4mesh.tester.records import READ_TICKS
 
 _SEQUENCE_BITS = 32
+_STAMP_BITS = 48
 _READING_FRAMES = 16
 """As many parts of the cells are read at the same time: a loop carries them beside its seeds."""
 
@@ -32,8 +34,9 @@ class SampledCounts:
 
     name: str
     sent_frames: int
+    """A frame to many counts once."""
     received_frames: int
-    """Without duplicates."""
+    """Without duplicates, at all receivers."""
     lost_frames: int
     """Missing among those sent before the last one received: frames on their way are not lost. A frame that comes late
     is none of them any more."""
@@ -57,7 +60,7 @@ class Sample:
     """One look at a trial."""
 
     at_ns: int
-    """From the first departure that was asked for."""
+    """From the first departure to the reading of the last record."""
     classes: tuple[SampledCounts, ...]
     """By traffic class, or by stream where streams have none."""
     ports: tuple[SampledPort, ...]
@@ -109,10 +112,17 @@ class Sampler:
         return len(self.classes) + len(self._plan.ports) + (len(self._flows) if self.sampling.flows else 0)
 
     def sample(self, at_ns: int, records: np.ndarray[Any, Any], frames: ReasonCounts) -> Sample:
-        """Return the sample of records of ``cells`` and of the counts per port."""
+        """Return the sample of records of ``cells`` and of the counts per port.
+
+        ``at_ns`` is the time since the first departure was due, for a sample before it.
+        """
         started = records["first_departure"][self._start_rows]
         started = started[started > 0]
         origin = int(started.min()) if len(started) else 0
+        if origin:
+            # On the wall clock, waiting and reading take longer than they are asked to.
+            elapsed_ticks = (int(records[READ_TICKS].max()) - origin) % (1 << _STAMP_BITS)
+            at_ns = elapsed_ticks * self._tick_ps // 1000
         counts = _Columns(records[self._rows], records["flow_sequence"][self._sequence_rows])
         return Sample(
             at_ns,
@@ -136,7 +146,7 @@ class Sampler:
         gap = int(counts.last_gap[rows].max())
         return SampledCounts(
             name,
-            int(counts.sent[rows].sum()),
+            sum({self._flows[row].sequence_cell: int(counts.sent[row]) for row in rows}.values()),
             int(counts.received[rows].sum()),
             int(counts.lost[rows].sum()),
             int(counts.misordered[rows].sum()),

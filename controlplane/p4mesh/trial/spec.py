@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from p4mesh.tester.histogram import FlowName, HistogramPer
@@ -111,3 +111,15 @@ class TrialSpec:
     """Read latencies while the streams run, and say whether a queue of the device fills."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})
     """Groups that hosts on the ports receive; None = no host speaks."""
+
+    def only_sending(self, streams: tuple[Stream, ...], duration_ns: int) -> TrialSpec:
+        """Return a trial of other streams without a settling time, frames of the controller, resets or memberships."""
+        return replace(
+            self,
+            streams=streams,
+            duration_ns=duration_ns,
+            settle_ns=0,
+            controller_frames=(),
+            interruption=None,
+            memberships=None,
+        )

@@ -16,6 +16,7 @@ from support.runs import files
 from p4mesh.cli import single_command
 from p4mesh.cli.main import main
 from p4mesh.errors import ProgramError
+from p4mesh.report.vega_script import vega_script
 from p4mesh.run.options import RunOptions
 from p4mesh.topology import Topology
 from p4mesh.trial.result import TrialResult
@@ -78,10 +79,11 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
         "trials.jsonl",
     ]
     html = (tmp_path / "run" / "report.html").read_text()
-    assert "<svg" in html
-    assert re.search(r"<dd>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</dd>", html)
-    for outside in ("<script", "<link", "src=", "@import", "url("):
-        assert outside not in html
+    assert re.search(r"<dd>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d to \d\d:\d\d:\d\d UTC</dd>", html)
+    assert "window.vegaEmbed" in html and html.count("<figure>") == 7
+    own = html.replace(vega_script(), "")
+    for outside in ("<link", " src=", "@import", "url(", "<script src"):
+        assert outside not in own
 
 
 def test_two_runs_and_parallel_runs_are_byte_identical(tmp_path: Path) -> None:

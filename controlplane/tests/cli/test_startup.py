@@ -14,7 +14,8 @@ from p4mesh.methods.registry import TESTS, suites
 from p4mesh.target.names import SIMULATED, TARGET_NAMES, WALL_CLOCK_TARGETS
 from p4mesh.target.table import TARGETS
 
-HEAVY = {"MLRsearch", "asyncio", "distributed", "finsy", "grpc", "multiprocessing", "numpy", "scapy"}
+HEAVY = {"MLRsearch", "asyncio", "distributed", "finsy", "grpc", "jinja2", "multiprocessing", "numpy", "scapy"}
+HEAVY |= {"junitparser", "pyarrow", "rich", "scipy", "typst", "vl_convert"}
 YAML = {"jsonschema", "yaml"}
 LOADED = """
 import sys

@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 from support.networks import shipped
 from support.queue_devices import Device
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
@@ -41,7 +41,7 @@ FINE = ("search_resolution_pct=0.01", *QUICK)
 SEARCHES = ("bisect", "bisect_verified", "linear_down", "combo", "mlr")
 CAPACITY_PCT = Fraction("83.7")
 TELLS_AFTER_FRAMES = 1.5
-BED = Bed("fake", (Port(1, "p1", 10**9), Port(2, "p2", 10**9)))
+BED = make_bed(2)
 
 
 class Buffered(FakeMeasurer):

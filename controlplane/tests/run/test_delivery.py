@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
 from p4mesh.methods.results.outcome import State
 
-BRIDGE = Path(__file__).parents[3] / "topologies" / "bridge-4x10m.yaml"
+BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 
 
 def options(out: Path, target: str, sizes: str, *settings: str) -> RunOptions:

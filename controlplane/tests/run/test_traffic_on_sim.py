@@ -232,6 +232,42 @@ def test_samples_of_a_trial_that_was_broken_off_are_dropped(tmp_path: Path) -> N
         assert (whole.directory / name).read_bytes() == (resumed.directory / name).read_bytes(), name
 
 
+def test_latency_is_shown_by_layer_with_the_increment(tmp_path: Path) -> None:
+    """Two cut-through switches in a chain: the second one adds its own look-ahead and latency, and a cable."""
+    text = f"""\
+name: layers
+duration_s: 0.005
+{PHASES}classes:
+  down: {{senders: near, receivers: 2-4, pattern: broadcast, rate: 1 %, sizes: 256}}
+groups: {{near: 1}}
+"""
+    chain = """\
+name: chain
+tester:
+  clock_tick_ps: 1000
+  ports:
+    - {numbers: 1-2, rate_bps: 1000000000, layer: top}
+    - {numbers: 3-4, rate_bps: 1000000000, layer: bottom}
+nodes:
+  - {name: first, device: ethernet_switch, MODEL}
+  - {name: second, device: ethernet_switch, MODEL}
+links:
+  - {from: "tester:1-2", to: "first:1-2"}
+  - {from: "tester:3-4", to: "second:1-2"}
+  - {from: "first:3", to: "second:3", latency_ns: 20}
+"""
+    model = "forwarding: cut_through, look_ahead_bytes: 100, latency_ns: 700"
+    chain = chain.replace("MODEL", f"{model}, ports: [{{numbers: 1-3, rate_bps: 1000000000}}]")
+    (tmp_path / "traffic.yaml").write_text(text)
+    options = TrafficOptions(tmp_path / "traffic.yaml", parse_topology("chain.yaml", chain), (), tmp_path / "out", 1)
+    top, bottom = rows(run_traffic(options), "layers")
+    assert (top["layer"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
+    assert (bottom["layer"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)
+    assert (bottom["latency_us_low"], bottom["latency_us_high"]) == (3.02, 3.02)
+    assert bottom["increment_us"] == pytest.approx(1.52)
+    assert bottom["expected_frames"] == 2 * bottom["sent_frames"]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_of_the_document_run(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""What the trials of any test say beside its results: frames for a switch at a router, and damaged frames."""
+"""Findings on the trials of any test beside its results: frames for a switch at a router, and damaged frames."""
 
 from __future__ import annotations
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import neighbours
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.trial.result import FlowCounts, PortCounts, TrialResult
 from p4mesh.trial.spec import ResetAction, TrialSpec
 
-BED = Bed("fake", tuple(Port(n, f"p{n}", 10**9) for n in range(1, 5)))
+BED = make_bed()
 S = 10**9
 
 
@@ -91,8 +92,8 @@ def test_swapped_roles_alternate_and_results_are_those_of_the_roles() -> None:
 
 
 def test_roles_are_exchanged_between_equal_neighbours_only() -> None:
-    odd = Bed("odd", BED.ports[:3])
+    odd = make_bed(3)
     assert neighbours("test", odd) == {1: 2, 2: 1, 3: 3}
-    apart = Bed("apart", (BED.ports[0], replace(BED.ports[1], attached_to="other")))
+    apart = make_bed(2, behind="ab", topology="apart")
     with pytest.raises(TopologyError, match="ports 1 and 2 of topology 'apart' differ"):
         neighbours("test", apart)

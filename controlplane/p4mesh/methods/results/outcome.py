@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 Cell = str | int | float | bool | None
@@ -56,6 +56,8 @@ class Table:
     keys: tuple[str, ...] = ("frame_size_bytes",)
     """Columns that say what a row is about: rows of several iterations that agree in them belong together.
     Empty for a log, whose rows are not compared."""
+    headline: tuple[str, ...] = field(default=(), metadata={"stored": "if set"})
+    """Keys of the few columns that a reader wants first; a report shows them before everything else."""
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,5 @@ class Outcome:
     """Where the run departs from the RFC."""
     iterations: tuple[State, ...] = ()
     """Verdict of each iteration; empty for a test that was run once."""
+    goal: str = field(default="", metadata={"stored": "if set"})
+    """What PASS says of the device; empty where it says no more than that the test was executed."""

@@ -107,6 +107,7 @@ def throughput_table(results: Sequence[MeshThroughput]) -> Table:
         (*THROUGHPUT_COLUMNS, LIMIT_COLUMN) if limited else THROUGHPUT_COLUMNS,
         tuple(rows),
         f"{_NOTE} {excluded_note(results)}".rstrip(),
+        headline=("state", "tx_pct", "tx_fps", "upper_pct"),
     )
 
 
@@ -120,7 +121,8 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
         "Late: the most frames of a trial that came after its transmission, from queues; no rate counts them."
     )
     note += f" {criterion_note(loss_limit_pct)}"
-    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note)
+    headline = ("mfr_fps", "mfr_offered_pct", "frmol_fps")
+    return Table("forwarding_rate", "Forwarding rate: MFR and FRMOL", FORWARDING_COLUMNS, rows, note, headline=headline)
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:

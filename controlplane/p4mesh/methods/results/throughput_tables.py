@@ -64,7 +64,8 @@ def throughput_table(results: Sequence[MeshThroughput], advertised: str = "") ->
             }
         )
     note = " ".join(text for text in (_NOTE, excluded_note(results), advertised) if text)
-    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note)
+    headline = ("state", "throughput_pct", "throughput_fps", "fails_at_pct")
+    return Table("throughput", "Throughput: highest load without loss", COLUMNS, tuple(rows), note, headline=headline)
 
 
 def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:

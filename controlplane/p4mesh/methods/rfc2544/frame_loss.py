@@ -108,6 +108,7 @@ class FrameLoss(MethodOf[LossSweep]):
             tuple(cells_of(row) for unit in units for row in unit.rows),
             tables.criterion_note(loss_limit_pct(parameters)),
             keys=KEYS,
+            headline=("state", "offered_fps", "loss_pct"),
         )
         return Outcome(
             state,

@@ -256,7 +256,15 @@ def _tables(bed: Bed, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> l
     note = f"{latency.latency_note(bed)} {every}{NOT_APPLICABLE}: load above the throughput."
     links = [row for row in rows if isinstance(row, LinkLatency)]
     found = [
-        Table("latency", "Latency", columns, shown, note, keys=(*keys, "calibrated")),
+        Table(
+            "latency",
+            "Latency",
+            columns,
+            shown,
+            note,
+            keys=(*keys, "calibrated"),
+            headline=("load_pct", "definition", "min_us", "avg_us", "max_us", "p99_us"),
+        ),
         _pair_table(where, keys, measured, links, note),
     ]
     if parameters.text("mode") == ALL_FRAMES:

@@ -169,7 +169,15 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
     rows = tuple(row.data() for result in results for row in result.ports)
     trials = tuple(row.data() for result in results for row in result.rows)
     return (
-        Table("throughput_per_port", "Throughput of each source port", COLUMNS, rows, note, keys=keys),
+        Table(
+            "throughput_per_port",
+            "Throughput of each source port",
+            COLUMNS,
+            rows,
+            note,
+            keys=keys,
+            headline=("state", "tx_pct", "tx_fps", "upper_pct"),
+        ),
         Table("search_trials", "Searches: all trials", _TRIAL_COLUMNS, trials, detail=True, keys=()),
     )
 

@@ -103,6 +103,10 @@ class SystemRecovery(MethodOf[Recovery]):
         *shared.search_parameters("RFC 2544 26.1"),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the criterion of the test."""
+        return "the device recovers from overload"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate, and contradicting search bounds."""
         mesh_of(self.name, bed, parameters)
@@ -169,6 +173,7 @@ class SystemRecovery(MethodOf[Recovery]):
                     COLUMNS,
                     tuple(row.cells(COLUMNS) for row in rows),
                     note,
+                    headline=("state", "throughput_pct", "recovery_us_avg", "recovery_us_max"),
                 ),
                 *((each,) if runs else ()),
                 throughput_table([row.throughput for row in rows]),

@@ -41,6 +41,7 @@ class AddressCaching(Addressed[AddressUnit]):
         Column("repetitions", "Searches"),
         Column("iterations", "Iterations"),
     )
+    headline = ("state", "capacity_min", "capacity_max", "fails_at")
     note = "Lowest and highest over searches with different address bases."
 
     def goals(self, parameters: ParameterSet) -> Mapping[str, SearchGoal]:

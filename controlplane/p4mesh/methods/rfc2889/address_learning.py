@@ -86,6 +86,7 @@ class AddressLearning(Addressed[LearningUnit]):
         Column("iterations", "Iterations"),
     )
     row_columns = (*ROW_COLUMNS[:2], Column("search", "Search of"), *ROW_COLUMNS[2:])
+    headline = ("number", "state", "rate_fps_min", "rate_fps_max", "fails_at_fps")
     note = (
         "Lowest and highest over searches with different address bases, whose capacities may differ. 'at least': no "
         "higher rate was tried; the search cannot end above it. A FAIL has no learning rate: it fails at the last rate "

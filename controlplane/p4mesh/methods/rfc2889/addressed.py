@@ -81,6 +81,7 @@ class Addressed(MethodOf[SomeUnit]):
     frame_sizes_bytes = (64,)
     reset_between = "wait_aging"
     columns: tuple[Column, ...]
+    headline: tuple[str, ...]
     row_columns: tuple[Column, ...] = ROW_COLUMNS
     note: str
 
@@ -162,7 +163,7 @@ class Addressed(MethodOf[SomeUnit]):
         return Outcome(
             state,
             f"{self.title}: {state.value}",
-            (Table(name, self.title, self.columns, tuple(rows), self.note, keys=keys), log),
+            (Table(name, self.title, self.columns, tuple(rows), self.note, keys=keys, headline=self.headline), log),
             (),
             (
                 *(text for size, own in of_size.items() for text in self.findings(size, own)),

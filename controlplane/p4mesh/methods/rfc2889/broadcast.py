@@ -177,7 +177,8 @@ class Broadcast(MethodOf[BroadcastUnit]):
         statuses = (trial.status for unit in units for trial in unit.latency_trials)
         state = State.worst((*(unit.search.verdict for unit in units), *statuses), State.PASS)
         rates, note = tuple(map(_table_row, units)), excluded_note(units)
-        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, rates, note)]
+        headline = ("state", "tx_pct", "tx_fps", "upper_pct")
+        tables = [Table("broadcast", "Broadcast throughput", THROUGHPUT_COLUMNS, rates, note, headline=headline)]
         rows = [row for unit in units for row in unit.latency]
         if rows:
             tables += port_latency_tables(bed, rows)

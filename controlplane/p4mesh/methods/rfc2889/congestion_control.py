@@ -94,6 +94,10 @@ class CongestionControl(MethodOf[Congestion]):
         *shared.trial_parameters("RFC 2889 5.5.2"),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the criterion of the test."""
+        return "no frame to an uncongested port is lost"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without enough ports of one rate for the blocks, and ports that do not form blocks."""
         bed.require_ports(self.name, PORTS_PER_BLOCK * parameters.integer("blocks"))
@@ -132,6 +136,7 @@ class CongestionControl(MethodOf[Congestion]):
             tuple(row.cells(COLUMNS) for row in rows),
             "C Tx is what was offered to the congested port, 150 % of its line rate unless sources were held back by "
             "PAUSE frames. Sums over all blocks; FR is received frames per transmission time.",
+            headline=("state", "uncongested_loss_pct", "congested_loss_pct", "head_of_line_blocking", "back_pressure"),
         )
         blocks = len(_blocks(bed, parameters))
         sizes = [unit.frame_size_bytes for unit in results]

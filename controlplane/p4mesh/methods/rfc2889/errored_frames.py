@@ -115,6 +115,10 @@ class ErroredFrames(MethodOf[ErroredUnit]):
         *(item for item in shared.trial_parameters("RFC 2889 5.9.2") if item.name not in _FIXED),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the criterion of the test."""
+        return "undersize frames and frames with a bad FCS are filtered"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that pad short frames."""
         sender, _ = pair_of(self.name, bed, parameters)
@@ -187,6 +191,7 @@ class ErroredFrames(MethodOf[ErroredUnit]):
                     "with a bad FCS are not valid frames; those that arrive are counted by the receiving ports, or "
                     "known by their signature.",
                     keys=("frame_size_bytes", "load_pct"),
+                    headline=("oversize_verdict", "undersize_verdict", "bad_fcs_verdict", "valid_loss_pct"),
                 ),
             ),
             (),

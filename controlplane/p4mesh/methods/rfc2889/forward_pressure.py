@@ -132,6 +132,10 @@ class ForwardPressure(MethodOf[Pressure]):
         *shared.trial_parameters("RFC 2889 5.6.2"),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the criterion of the test."""
+        return "the device sends no faster than the limit, so no forward pressure"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without two ports of one rate, and ports that cannot send the short gap."""
         sender, _ = pair_of(self.name, bed, parameters)
@@ -186,6 +190,7 @@ class ForwardPressure(MethodOf[Pressure]):
             COLUMNS,
             tuple(row.cells(COLUMNS) for row in rows),
             _NOTE + ("" if all(row.pressure.by_arrival for row in rows) else _NO_ARRIVALS) + _about(clock, parameters),
+            headline=("tx_pct", "rx_pct", "limit_pct", "finding"),
         )
         sizes = [unit.frame_size_bytes for unit in results]
         duration = shared.duration_deviation(parameters, sizes, rate)

@@ -108,6 +108,7 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
             "MFR is the highest forwarding rate of the trial at the throughput, which is that of the search, and of "
             "the steps from there to the maximum offered load, where FRMOL is read. A throughput at the maximum "
             "offered load is the MFR.",
+            headline=("state", "throughput_fps", "mfr_fps", "mfr_load_pct", "frmol_fps"),
         )
         searches = search_tables([row.throughput for row in rows])
         sizes = [unit.frame_size_bytes for unit in results]

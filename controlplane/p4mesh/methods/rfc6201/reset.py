@@ -160,6 +160,10 @@ class Reset(MethodOf[ResetUnit]):
         *shared.search_parameters("RFC 2544 26.1"),
     )
 
+    def goal(self, parameters: ParameterSet) -> str:
+        """Return the criterion of the test."""
+        return "the device recovers from every reset"
+
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds without port pairs, without anything to reset, and a trial that ends before the reset does."""
         mesh_of(self.name, bed, parameters)
@@ -227,6 +231,7 @@ class Reset(MethodOf[ResetUnit]):
                     COLUMNS,
                     tuple(row.cells(COLUMNS) for row in rows),
                     _note(bed, parameters),
+                    headline=("state", "reset_ms_avg", "reset_ms_max", "resolution_ms"),
                 ),
                 Table(
                     "reset_trials", "Reset, each trial", _TRIAL_COLUMNS, trials, "", True, ("frame_size_bytes", "trial")

@@ -228,7 +228,14 @@ class BackToBack(MethodOf[Bursts]):
             state,
             f"{self.title}: {state.value}",
             (
-                Table("back_to_back", "Back-to-back frames", COLUMNS, shown, note),
+                Table(
+                    "back_to_back",
+                    "Back-to-back frames",
+                    COLUMNS,
+                    shown,
+                    note,
+                    headline=("state", "burst_frames_avg", "corrected_buffer_s", "throughput_pct"),
+                ),
                 *_burst_table(parameters, [search for row in rows for search in row.searches]),
                 *search_tables([row.throughput for row in rows]),
             ),
@@ -284,7 +291,7 @@ class _Pair:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What must be said of ports that differ."""
+        """Finding on ports that differ."""
         bursts = ("Bursts have the minimum gap of port 1, which is faster than port 2.",) if self.overloads else ()
         return (*rates_text([self.sender, self.receiver]), *bursts)
 

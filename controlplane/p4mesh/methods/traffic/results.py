@@ -79,6 +79,23 @@ class FlowResult(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LayerResult(Record):
+    """What the receivers of one layer got of a class."""
+
+    run: str
+    traffic_class: str
+    layer: str
+    receivers: int
+    counts: Counts = field(metadata=INLINE)
+    delay: Delay = field(metadata=INLINE)
+    latency_us_low: float | None
+    latency_us_high: float | None
+    """Lowest and highest mean of its receivers."""
+    increment_us: float | None
+    """Mean less that of the layer before."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult(Record):
     """One run of the traffic."""
 
@@ -92,6 +109,8 @@ class RunResult(Record):
     classes: tuple[ClassResult, ...]
     flows: tuple[FlowResult, ...]
     pairs: tuple[FlowResult, ...]
+    layers: tuple[LayerResult, ...]
+    """By the layers of the topology; empty where it has none."""
     rounded_starts: tuple[str, ...]
     """Streams whose starts the tester had to round, and by how much."""
 
@@ -123,6 +142,7 @@ def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definitio
             for name, found in flows.items()
             for group in _by_pair(found)
         ),
+        layers=tuple(row for name, found in flows.items() for row in _layers(run.label, name, found, bed, definition)),
         rounded_starts=tuple(
             f"{pacing.stream}: by up to {pacing.start_offset_error_ns:.4g} ns"
             for pacing in result.pacing
@@ -159,6 +179,35 @@ def _row(
         counts=_counts(found),
         delay=_delay(merged(_summaries(found, bed, definition))),
     )
+
+
+def _layers(run: str, name: str, found: Sequence[Found], bed: Bed, definition: Definition) -> Iterable[LayerResult]:
+    before: float | None = None
+    for layer in dict.fromkeys(port.layer for port in bed.ports if port.layer):
+        ports = [port.number for port in bed.ports if port.layer == layer]
+        by_port = {port: [item for item in found if item[1].rx_port == port] for port in ports}
+        inside = [item for items in by_port.values() for item in items]
+        if not inside:
+            continue
+        delay = _delay(merged(_summaries(inside, bed, definition)))
+        means = [
+            us(summary.latency.avg_ns)
+            for items in by_port.values()
+            if (summary := merged(_summaries(items, bed, definition))) is not None
+        ]
+        mean = delay.latency_us_avg
+        yield LayerResult(
+            run=run,
+            traffic_class=name,
+            layer=layer,
+            receivers=sum(map(bool, by_port.values())),
+            counts=_counts(inside),
+            delay=delay,
+            latency_us_low=min(means, default=None),
+            latency_us_high=max(means, default=None),
+            increment_us=None if mean is None or before is None else mean - before,
+        )
+        before = mean if mean is not None else before
 
 
 def _counts(found: Sequence[Found]) -> Counts:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.outcome import Column, Table
-from p4mesh.methods.traffic.results import ClassResult, FlowResult, RunResult
+from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
 _RUN = Column("run", "Run")
 _CLASS = Column("traffic_class", "Class")
@@ -50,6 +50,9 @@ def tables_of(results: Sequence[RunResult], bed: Bed, definition: str) -> tuple[
     pairs = [row for result in results for row in result.pairs]
     flows = [row for result in results for row in result.flows]
     tables = [_class_table(classes, bed, definition, several=len(results) > 1)]
+    layers = [row for result in results for row in result.layers]
+    if layers:
+        tables.append(_layer_table(layers, definition))
     tables.append(_run_table(results))
     tables.append(_flow_table("pairs", "Senders and receivers", (), pairs))
     if len(flows) > len(pairs):
@@ -75,6 +78,27 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
     note = f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {stamps_text(bed)}"
     keys = ("run", "traffic_class") if several else ("traffic_class",)
     return Table("classes", "Classes", columns, tuple(row.cells(columns) for row in rows), note, keys=keys)
+
+
+def _layer_table(rows: Sequence[LayerResult], definition: str) -> Table:
+    columns = (
+        _RUN,
+        _CLASS,
+        Column("layer", "Layer"),
+        Column("receivers", "Receivers"),
+        *_COUNTS,
+        *_LATENCY,
+        Column("latency_us_low", "Low", "us mean", 3),
+        Column("latency_us_high", "High", "us mean", 3),
+        Column("increment_us", "Increment", "us", 3),
+        *_JITTER,
+    )
+    note = (
+        f"Latency {definition} of all frames that the receivers of a layer got, layers in the order of their ports. "
+        "Low and high: means of its receivers. Increment: mean less that of the layer before."
+    )
+    cells = tuple(row.cells(columns) for row in rows)
+    return Table("layers", "Layers", columns, cells, note, keys=("run", "traffic_class", "layer"))
 
 
 def _run_table(results: Sequence[RunResult]) -> Table:

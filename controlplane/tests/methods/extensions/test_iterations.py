@@ -27,7 +27,8 @@ from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series
 from p4mesh.methods.results.record import Record
 from p4mesh.run.options import RunOptions
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.traffic.memberships import MembershipChange
+from p4mesh.trial.result import Outage, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 SETTINGS = {
@@ -57,9 +58,20 @@ class Losing(FlowMeasurer):
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         """Return the counts of one trial."""
         result = super().measure(spec, note)
+        if spec.memberships is not None and (change := spec.memberships.change) is not None:
+            return self._told(result, change)
         if spec.interruption is None:
             return result
         return replace(result, outages=(Outage(spec.streams[0].name, 1, 2, 10**6, 10 * self.iteration, 0, 0, 10**6),))
+
+    def _told(self, result: TrialResult, change: MembershipChange) -> TrialResult:
+        """Return the result of a device that acts on the reports of hosts after 1 ms, or 2 ms."""
+        acted_ns = change.at_ns + 1_000_000 * self.iteration
+        flows = tuple(
+            replace(flow, first_rx_ns=acted_ns, last_rx_ns=acted_ns, tail_lost_frames=1) for flow in result.flows
+        )
+        ports = tuple(PortCounts(port, controller_tx_ns=change.at_ns) for port in change.ports)
+        return replace(result, flows=flows, ports=ports)
 
 
 def run(test: str, measurer_of: Callable[[int], FakeMeasurer], *settings: str) -> Outcome:
@@ -282,8 +294,8 @@ def test_iterations_of_a_run_are_stored_and_reported(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "one" / "results.json").read_text())
     assert results["outcome"]["iterations"] == ["PASS"] * 4
     report = (tmp_path / "one" / "report.html").read_text()
-    assert "<th>Iteration<small></small></th>" in report
-    assert report.count('<tr class="statistic"><td class="number">64</td><td class="number">100.00</td>') == 5
+    assert '<th scope="col">Iteration</th>' in report
+    assert report.count('<tr class="muted"><td class="number">64</td><td class="number">100.00</td>') == 5
     assert "<dt>Iterations</dt><dd>PASS, PASS, PASS, PASS</dd>" in report
     for file_name in ("results.json", "trials.jsonl", "frame_loss.csv"):
         assert (tmp_path / "one" / file_name).read_bytes() == (tmp_path / "two" / file_name).read_bytes()

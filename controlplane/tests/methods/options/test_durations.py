@@ -52,15 +52,16 @@ def seconds(specs: Sequence[TrialSpec]) -> list[float]:
 
 @pytest.mark.parametrize("test", TIMED, ids=lambda test: test.name)
 def test_trials_take_as_long_as_the_rfc_says_where_time_is_real(test: Method) -> None:
-    wanted = SECONDS.get(test.name, 30 if test.name.startswith("rfc2889.") else 60)
+    wanted = SECONDS.get(test.name, 30 if test.name.startswith(("rfc2889.", "rfc3918.")) else 60)
     for real_time, shown in ((False, "scaled"), (True, str(1000 * wanted))):
         assert resolve(test.name, test.parameters, (), real_time=real_time).shown()["duration_ms"] == shown
 
 
-def test_only_address_tests_have_no_duration_of_a_trial() -> None:
-    """Theirs follows from the number of addresses and the rate."""
+def test_only_tests_of_tables_and_delays_have_no_duration_of_a_trial() -> None:
+    """Theirs follows from the number of addresses or groups and the rate, or from the longest delay."""
     without = {test.name for test in TESTS} - {test.name for test in TIMED}
-    assert without == {"rfc2889.address_caching", "rfc2889.address_learning"}
+    delays = {f"rfc3918.{name}" for name in ("join_delay", "leave_delay", "burdened_join_delay")}
+    assert without == {"rfc2889.address_caching", "rfc2889.address_learning", "rfc3918.group_capacity", *delays}
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_latency_is_summed_up_per_device_of_a_chain() -> None:
             return replace(result, flows=tuple(flows))
 
     behind = {port: f"layer{number}" for number, ports in enumerate(LAYERS, 1) for port in ports}
-    bed = Bed("chain", tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
+    bed = replace(BED, ports=tuple(replace(port, attached_to=behind[port.number]) for port in BED.ports))
     _, outcome = run(Chain(lossless), 64, bed=bed)
     summary = next(table for table in outcome.tables if table.name == "broadcast_latency")
     stream = [row for row in summary.rows if row["mode"] == "stream"]

@@ -8,9 +8,9 @@ from math import log
 from random import Random
 
 import pytest
+from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer
 
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.loss_interval import excluded_ratio, loss_interval
@@ -19,8 +19,7 @@ from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.trial.spec import TrialSpec
 
-GIGABIT = 1_000_000_000
-BED = Bed("two", tuple(Port(number, f"p{number}", GIGABIT) for number in (1, 2)))
+BED = make_bed(2)
 Carry = Callable[[TrialSpec, int], int]
 
 

@@ -1,0 +1,87 @@
+"""``p4mesh compare A B [C ...]``: what differs between runs of the same test, and whether it is more than chance."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from p4mesh.cli.output import say
+from p4mesh.errors import EXIT_OK, UsageError
+from p4mesh.report.compare.differences import Difference, Measured, configuration_differences
+from p4mesh.report.compare.document import comparison
+from p4mesh.report.document import Document, Grid, Paragraph
+from p4mesh.report.publish import outcome_of
+from p4mesh.report.text import grid_text
+from p4mesh.store.run_directory import read_run
+from p4mesh.store.writing import write_atomically, write_bytes_atomically
+from p4mesh.target.names import SIMULATED
+
+
+def execute(arguments: argparse.Namespace, _: object = None) -> int:
+    """Print the comparison, and write what else was asked for."""
+    if len(arguments.directories) < 2:
+        raise UsageError("compare needs two runs or more", hint="p4mesh compare DIR DIR [DIR ...]")
+    runs = _measured([Path(name) for name in arguments.directories])
+    document, found = comparison(runs)
+    if arguments.html:
+        from p4mesh.report.html import page
+
+        write_atomically(Path(arguments.html), page(document))
+    if arguments.pdf:
+        from p4mesh.report.pdf import pdf
+
+        write_bytes_atomically(Path(arguments.pdf), pdf(document))
+    say(json.dumps(_data(runs, found), indent=1, allow_nan=False) if arguments.json else _text(document))
+    return EXIT_OK
+
+
+def _measured(paths: Sequence[Path]) -> list[Measured]:
+    """Return the runs with names that tell them apart: those of their directories, longer where they are equal."""
+    stored = [read_run(path) for path in paths]
+    names = [path.resolve().name for path in paths]
+    unique = len(set(names)) == len(names)
+    shown = names if unique else [str(path) for path in paths]
+    if len(set(shown)) < len(shown):
+        shown = [f"{name} ({number})" for number, name in enumerate(shown, start=1)]
+    return [
+        Measured(name, run, outcome_of(run), run.config["target"] == SIMULATED)
+        for name, run in zip(shown, stored, strict=True)
+    ]
+
+
+def _text(document: Document) -> str:
+    parts = [f"{document.title}\n{document.statement}"]
+    for block in document.cover:
+        if isinstance(block, Grid):
+            parts.append(grid_text(block))
+        elif isinstance(block, Paragraph):
+            parts.append(block.text)
+    return "\n\n".join([*parts, document.badge.text])
+
+
+def _data(runs: Sequence[Measured], found: Sequence[Difference]) -> dict[str, Any]:
+    return {
+        "test": runs[0].run.config["test"],
+        "runs": [{"name": item.name, "run": str(item.run.path), "state": item.outcome.state.value} for item in runs],
+        "configuration": [{"name": name, "values": list(values)} for name, values in configuration_differences(runs)],
+        "differences": [
+            {
+                "table": item.table.name,
+                "row": {column.key: value for column, value in item.where},
+                "column": item.column.key,
+                "unit": item.column.unit,
+                "run": item.other,
+                "reference": item.reference,
+                "value": item.value,
+                "difference": item.difference,
+                "confidence_95_low": item.low,
+                "confidence_95_high": item.high,
+                "p_value": item.p_value,
+                "sign": item.sign.value,
+            }
+            for item in found
+        ],
+    }

@@ -1,0 +1,130 @@
+"""Loss of messages per input, and how fairly it is shared (methodology 9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.methods.messages.results import damaged
+from p4mesh.methods.results.record import Record
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputRow(Record):
+    """One input at one load."""
+
+    port: int
+    sent_frames: int
+    lost_frames: int
+    frame_loss_ratio: float
+    messages: int
+    damaged_messages_min: int
+    damaged_messages_max: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadRow(Record):
+    """All inputs at one load."""
+
+    frame_size_bytes: int
+    load_pct: float
+    status: Status
+    reason: str
+    inputs: tuple[InputRow, ...]
+    input_count: int
+    throughput_pct: float
+    sent_frames: int
+    lost_frames: int
+    frame_loss_ratio: float
+    message_loss_ratio_min: float
+    message_loss_ratio_max: float
+    conserved_loss_ratio: float
+    """1 - 1/load: what cannot pass the output, without its queue."""
+    conserved: bool
+    """Whether no more frames came out than the line of the output carries in the time of the trial."""
+    misinserted_frames: int
+    frame_max_over_min: float | None
+    frame_jain: float | None
+    message_max_over_min: float | None
+    message_jain: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadRows(Record):
+    """The loads of one frame size."""
+
+    rows: tuple[LoadRow, ...]
+
+
+def jain_index(values: Sequence[Fraction]) -> Fraction | None:
+    """Return ``(sum x)^2 / (n sum x^2)``: 1 where all are equal, 1/n where one has everything; None without loss."""
+    squares = sum((value * value for value in values), Fraction(0))
+    return sum(values, Fraction(0)) ** 2 / (len(values) * squares) if squares else None
+
+
+def max_over_min(values: Sequence[Fraction]) -> Fraction | None:
+    """Return the largest over the smallest value; None where the smallest is 0."""
+    return max(values) / min(values) if min(values) else None
+
+
+def load_row(spec: TrialSpec, result: TrialResult, size: int, load_pct: Fraction, slot_ns: Fraction) -> LoadRow:
+    """Return the losses of one trial; ``slot_ns`` is the time of a frame on the output's line."""
+    (stream,) = spec.streams
+    frames = stream.pattern.frames_together
+    by_input: dict[int, list[FlowCounts]] = {port: [] for port in stream.tx_ports}
+    for flow in result.flows:
+        by_input[flow.tx_port].append(flow)
+    inputs = tuple(_input_row(port, flows, frames) for port, flows in by_input.items())
+    sent = sum(item.sent_frames for item in inputs)
+    lost = sum(item.lost_frames for item in inputs)
+    messages = sum(item.messages for item in inputs)
+    length_ns = stream.frame_count * NS_PER_S / stream.rate_fps
+    longest_ns = length_ns + max((*stream.start_offset_ns, 0))
+    frame_losses = [Fraction(item.lost_frames, max(1, item.sent_frames)) for item in inputs]
+    message_losses = [Fraction(item.damaged_messages_min, max(1, item.messages)) for item in inputs]
+    arrived = [(flow.first_rx_ns, flow.last_rx_ns) for flow in result.flows if flow.rx_frames]
+    carried = 1 + (max(last for _, last in arrived) - min(first for first, _ in arrived)) / slot_ns if arrived else 0
+    return LoadRow(
+        frame_size_bytes=size,
+        load_pct=float(load_pct),
+        status=result.status,
+        reason=result.reason,
+        inputs=inputs,
+        input_count=len(inputs),
+        throughput_pct=float(100 * (sent - lost) * slot_ns / longest_ns),
+        sent_frames=sent,
+        lost_frames=lost,
+        frame_loss_ratio=lost / sent if sent else 0.0,
+        message_loss_ratio_min=sum(item.damaged_messages_min for item in inputs) / messages if messages else 0.0,
+        message_loss_ratio_max=sum(item.damaged_messages_max for item in inputs) / messages if messages else 0.0,
+        conserved_loss_ratio=float(max(Fraction(0), 1 - 100 / load_pct)),
+        conserved=sent - lost <= carried + 1,
+        misinserted_frames=result.misdirected_frames,
+        frame_max_over_min=_shown(max_over_min(frame_losses)),
+        frame_jain=_shown(jain_index(frame_losses)),
+        message_max_over_min=_shown(max_over_min(message_losses)),
+        message_jain=_shown(jain_index(message_losses)),
+    )
+
+
+def _input_row(port: int, flows: Sequence[FlowCounts], frames: int) -> InputRow:
+    sent = sum(flow.tx_frames for flow in flows)
+    messages = sent // frames
+    lost, low, high = damaged(flows, frames, messages)
+    return InputRow(
+        port=port,
+        sent_frames=sent,
+        lost_frames=lost,
+        frame_loss_ratio=lost / sent if sent else 0.0,
+        messages=messages,
+        damaged_messages_min=low,
+        damaged_messages_max=high,
+    )
+
+
+def _shown(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)

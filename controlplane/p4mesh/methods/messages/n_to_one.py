@@ -1,0 +1,191 @@
+"""Messages from n inputs to one output (ATM Forum 97-0178 3, methodology 9.3): throughput, loss and its fairness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.messages import parameters as options
+from p4mesh.methods.messages.fairness import LoadRow, LoadRows, load_row
+from p4mesh.methods.options.parameters import ParameterSet, choice, shortened, show, text
+from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.traffic.derived import with_independent_phases
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.patterns import Message, Rotate
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import TrialSpec
+
+FULL = "full"
+_DEFAULT_LOADS = "99.76,100.32,120,full"
+_INDEPENDENT, _IN_STEP = "independent", "in_step"
+_MIN_PORTS = 3
+_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of output", 2))
+_LOADS = (
+    *_WHERE,
+    Column("input_count", "Inputs"),
+    Column("throughput_pct", "Throughput", "% of output", 4),
+    Column("sent_frames", "Sent", "frames"),
+    Column("lost_frames", "Lost", "frames"),
+    Column("frame_loss_ratio", "Frame loss", "ratio", 6),
+    Column("message_loss_ratio_min", "Message loss", "at least", 6),
+    Column("message_loss_ratio_max", "Message loss", "at most", 6),
+    Column("conserved_loss_ratio", "1 - 1/load", "ratio", 6),
+    Column("conserved", "Conserved"),
+    Column("misinserted_frames", "Mis-inserted", "frames"),
+    Column("frame_max_over_min", "Max/min", "frame loss", 4),
+    Column("frame_jain", "Jain index", "frame loss", 4),
+    Column("message_max_over_min", "Max/min", "message loss", 4),
+    Column("message_jain", "Jain index", "message loss", 4),
+)
+_INPUTS = (
+    *_WHERE,
+    Column("port", "Input", "port"),
+    Column("sent_frames", "Sent", "frames"),
+    Column("lost_frames", "Lost", "frames"),
+    Column("frame_loss_ratio", "Frame loss", "ratio", 6),
+    Column("messages", "Messages"),
+    Column("damaged_messages_min", "Damaged", "messages, at least"),
+    Column("damaged_messages_max", "Damaged", "at most"),
+)
+
+
+class NToOne(MethodOf[LoadRows]):
+    """Every port but one sends messages to that one."""
+
+    name = "messages.n_to_one"
+    title = "Messages from n inputs to one output"
+    section = f"{options.SECTION} 3"
+    frame_sizes_bytes = (64,)
+    parameters = (
+        options.message_frames(106),
+        options.messages(50),
+        options.RECEIVER,
+        replace(
+            text(
+                "loads_pct",
+                options.SECTION,
+                "total loads in % of the output's line, separated by commas; full = every input at line rate",
+            ),
+            default=_DEFAULT_LOADS,
+        ),
+        choice(
+            "phases",
+            _INDEPENDENT,
+            options.SECTION,
+            "start of each input: a moment of its own within one message, or all in step, which lets tail drop meet "
+            "the same inputs in every round",
+            (_INDEPENDENT, _IN_STEP),
+        ),
+        *options.phase_parameters(),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse less than three ports, a receiver that there is not, and loads that no input can send."""
+        bed.require_ports(self.name, _MIN_PORTS)
+        bed.common_rate_bps(self.name)
+        self._inputs(bed, parameters)
+        self._loads(bed, parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "n to one") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the number of loads."""
+        return len(parameters.text("loads_pct").split(","))
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LoadRows:
+        """Offer every total load of one frame size."""
+        size, loads = unit.frame_size_bytes, self._loads(bed, parameters)
+        specs = [self._spec(bed, parameters, size, load) for load in loads]
+        session.announce(specs)
+        rows = []
+        for number, (load, spec) in enumerate(zip(loads, specs, strict=True), 1):
+            result = session.measure(spec, TrialNote(load, len(loads) - number))
+            slot = options.slot_ns(bed, parameters.integer(options.RECEIVER.name), size)
+            rows.append(load_row(spec, result, size, load, slot))
+        return LoadRows(rows=tuple(rows))
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LoadRows]) -> Outcome:
+        """Return throughput, losses and their fairness at each load."""
+        rows = [row for unit in results.values() for row in unit.rows]
+        state = State.worst((row.status.value for row in rows), State.DONE)
+        note = (
+            f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame; the losses of each "
+            "position bound how many are. Fairness of message loss is that of the least numbers. Conservation: the "
+            "mean loss is 1 - 1/load or more, but for what the queue of the output holds at the end."
+        )
+        loads = tuple(row.cells(_LOADS) for row in rows)
+        inputs = tuple(item.cells(_INPUTS) | _where(row) for row in rows for item in row.inputs)
+        return Outcome(
+            state,
+            _summary(self.title, rows, state),
+            (
+                Table("loads", "Loads", _LOADS, loads, note, keys=("frame_size_bytes", "load_pct")),
+                Table("inputs", "Inputs", _INPUTS, inputs, detail=True, keys=("frame_size_bytes", "load_pct", "port")),
+            ),
+            (),
+            tuple(
+                f"{row.frame_size_bytes} B at {row.load_pct:g} %: {row.status.value}: {row.reason}"
+                for row in rows
+                if row.status is not Status.VALID
+            ),
+        )
+
+    def _inputs(self, bed: Bed, parameters: ParameterSet) -> tuple[int, ...]:
+        receiver = parameters.integer(options.RECEIVER.name)
+        if receiver not in bed.port_numbers:
+            raise ParameterError(
+                f"{self.name}: receiver={receiver}: there is no such port",
+                hint=f"ports are 1 to {max(bed.port_numbers)}",
+            )
+        return tuple(port for port in bed.port_numbers if port != receiver)
+
+    def _loads(self, bed: Bed, parameters: ParameterSet) -> tuple[Fraction, ...]:
+        most = Fraction(100 * len(self._inputs(bed, parameters)))
+        loads = []
+        for word in parameters.text("loads_pct").split(","):
+            try:
+                load = most if word.strip() == FULL else Fraction(word.strip())
+            except (ValueError, ZeroDivisionError):
+                load = Fraction(0)
+            if not 0 < load <= most:
+                raise ParameterError(
+                    f"--set loads_pct={shortened(parameters.text('loads_pct'))}: '{shortened(word)}' is not valid",
+                    hint=f"numbers above 0, up to {show(most)} on this topology, or {FULL}, such as {_DEFAULT_LOADS}",
+                )
+            loads.append(load)
+        return tuple(loads)
+
+    def _spec(self, bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction) -> TrialSpec:
+        inputs, receiver = self._inputs(bed, parameters), parameters.integer(options.RECEIVER.name)
+        frames = parameters.integer("message_frames")
+        slot = max(options.slot_ns(bed, port, size) for port in bed.port_numbers)
+        rate_fps = load_pct / 100 * NS_PER_S / slot / len(inputs)
+        stream = options.message_stream("inputs", parameters, size, Rotate(), inputs, (receiver,), rate_fps / frames)
+        # Every position by itself: what they have lost bounds the damaged messages.
+        stream = replace(stream, pattern=Message(Rotate(), frames))
+        if parameters.text("phases") == _INDEPENDENT:
+            stream = with_independent_phases(stream)
+        return options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
+
+
+def _where(row: LoadRow) -> dict[str, str | int | float | bool | None]:
+    return {"frame_size_bytes": row.frame_size_bytes, "load_pct": row.load_pct}
+
+
+def _summary(title: str, rows: Sequence[LoadRow], state: State) -> str:
+    good = [row for row in rows if row.status is Status.VALID]
+    lossless = max((row.load_pct for row in good if not row.lost_frames), default=None)
+    peak = max((row.throughput_pct for row in good), default=None)
+    full = max(good, key=lambda row: row.load_pct, default=None)
+    words = [
+        f"lossless up to {lossless:g} % of the loads tried" if lossless is not None else "no load without loss",
+        f"peak throughput {peak:.4f} %" if peak is not None else "",
+        f"at {full.load_pct:g} % {full.throughput_pct:.4f} %" if full is not None else "",
+    ]
+    return f"{title}: {', '.join(filter(None, words))}, {state.value}"

@@ -1,0 +1,124 @@
+"""Parameters of the message tests, and the streams and trials that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
+from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES
+from p4mesh.traffic.patterns import Message, Pattern, PositionClass
+from p4mesh.traffic.stream import Burst, Stream
+from p4mesh.trial.spec import TrialSpec
+
+MAX_MESSAGE_FRAMES = 2004
+SECTION = "ATM Forum 97-0178"
+_PHASES = ("learning_rate_fps", "learning_frames", "learning_verify", "learning_wait_ms", "settle_ms", "restabilise_ms")
+
+
+def message_frames(default: int) -> Parameter:
+    """Declare the number of frames of a message."""
+    return integer(
+        "message_frames", default, "frames", SECTION, "frames of a message, back to back", (1, MAX_MESSAGE_FRAMES)
+    )
+
+
+def messages(default: int) -> Parameter:
+    """Declare the number of messages of a trial."""
+    return integer("messages", default, "messages", SECTION, "messages of each measured sender", (1, 1_000_000))
+
+
+MESSAGE_RATE = decimal(
+    "messages_per_s", "4.63", "1/s", SECTION, "messages of the measured sender per second", ("0.001", "1000000")
+)
+SENDER = integer("sender", 1, "port", SECTION, "port that sends the measured messages", (1, 512))
+RECEIVER = integer("receiver", 2, "port", SECTION, "port that receives the measured messages", (1, 512))
+
+
+def phase_parameters() -> tuple[Parameter, ...]:
+    """Return the frame format, and what is around a transmission."""
+    return (*shared.FRAME_PARAMETERS, *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES))
+
+
+def slot_ns(bed: Bed, port: int, frame_size_bytes: int) -> Fraction:
+    """Return the time from one frame of a message to the next, by the line of its sender."""
+    found = next(item for item in bed.ports if item.number == port)
+    overhead_bytes = PREAMBLE_BYTES + Fraction(found.ifg_bits, 8)
+    return 8 * (frame_size_bytes + overhead_bytes) * NS_PER_S / Fraction(found.own_rate_bps)
+
+
+def require_measured_ports(test: str, bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
+    """Return sender and receiver of the measured messages; raise ParameterError for ports that there are not."""
+    sender, receiver = parameters.integer(SENDER.name), parameters.integer(RECEIVER.name)
+    for name, port in ((SENDER.name, sender), (RECEIVER.name, receiver)):
+        if port not in bed.port_numbers:
+            raise ParameterError(
+                f"{test}: {name}={port}: there is no such port", hint=f"ports are 1 to {max(bed.port_numbers)}"
+            )
+    if sender == receiver:
+        raise ParameterError(f"{test}: port {sender} would send to itself", hint="name another receiver")
+    return sender, receiver
+
+
+def require_room(test: str, bed: Bed, port: int, sizes: Sequence[int], frames: int, messages_per_s: Fraction) -> None:
+    """Raise ParameterError when a message is not over before the next one begins."""
+    longest = frames * slot_ns(bed, port, max(sizes))
+    if longest * messages_per_s > NS_PER_S:
+        raise ParameterError(
+            f"{test}: a message of {frames} frames of {max(sizes)} B takes {float(longest / 1000):.6g} us of the "
+            f"line of port {port}, and {float(messages_per_s):g} a second leave {float(10**6 / messages_per_s):.6g} us",
+            hint=f"at most {float(NS_PER_S / longest):.6g} messages a second, or shorter ones",
+        )
+
+
+def position_classes(frames: int) -> tuple[PositionClass, ...]:
+    """Return first, second, middle, last but one and last position, and the ranges between them."""
+    middle = frames // 2 + 1
+    single = sorted({position for position in (1, 2, middle, frames - 1, frames) if 1 <= position <= frames})
+    classes: list[PositionClass] = []
+    for before, position in zip([0, *single], single, strict=False):
+        if position - before > 1:
+            classes.append(PositionClass(before + 1, position - 1))
+        classes.append(PositionClass(position, position))
+    return tuple(classes)
+
+
+def message_stream(
+    name: str,
+    parameters: ParameterSet,
+    frame_size_bytes: int,
+    order: Pattern,
+    tx_ports: tuple[int, ...],
+    rx_ports: tuple[int, ...],
+    messages_per_s: Fraction,
+) -> Stream:
+    """Return the messages of some senders."""
+    frames, count = parameters.integer("message_frames"), parameters.integer("messages")
+    return Stream(
+        name,
+        frame_size_bytes,
+        messages_per_s * frames,
+        count * frames,
+        Message(order, frames, position_classes(frames)),
+        tx_ports,
+        rx_ports,
+        shared.template_of(parameters),
+        burst=Burst(frames) if frames > 1 else None,
+    )
+
+
+def message_trial(parameters: ParameterSet, label: str, streams: tuple[Stream, ...]) -> TrialSpec:
+    """Return the trial of streams that begin together."""
+    length_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
+    return TrialSpec(
+        label,
+        streams,
+        length_ns,
+        shared.learning_of(parameters),
+        shared.nanoseconds(parameters, "settle_ms"),
+        shared.nanoseconds(parameters, "restabilise_ms"),
+        per_flow=True,
+    )

@@ -1,0 +1,228 @@
+"""Latency of messages and of their positions, from the flows of their positions.
+
+Every position of a message is a flow, and frames of a message leave back to back: the last frame leaves (n - 1) slots
+of the sender's line behind the first. So the times of a message follow from its first and its last frame, exactly:
+
+    FIFO = FIFO of the first frame                         LILO = LILO of the last frame
+    FILO = FIFO of the last frame + (n - 1) slots + Sout   FIT = (n - 1) slots + Sin, NFOT = FIT x Rin / Rout
+    MIMO = min(LILO, FILO - NFOT)
+
+A message counts where the frame counts that its time comes from: messages with a lost first or last frame are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.messages.parameters import slot_ns
+from p4mesh.methods.results.latency import Spread, merged, summarise
+from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, us
+from p4mesh.methods.results.record import Record
+from p4mesh.traffic.line_rate import serialization_ns
+from p4mesh.trial.result import FlowCounts, Status, TrialResult
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured messages of a trial: their flows, and the lines that they pass."""
+
+    frame_size_bytes: int
+    frames: int
+    tx_port: int
+    rx_port: int
+    rate_in_bps: int
+    rate_out_bps: int
+    slot_ns: Fraction
+    flows: tuple[FlowCounts, ...]
+
+    @classmethod
+    def of(cls, result: TrialResult, stream: str, bed: Bed, frame_size_bytes: int, frames: int) -> Measured:
+        """Return the messages of a stream with one sender and one receiver."""
+        flows = tuple(flow for flow in result.flows if flow.stream == stream)
+        tx_port, rx_port = flows[0].tx_port, flows[0].rx_port
+        return cls(
+            frame_size_bytes,
+            frames,
+            tx_port,
+            rx_port,
+            bed.rate_bps(tx_port),
+            bed.rate_bps(rx_port),
+            slot_ns(bed, tx_port, frame_size_bytes),
+            flows,
+        )
+
+    def times(self) -> MessageTimes | None:
+        """Return the times of the messages; None where no message has come with its first and its last frame."""
+        first, last = _fifo([self.part(1)]), _fifo([self.part(self.frames)])
+        if first is None or last is None:
+            return None
+        s_in = serialization_ns(self.frame_size_bytes, self.rate_in_bps)
+        s_out = serialization_ns(self.frame_size_bytes, self.rate_out_bps)
+        behind = (self.frames - 1) * self.slot_ns
+        nfot = (behind + s_in) * self.rate_in_bps / self.rate_out_bps
+        lilo, filo = s_out - s_in, behind + s_out
+        return MessageTimes(
+            first,
+            _shifted(last, lilo),
+            _shifted(last, filo),
+            _shifted(last, min(lilo, filo - nfot)),
+        )
+
+    def part(self, position: int) -> FlowCounts:
+        """Return the flow of one position."""
+        return next(flow for flow in self.flows if flow.part == str(position))
+
+
+def _fifo(flows: Sequence[FlowCounts]) -> Spread | None:
+    summaries = [summary for flow in flows if (summary := summarise(flow.latency)) is not None]
+    whole = merged(summaries)
+    return whole.latency if whole else None
+
+
+def _shifted(spread: Spread, shift: Fraction) -> Spread:
+    return Spread(spread.count, spread.min_ns + shift, spread.avg_ns + shift, spread.max_ns + shift)
+
+
+@dataclass(frozen=True)
+class MessageTimes:
+    """Times of messages in nanoseconds."""
+
+    fifo: Spread
+    lilo: Spread
+    filo: Spread
+    mimo: Spread
+
+    def less(self, wire_ns: Fraction) -> MessageTimes:
+        """Return the times without what a wire takes."""
+        return MessageTimes(*(_shifted(item, -wire_ns) for item in (self.fifo, self.lilo, self.filo, self.mimo)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimesRow(Record):
+    """Times of the messages of a trial; the cells are empty where no message has come."""
+
+    calibrated: str
+    fifo_us_min: float | None = None
+    fifo_us_avg: float | None = None
+    fifo_us_max: float | None = None
+    lilo_us_min: float | None = None
+    lilo_us_avg: float | None = None
+    lilo_us_max: float | None = None
+    filo_us_min: float | None = None
+    filo_us_avg: float | None = None
+    filo_us_max: float | None = None
+    mimo_us_min: float | None = None
+    mimo_us_avg: float | None = None
+    mimo_us_max: float | None = None
+    dif_pct: float | None = None
+    """100 (MIMO - FIFO) / FIFO, of the averages."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionRow(Record):
+    """FIFO latency of the frames of a class of positions."""
+
+    position: str
+    sent_frames: int
+    received_frames: int
+    lost_frames: int
+    min_us: float | None
+    avg_us: float | None
+    max_us: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageRow(Record):
+    """The measured messages of one trial."""
+
+    frame_size_bytes: int
+    part: str
+    load_pct: float
+    status: Status
+    reason: str
+    messages: int
+    lost_frames: int
+    damaged_messages_min: int
+    damaged_messages_max: int
+    times: tuple[TimesRow, ...]
+    positions: tuple[PositionRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageRows(Record):
+    """The trials of one unit."""
+
+    rows: tuple[MessageRow, ...]
+    flooded_frames: int = field(default=0)
+
+
+def message_row(
+    measured: Measured, result: TrialResult, part: str, load_pct: Fraction, wire_ns: Fraction | None
+) -> MessageRow:
+    """Return what a trial says about its measured messages; ``wire_ns`` is what the tester itself takes."""
+    times = measured.times()
+    rows = [_times_row(times, RAW)]
+    if wire_ns is not None:
+        rows.append(_times_row(times.less(wire_ns) if times else None, CALIBRATED))
+    sent = measured.part(1).tx_frames
+    lost, low, high = damaged(measured.flows, measured.frames, sent)
+    return MessageRow(
+        frame_size_bytes=measured.frame_size_bytes,
+        part=part,
+        load_pct=float(load_pct),
+        status=result.status,
+        reason=result.reason,
+        messages=sent,
+        lost_frames=lost,
+        damaged_messages_min=low,
+        damaged_messages_max=high,
+        times=tuple(rows),
+        positions=tuple(_position_row(flow) for flow in measured.flows),
+    )
+
+
+def damaged(flows: Sequence[FlowCounts], frames: int, sent: int) -> tuple[int, int, int]:
+    """Return lost frames, and the fewest and the most messages that they can be of.
+
+    The fewest: all lost frames are of as few messages as one position shows, or as they fill. The most: each frame is
+    of another message.
+    """
+    lost = [flow.lost_frames for flow in flows]
+    widths = [width_of(flow.part) for flow in flows]
+    fewest = max((-(-count // width) for count, width in zip(lost, widths, strict=True)), default=0)
+    return sum(lost), max(fewest, -(-sum(lost) // frames)), min(sum(lost), sent)
+
+
+def width_of(part: str) -> int:
+    """Return how many positions a class of positions has."""
+    first, _, last = part.partition("..")
+    return int(last or first) - int(first) + 1
+
+
+def _times_row(times: MessageTimes | None, calibrated: str) -> TimesRow:
+    if times is None:
+        return TimesRow(calibrated=calibrated)
+    cells = {
+        f"{name}_us_{which}": us(getattr(spread, f"{which}_ns"))
+        for name, spread in (("fifo", times.fifo), ("lilo", times.lilo), ("filo", times.filo), ("mimo", times.mimo))
+        for which in ("min", "avg", "max")
+    }
+    fifo = times.fifo.avg_ns
+    dif = float(100 * (times.mimo.avg_ns - fifo) / fifo) if fifo else None
+    return replace(TimesRow(calibrated=calibrated, **cells), dif_pct=dif)
+
+
+def _position_row(flow: FlowCounts) -> PositionRow:
+    spread = _fifo([flow])
+    return PositionRow(
+        position=flow.part,
+        sent_frames=flow.tx_frames,
+        received_frames=flow.rx_frames - flow.duplicate_frames,
+        lost_frames=flow.lost_frames,
+        min_us=us(spread.min_ns) if spread else None,
+        avg_us=us(spread.avg_ns) if spread else None,
+        max_us=us(spread.max_ns) if spread else None,
+    )

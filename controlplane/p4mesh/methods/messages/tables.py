@@ -1,0 +1,90 @@
+"""Tables of message tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.messages.results import MessageRow, MessageRows
+from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.outcome import Cell, Column, State, Table
+from p4mesh.trial.result import Status
+
+_WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("part", "Trial"), Column("load_pct", "Load", "%", 2))
+_KEYS = ("frame_size_bytes", "part", "load_pct")
+_DAMAGED = (
+    Column("lost_frames", "Lost", "frames"),
+    Column("damaged_messages_min", "Damaged", "messages, at least"),
+    Column("damaged_messages_max", "Damaged", "at most"),
+)
+_TIMES = tuple(
+    Column(f"{kind}_us_{which}", f"{kind.upper()} {which}", "us", 3)
+    for kind in ("fifo", "lilo", "filo", "mimo")
+    for which in ("min", "avg", "max")
+)
+_TIMES_NOTE = (
+    "Of whole messages: FIFO first bit in to first bit out, LILO last to last, FILO first to last, MIMO the smaller of "
+    "LILO and FILO less the nominal time of the message on the output. Messages whose first or last frame was lost are "
+    "left out of the times that need it."
+)
+_DAMAGED_NOTE = (
+    "A message is damaged when it lost a frame. How many are is bounded by the losses of each position: it is at least "
+    "the largest of them, and at most their sum."
+)
+
+
+def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
+    """Return the times of messages, calibrated ones below raw ones."""
+    calibrated = any(len(row.times) > 1 for row in rows)
+    columns = (
+        *_WHERE,
+        Column("messages", "Messages"),
+        *_DAMAGED,
+        *_TIMES,
+        Column("dif_pct", "Dif", "%", 2),
+        *([Column("calibrated", "Calibrated")] if calibrated else []),
+    )
+    cells = tuple(row.cells(columns) | times.cells((*_TIMES, *columns[-2:])) for row in rows for times in row.times)
+    shown = tuple(_only(row, columns) for row in cells)
+    keys = (*_KEYS, "calibrated") if calibrated else _KEYS
+    note = f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}"
+    return Table("messages", "Messages", columns, shown, note, keys=keys)
+
+
+def position_table(rows: Sequence[MessageRow], *, detail: bool = False) -> Table:
+    """Return the latency of each class of positions."""
+    columns = (
+        *_WHERE,
+        Column("position", "Position"),
+        Column("sent_frames", "Sent", "frames"),
+        Column("received_frames", "Received", "frames"),
+        Column("lost_frames", "Lost", "frames"),
+        Column("min_us", "FIFO min", "us", 3),
+        Column("avg_us", "Avg", "us", 3),
+        Column("max_us", "Max", "us", 3),
+    )
+    cells = tuple(
+        _only(row.cells(columns) | position.cells(columns[len(_WHERE) :]), columns)
+        for row in rows
+        for position in row.positions
+    )
+    return Table("positions", "Positions in a message", columns, cells, detail=detail, keys=(*_KEYS, "position"))
+
+
+def _only(row: dict[str, Cell], columns: Iterable[Column]) -> dict[str, Cell]:
+    return {column.key: row.get(column.key) for column in columns}
+
+
+def state_of(results: Iterable[MessageRows]) -> State:
+    """Return DONE where all trials can be trusted, else the worst of their states."""
+    return State.worst((row.status.value for unit in results for row in unit.rows), State.DONE)
+
+
+def findings_of(results: Iterable[MessageRows]) -> tuple[str, ...]:
+    """Return trials that cannot be trusted."""
+    return tuple(
+        f"{row.frame_size_bytes} B, {row.part} at {row.load_pct:g} %: {row.status.value}: {row.reason}"
+        for unit in results
+        for row in unit.rows
+        if row.status is not Status.VALID
+    )

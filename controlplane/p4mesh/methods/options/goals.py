@@ -1,0 +1,16 @@
+"""What a run asks of the device, in words: only with a goal does PASS say more than that the test was executed."""
+
+from __future__ import annotations
+
+from p4mesh.methods.options.parameters import ParameterSet, show
+
+
+def stated_goal(parameters: ParameterSet) -> str:
+    """Return the goal that the user's thresholds state; empty without one."""
+    goals = []
+    if "pass_threshold_pct" in parameters.values and parameters.number("pass_threshold_pct"):
+        goals.append(f"throughput of at least {show(parameters.number('pass_threshold_pct'))} % of line rate")
+    limit = "sweep_loss_limit_pct"
+    if limit in parameters.values and not parameters.is_word(limit):
+        goals.append(f"loss of at most {show(parameters.number(limit))} % at every load of the sweep")
+    return ", ".join(goals)

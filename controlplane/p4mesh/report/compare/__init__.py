@@ -1,0 +1,1 @@
+"""Comparison of runs: differences of their numbers with confidence, as a document."""

@@ -1,0 +1,200 @@
+"""Two or more runs of the same question: the difference of every number, and whether it is more than chance.
+
+Numbers are compared, never frames. A number of the first run is the reference. Repetitions of a test (``iterations``)
+give Welch's confidence interval of the difference of the means; values that do not vary are compared exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import isclose
+from typing import Any
+
+from p4mesh.errors import UsageError
+from p4mesh.methods.results.iterations import ITERATION
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.store.run_directory import StoredRun
+
+CONFIDENCE = 0.95
+_SAME = 1e-12
+"""Relative difference of two numbers that only differ in how they were rounded."""
+
+
+class Sign(str, Enum):
+    """What a difference is: more, the same, less, or not to be told from one measurement each."""
+
+    MORE = "+"
+    SAME = "="
+    LESS = "-"
+    UNKNOWN = "?"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of a comparison."""
+
+    name: str
+    run: StoredRun
+    outcome: Outcome
+    repeats_exactly: bool
+    """The same run again gives the same numbers, as on simulated devices."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number of one run beside that of the first run."""
+
+    table: Table
+    where: tuple[tuple[Column, Cell], ...]
+    """What the row is about: key columns with their values."""
+    column: Column
+    other: str
+    """Name of the run that is compared with the first one."""
+    reference: float
+    """Of the first run: the number, or the mean of its repetitions."""
+    value: float
+    low: float | None
+    """Bounds of the difference at 95 % confidence; None where it is exact, or where nothing is known about it."""
+    high: float | None
+    p_value: float | None
+    sign: Sign
+
+    @property
+    def difference(self) -> float:
+        """The number of the other run less that of the first one."""
+        return self.value - self.reference
+
+
+def require_comparable(runs: Sequence[Measured]) -> None:
+    """Raise UsageError for runs of different tests, goals or units."""
+    first = runs[0]
+    for other in runs[1:]:
+        for what, one, two in (
+            ("test", first.run.config["test"], other.run.config["test"]),
+            ("goal", first.outcome.goal or "none", other.outcome.goal or "none"),
+        ):
+            if one != two:
+                raise UsageError(
+                    f"{other.name}: its {what} is {two}, that of {first.name} is {one}",
+                    hint="compare runs of one test with the same goal",
+                )
+        units = {(table.name, column.key): column.unit for table in first.outcome.tables for column in table.columns}
+        for table in other.outcome.tables:
+            for column in table.columns:
+                known = units.get((table.name, column.key), column.unit)
+                if known != column.unit:
+                    raise UsageError(
+                        f"{other.name}: {table.name}.{column.key} is in {column.unit}, in {first.name} in {known}",
+                        hint="compare runs of the same version",
+                    )
+
+
+def configuration_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what was asked differently: a name, and its value in every run."""
+    flat = [_flat(item.run.config) for item in runs]
+    names = dict.fromkeys(name for values in flat for name in values)
+    found = [(name, tuple(values.get(name, "-") for values in flat)) for name in names]
+    return [(name, values) for name, values in found if len(set(values)) > 1]
+
+
+def differences(runs: Sequence[Measured]) -> Iterator[Difference]:
+    """Yield the difference of every number that the first run and another one have, in the order of the tables."""
+    first, *others = runs
+    for table in first.outcome.tables:
+        if not table.keys:
+            continue
+        reference = _samples(table)
+        for other in others:
+            twin = next((item for item in other.outcome.tables if item.name == table.name), None)
+            if twin is None:
+                continue
+            samples = _samples(twin)
+            exact = first.repeats_exactly and other.repeats_exactly
+            for key, cells in reference.items():
+                for column in _numbers(table):
+                    here, there = cells.get(column.key, []), samples.get(key, {}).get(column.key, [])
+                    if here and there:
+                        columns = [item for item in table.columns if item.key in _keys(table)]
+                        where = tuple(zip(columns, key, strict=True))
+                        yield _difference(table, where, column, other.name, here, there, exact)
+
+
+def _difference(
+    table: Table,
+    where: tuple[tuple[Column, Cell], ...],
+    column: Column,
+    other: str,
+    here: Sequence[float],
+    there: Sequence[float],
+    exact: bool,
+) -> Difference:
+    mean, value = sum(here) / len(here), sum(there) / len(there)
+    low = high = p_value = None
+    if len(set(here)) == len(set(there)) == 1 and (exact or min(len(here), len(there)) > 1):
+        sign = _exact_sign(here[0], there[0])
+        mean, value = here[0], there[0]
+    elif min(len(here), len(there)) > 1:
+        low, high, p_value = welch(here, there)
+        sign = Sign.SAME if low <= 0 <= high else Sign.MORE if low > 0 else Sign.LESS
+    else:
+        sign = Sign.UNKNOWN
+    return Difference(table, where, column, other, mean, value, low, high, p_value, sign)
+
+
+def welch(here: Sequence[float], there: Sequence[float]) -> tuple[float, float, float]:
+    """Return the bounds of ``mean(there) - mean(here)`` at 95 % confidence, and the p-value of no difference."""
+    from scipy import stats
+
+    found = stats.ttest_ind(there, here, equal_var=False)
+    interval = found.confidence_interval(CONFIDENCE)
+    return float(interval.low), float(interval.high), float(found.pvalue)
+
+
+def _exact_sign(here: float, there: float) -> Sign:
+    if isclose(here, there, rel_tol=_SAME, abs_tol=0.0):
+        return Sign.SAME
+    return Sign.MORE if there > here else Sign.LESS
+
+
+def _samples(table: Table) -> dict[tuple[Cell, ...], dict[str, list[float]]]:
+    """Return the numbers of every row by its keys: one per repetition, without their statistics."""
+    keys, numbers = _keys(table), _numbers(table)
+    found: dict[tuple[Cell, ...], dict[str, list[float]]] = {}
+    for row in table.rows:
+        if not str(row.get(ITERATION.key, "1")).isdecimal():
+            continue
+        cells = found.setdefault(tuple(row.get(key) for key in keys), {})
+        for column in numbers:
+            value = row.get(column.key)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                cells.setdefault(column.key, []).append(float(value))
+    return found
+
+
+def _keys(table: Table) -> list[str]:
+    present = [column.key for column in table.columns if column.key in table.keys]
+    return [key for key in present if key != ITERATION.key]
+
+
+def _numbers(table: Table) -> list[Column]:
+    return [column for column in table.columns if column.key not in table.keys and column.key != ITERATION.key]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, str]:
+    found = {name: str(config[name]) for name in ("version", "target")}
+    found["topology"] = config["topology"]["name"]
+    found["topology file"] = _digest(config["topology"]["text"])
+    found["ports"] = ", ".join(str(port["number"]) for port in config["ports"])
+    found["port rates (bit/s)"] = ", ".join(dict.fromkeys(str(port["rate_bps"]) for port in config["ports"]))
+    found["frame sizes (B)"] = ", ".join(map(str, config["frame_sizes_bytes"]))
+    found["calibration"] = "yes" if config["calibration"] else "no"
+    found |= {f"note {name}": text for name, text in config.get("notes", {}).items()}
+    return found | {item["name"]: f"{item['value']} {item['unit']}".rstrip() for item in config["parameters"]}
+
+
+def _digest(text: str) -> str:
+    from hashlib import sha256
+
+    return f"sha256 {sha256(text.encode()).hexdigest()[:12]}"

@@ -1,0 +1,126 @@
+"""A comparison as a document: what was asked differently, the numbers that matter, figures, every number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from p4mesh.methods.results.outcome import Figure, Series
+from p4mesh.report.compare.differences import (
+    Difference,
+    Measured,
+    Sign,
+    configuration_differences,
+    differences,
+    require_comparable,
+)
+from p4mesh.report.document import Badge, Block, Chapter, Document, Facts, Grid, GridRow, Head, Paragraph, Tone
+from p4mesh.report.line_charts import line_chart
+from p4mesh.report.numbers import cell_text
+
+_HOW = (
+    "+ more, - less, = no difference, ? one measurement each: nobody can tell. Differences are those of the run less "
+    "the first one. Where repetitions vary: bounds and significance at 95 % by Welch's t test; else the difference is "
+    "exact. Statistics are compared, never frames."
+)
+
+
+def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
+    """Return the document and the differences in it; raises UsageError for runs that nobody can compare."""
+    require_comparable(runs)
+    found = list(differences(runs))
+    config = runs[0].run.config
+    shown = [item for item in found if item.column.key in item.table.headline] or found
+    cover: list[Block] = [_configuration(runs), *_grids(shown, folded=False), Paragraph(_HOW)]
+    chapters = [Chapter("Figures", "figures", _figures(runs)), Chapter("Every number", "numbers", _grids(found))]
+    document = Document(
+        f"Comparison: {config['title']}",
+        f"{config['section']}: {', '.join(item.name for item in runs)}",
+        _badge(shown),
+        f"{len(runs)} runs; the first one, {runs[0].name}, is the reference.",
+        Facts(tuple((item.name, f"{item.outcome.summary}, on {item.run.config['topology']['name']}") for item in runs)),
+        tuple(cover),
+        tuple(chapter for chapter in chapters if chapter.blocks),
+    )
+    return document, found
+
+
+def _badge(found: Sequence[Difference]) -> Badge:
+    changed = sum(item.sign in (Sign.MORE, Sign.LESS) for item in found)
+    return Badge(f"{changed} of {len(found)} numbers differ", Tone.NEUTRAL)
+
+
+def _configuration(runs: Sequence[Measured]) -> Block:
+    rows = tuple(GridRow((name, *values)) for name, values in configuration_differences(runs))
+    if not rows:
+        return Paragraph("The configurations are the same.")
+    heads = (Head("Setting", key=True), *(Head(item.name) for item in runs))
+    return Grid("Differences in configuration", heads, rows)
+
+
+def _grids(found: Sequence[Difference], folded: bool = True) -> tuple[Grid, ...]:
+    """Return a table per result table, a row per number."""
+    grids = []
+    for name in dict.fromkeys(item.table.name for item in found):
+        own = [item for item in found if item.table.name == name]
+        keys = [Head(column.title, column.unit, key=True) for column, _ in own[0].where]
+        heads = (
+            *keys,
+            Head("Number", key=True),
+            Head("Unit"),
+            Head("Run"),
+            Head("First run", number=True),
+            Head("This run", number=True),
+            Head("Difference", number=True),
+            Head("95 % from", number=True),
+            Head("to", number=True),
+            Head("p", number=True),
+            Head("Is"),
+        )
+        grids.append(Grid(own[0].table.title, heads, tuple(map(_row, own)), folded=folded and len(own) > 20))
+    return tuple(grids)
+
+
+def _row(item: Difference) -> GridRow:
+    precise = replace(item.column, digits=max(item.column.digits or 0, 4))
+
+    def text(value: float | None) -> str:
+        return cell_text(precise, value)
+
+    return GridRow(
+        (
+            *(cell_text(column, value) for column, value in item.where),
+            item.column.title,
+            item.column.unit,
+            item.other,
+            text(item.reference),
+            text(item.value),
+            f"{'+' if item.difference > 0 else ''}{text(item.difference)}",
+            text(item.low),
+            text(item.high),
+            "-" if item.p_value is None else f"{item.p_value:.3g}",
+            item.sign.value,
+        )
+    )
+
+
+def _figures(runs: Sequence[Measured]) -> tuple[Block, ...]:
+    """Return each figure of the first run with the lines of all runs in it; what theory says is drawn once."""
+    charts = []
+    for figure in runs[0].outcome.figures:
+        lines = [item for item in figure.series if item.theoretical]
+        for run in runs:
+            twin = next((item for item in run.outcome.figures if item.name == figure.name), None)
+            if twin:
+                lines += [_named(item, run) for item in twin.series if not item.theoretical]
+        chart = line_chart(_with(figure, tuple(lines)))
+        charts += [chart] if chart else []
+    return tuple(charts)
+
+
+def _named(series: Series, run: Measured) -> Series:
+    return replace(series, name=f"{series.name}, {run.name}")
+
+
+def _with(figure: Figure, series: tuple[Series, ...]) -> Figure:
+    return replace(figure, series=series)

@@ -1,0 +1,121 @@
+"""What was asked for: parameters, ports, time stamps, calibration and the topology, as stored with the run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
+from p4mesh.traffic.stamps import StampKind
+
+_BPS_PER_GBPS = 1_000_000_000
+_EDGES = {
+    StampKind.FIRST_BIT: "from the first bit sent to the first bit received",
+    StampKind.SOFTWARE: "between time stamps that software takes around whole frames",
+    StampKind.PARSER: "from the egress parser of the chip to the first bit received",
+}
+
+
+def configuration_chapters(config: dict[str, Any]) -> tuple[Chapter, ...]:
+    """Return the configuration echo, and the calibration where there is one."""
+    topology = config["topology"]
+    blocks = (_parameters(config), _ports(config))
+    sent = (_traffic(config["traffic"]),) if "traffic" in config else ()
+    described = (Paragraph(topology["description"]),) if topology["description"] else ()
+    return (
+        Chapter("Configuration", "configuration", blocks),
+        *sent,
+        Chapter("Calibration and time stamps", "calibration", _calibration(config)),
+        Chapter(f"Topology {topology['name']}", "topology", (*described, Listing("Topology file", topology["text"]))),
+    )
+
+
+def notes_of(config: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the notes of the topology and of the user with their names as people write them."""
+    return tuple(
+        (name[:1].upper() + name[1:].replace("_", " "), text) for name, text in config.get("notes", {}).items()
+    )
+
+
+def tester_text(config: dict[str, Any]) -> str:
+    """Return the tester in one line: version, target, ports."""
+    rates: dict[int, int] = {}
+    for port in config["ports"]:
+        rates[port["rate_bps"]] = rates.get(port["rate_bps"], 0) + 1
+    ports = " and ".join(f"{count} ports of {rate / _BPS_PER_GBPS:g} Gbit/s" for rate, count in sorted(rates.items()))
+    return f"P4Mesh {config['version']} on {config['target']}, {ports}"
+
+
+def device_text(config: dict[str, Any]) -> str:
+    """Return the names of what the tester's ports are cabled to."""
+    return ", ".join(dict.fromkeys(port["attached_to"] for port in config["ports"]))
+
+
+def _parameters(config: dict[str, Any]) -> Grid:
+    heads = (Head("Parameter", key=True), Head("Value", number=True), Head("Unit"), Head("Clause"), Head("Meaning"))
+    keys = ("name", "value", "unit", "section", "summary")
+    rows = tuple(GridRow(tuple(item[key] for key in keys)) for item in config["parameters"])
+    return Grid("Parameters", heads, rows)
+
+
+def _ports(config: dict[str, Any]) -> Grid:
+    heads = (
+        Head("Port", number=True, key=True),
+        Head("Name"),
+        Head("Rate", "Gbit/s", number=True),
+        Head("Shortest gap", "bits", number=True),
+        Head("Clock", "ppm", number=True),
+        Head("Cabled to"),
+    )
+    rows = tuple(
+        GridRow(
+            (
+                str(port["number"]),
+                port["name"],
+                f"{port['rate_bps'] / _BPS_PER_GBPS:g}",
+                str(port["ifg_bits"]),
+                f"{port['clock_offset_ppm']:g}",
+                port["attached_to"],
+            )
+        )
+        for port in config["ports"]
+    )
+    return Grid("Ports of the tester", heads, rows, folded=True)
+
+
+def _traffic(traffic: dict[str, Any]) -> Chapter:
+    """Return the traffic file of a run that had one, and what was set on top of it."""
+    settings = (Bullets("Set in addition", tuple(traffic["settings"])),) if traffic["settings"] else ()
+    return Chapter(f"Traffic {traffic['name']}", "traffic", (*settings, Listing("Traffic file", traffic["text"])))
+
+
+def _calibration(config: dict[str, Any]) -> tuple[Paragraph | Grid | Facts | Bullets, ...]:
+    stamps = config["time_stamps"]
+    edges = _EDGES[StampKind(stamps["kind"])]
+    resolution = float(Fraction(stamps["resolution_ns"]))
+    text = f"Latency is measured {edges}, resolution {resolution:g} ns."
+    calibration = config["calibration"]
+    if not calibration:
+        return (Paragraph(f"{text} No calibration was given: the wires between tester and device are part of it."),)
+    heads = (
+        Head("Tx port", number=True, key=True),
+        Head("Rx port", number=True, key=True),
+        Head("Frame size", "B", number=True, key=True),
+        Head("Median", "ns", number=True),
+        Head("Error", "+- ns", number=True),
+        Head("Min", "ns", number=True),
+        Head("Max", "ns", number=True),
+        Head("Samples", "frames", number=True),
+    )
+    keys = ("median_ns", "median_error_ns", "min_ns", "max_ns")
+    rows = tuple(
+        GridRow(
+            (
+                *(str(wire[key]) for key in ("tx_port", "rx_port", "frame_size_bytes")),
+                *(f"{float(Fraction(wire[key])):.3f}" for key in keys),
+                str(wire["samples"]),
+            )
+        )
+        for wire in calibration["wires"]
+    )
+    return Paragraph(text), Grid("Wires, measured before the run", heads, rows, folded=True)

@@ -1,0 +1,52 @@
+"""Results of a run or of a suite as one JSON document, the one that ``--json`` prints; its schema is published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from p4mesh.store.run_directory import read_run
+from p4mesh.store.suite_directory import is_suite, read_suite
+
+SCHEMA = "results.schema.json"
+
+
+def results_data(path: Path) -> dict[str, Any]:
+    """Return the document of the finished run or suite in ``path``; raises RunDirectoryError where there is none."""
+    if is_suite(path):
+        suite = read_suite(path)
+        return suite_data(suite.suite, suite.rows, suite.runs)
+    return run_data(path)
+
+
+def run_data(path: Path) -> dict[str, Any]:
+    """Return the document of a finished run."""
+    stored = read_run(path)
+    return {
+        "run": str(path),
+        "test": stored.config["test"],
+        **stored.results["outcome"],
+        "units": stored.results["units"],
+    }
+
+
+def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Path]) -> dict[str, Any]:
+    """Return the document of a finished suite: what became of each test, and those that ran."""
+    ran = [run_data(path) for path in runs]
+    names = {data["test"] for data in ran}
+    return {
+        "suite": suite,
+        "tests": [dict(row) for row in rows],
+        "not_run": {row["test"]: row["summary"] for row in rows if row["test"] not in names},
+        "runs": ran,
+    }
+
+
+def results_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the document."""
+    text = (files(__package__) / SCHEMA).read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema

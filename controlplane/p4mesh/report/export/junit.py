@@ -1,0 +1,89 @@
+"""Verdicts as JUnit XML for continuous integration: a suite per test, a case per frame size and sub-test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
+
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.store.run_directory import StoredRun
+
+VERDICT_CASE = "verdict of the whole test"
+_VERDICT_KEYS = ("state", "verdict", "status")
+_VERDICT_SUFFIX = "_verdict"
+
+
+def junit_xml(runs: Sequence[tuple[StoredRun, Outcome]], not_run: Mapping[str, str]) -> str:
+    """Return the XML; ``not_run`` are tests of a suite that were not run, with the reason."""
+    document = JUnitXml("p4mesh")
+    for run, outcome in runs:
+        document.add_testsuite(_suite(run, outcome))
+    for test, reason in not_run.items():
+        suite = TestSuite(_clean(test))
+        case = TestCase(VERDICT_CASE, classname=_clean(test))
+        case.result = [_skipped(reason)]
+        suite.add_testcase(case)
+        document.add_testsuite(suite)
+    document.update_statistics()
+    text: bytes = document.tostring()
+    return text.decode() + "\n"
+
+
+def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
+    test = run.config["test"]
+    suite = TestSuite(test)
+    for name, value in (("topology", run.config["topology"]["name"]), ("target", run.config["target"])):
+        suite.add_property(name, _clean(value))
+    seconds: dict[str, float] = {}
+    for timing in run.timings:
+        seconds[timing.unit] = seconds.get(timing.unit, 0.0) + timing.elapsed_s
+    verdicts = {unit: State.worst(_words(result), State.PASS) for unit, result in run.results["units"].items()}
+    for unit, verdict in verdicts.items():
+        suite.add_testcase(_case(test, unit, verdict, f"{verdict.value}: {unit}", seconds.get(unit, 0.0)))
+    if outcome.state not in verdicts.values() and outcome.state not in (State.PASS, State.DONE):
+        suite.add_testcase(_case(test, VERDICT_CASE, outcome.state, outcome.summary, 0.0))
+    if outcome.findings:
+        suite.add_property("findings", _clean("; ".join(outcome.findings)))
+    suite.update_statistics()
+    return suite
+
+
+def _case(test: str, name: str, verdict: State, message: str, seconds: float) -> TestCase:
+    case = TestCase(_clean(name), classname=test, time=round(seconds, 3))
+    if verdict is State.FAIL:
+        case.result = [Failure(_clean(message), verdict.value)]
+    elif verdict in (State.INVALID, State.ABORT):
+        case.result = [Error(_clean(message), verdict.value)]
+    return case
+
+
+def _skipped(reason: str) -> Any:
+    from junitparser import Skipped
+
+    return Skipped(_clean(reason))
+
+
+def _words(result: Any) -> Iterator[str]:
+    """Yield the verdicts of a part: its own, else those of its rows; a search has rows that failed on its way."""
+    if not isinstance(result, Mapping):
+        return
+    own = list(_own(result))
+    yield from own
+    if own:
+        return
+    for value in result.values():
+        for row in value if isinstance(value, list) else (value,):
+            yield from _words(row)
+
+
+def _own(result: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in result.items():
+        if (key in _VERDICT_KEYS or key.endswith(_VERDICT_SUFFIX)) and isinstance(value, str):
+            yield value
+
+
+def _clean(text: str) -> str:
+    """Return text that XML can hold: no control characters."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)

@@ -1,0 +1,45 @@
+"""Result tables as tables of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from p4mesh.methods.results.iterations import ITERATION
+from p4mesh.methods.results.outcome import Cell, Column, Table
+from p4mesh.report.document import Grid, GridRow, Head
+from p4mesh.report.numbers import cell_text, is_numeric
+
+
+def grid_of(table: Table) -> Grid:
+    """Return a result table with every column; statistics of iterations are muted."""
+    return Grid(
+        table.title,
+        heads_of(table.columns, table.rows, table.keys),
+        tuple(GridRow(cells_of(table.columns, row), is_statistic(row)) for row in table.rows),
+        table.note,
+        table.detail,
+    )
+
+
+def heads_of(columns: Sequence[Column], rows: Sequence[Mapping[str, Cell]], keys: Iterable[str]) -> tuple[Head, ...]:
+    """Return the heads of columns."""
+    about = set(keys)
+    return tuple(
+        Head(
+            column.title,
+            column.unit,
+            is_numeric(column, [row.get(column.key) for row in rows]),
+            column.key in about,
+        )
+        for column in columns
+    )
+
+
+def cells_of(columns: Sequence[Column], row: Mapping[str, Cell]) -> tuple[str, ...]:
+    """Return the cells of a row as text."""
+    return tuple(cell_text(column, row.get(column.key)) for column in columns)
+
+
+def is_statistic(row: Mapping[str, Cell]) -> bool:
+    """Whether a row is a statistic over the iterations above it."""
+    return not str(row.get(ITERATION.key, "1")).isdecimal()

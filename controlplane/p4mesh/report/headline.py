@@ -1,0 +1,114 @@
+"""The few numbers that a reader wants first, and under what trial duration each of them holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from p4mesh.methods.results.iterations import ITERATION
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
+from p4mesh.report.document import Grid, GridRow
+from p4mesh.report.grids import cells_of, heads_of
+from p4mesh.report.numbers import cell_text
+from p4mesh.store.run_files import StoredTrial
+
+DURATION = Column("trial_duration", "Trials of")
+_DURATION_KEY = "duration_ms"
+_SIZE_KEY = "frame_size_bytes"
+_OTHERWISE = 4
+"""Columns of a table that names none."""
+_MOST_ROWS = 16
+_NS_PER_MS = 1_000_000
+_MS_PER_S = 1000
+
+
+def headline_grids(outcome: Outcome, trials: Sequence[StoredTrial]) -> tuple[Grid, ...]:
+    """Return the headline of every table that has one; of the first table with rows where none has."""
+    durations = _Durations(trials)
+    return tuple(_grid(table, durations) for table in _chosen(outcome))
+
+
+def _chosen(outcome: Outcome) -> list[Table]:
+    chosen = [table for table in outcome.tables if table.headline and table.rows]
+    first = next((table for table in outcome.tables if table.rows and not table.detail), None)
+    return chosen or ([replace(first, headline=_first_columns(first))] if first else [])
+
+
+def _grid(table: Table, durations: _Durations) -> Grid:
+    rows = _shown(table.rows)
+    wanted = (*table.keys, ITERATION.key, *table.headline)
+    columns = [column for column in table.columns if column.key in wanted]
+    columns = [column for column in columns if any(row.get(column.key) is not None for row in rows)]
+    heads = heads_of((*columns, DURATION), rows, table.keys)
+    cut = rows[:_MOST_ROWS]
+    lines = tuple(GridRow((*cells_of(columns, row), durations.of(row))) for row in cut)
+    left = len(rows) - len(cut)
+    note = f"{left} more rows below." if left else ""
+    return Grid(table.title, (*heads[:-1], replace(heads[-1], number=True)), lines, note)
+
+
+def _shown(rows: Sequence[dict[str, Cell]]) -> list[dict[str, Cell]]:
+    """Return the rows; of several iterations the averages, where there are some."""
+    averages = [row for row in rows if str(row.get(ITERATION.key, "")).startswith("avg")]
+    return averages or list(rows)
+
+
+def _first_columns(table: Table) -> tuple[str, ...]:
+    """Return the verdict and the first numbers of a table that does not say which of its columns matter."""
+    others = [column for column in table.columns if column.key not in table.keys]
+    return tuple(column.key for column in others[:_OTHERWISE])
+
+
+def key_numbers(outcome: Outcome) -> str:
+    """Return the number that says most about a test, from its lowest to its highest row; else its words, counted."""
+    table = next(iter(_chosen(outcome)), None)
+    if table is None:
+        return ""
+    rows = _shown(table.rows)
+    columns = {column.key: column for column in table.columns}
+    named = [columns[key] for key in table.headline if key in columns]
+    words = []
+    for column in named:
+        cells = [row[column.key] for row in rows if row.get(column.key) is not None]
+        numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+        if numbers:
+            low, high = cell_text(column, min(numbers)), cell_text(column, max(numbers))
+            value = low if low == high else f"{low} to {high}"
+            return f"{table.title.partition(':')[0]}: {column.title} {value} {column.unit}".rstrip()
+        words += [f"{column.title}: {count} {cell}" for cell, count in Counter(map(str, cells)).most_common()]
+    return ", ".join(words)
+
+
+class _Durations:
+    """How long trials sent, by frame size."""
+
+    def __init__(self, trials: Sequence[StoredTrial]) -> None:
+        self._all = {trial.spec["duration_ns"] / _NS_PER_MS for trial in trials}
+        self._of_size: dict[int, set[float]] = {}
+        for trial in trials:
+            for size in _sizes(trial.spec):
+                self._of_size.setdefault(size, set()).add(trial.spec["duration_ns"] / _NS_PER_MS)
+
+    def of(self, row: Mapping[str, Cell]) -> str:
+        """Return the duration of the trials behind a row: its own, else of its frame size, else of all."""
+        own, size = row.get(_DURATION_KEY), row.get(_SIZE_KEY)
+        if isinstance(own, int | float) and not isinstance(own, bool):
+            return _text({float(own)})
+        return _text(self._of_size.get(size, self._all) if isinstance(size, int) else self._all)
+
+
+def _sizes(spec: Mapping[str, object]) -> Iterator[int]:
+    streams = spec["streams"]
+    assert isinstance(streams, list)
+    yield from {stream["frame_size_bytes"] for stream in streams}
+
+
+def _text(durations_ms: set[float]) -> str:
+    if not durations_ms:
+        return "-"
+    low, high = min(durations_ms), max(durations_ms)
+    unit, scale = ("s", _MS_PER_S) if low >= _MS_PER_S else ("ms", 1)
+    if low == high:
+        return f"{low / scale:.4g} {unit}"
+    return f"{low / scale:.4g} to {high / scale:.4g} {unit}"

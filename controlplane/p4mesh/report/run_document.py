@@ -1,0 +1,99 @@
+"""The report of one run as a document, from what its directory holds and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from p4mesh.methods.results.outcome import Outcome
+from p4mesh.report.configuration import configuration_chapters, device_text, notes_of, tester_text
+from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Paragraph, Tone
+from p4mesh.report.grids import grid_of
+from p4mesh.report.headline import headline_grids
+from p4mesh.report.heat_maps import flow_charts, port_chart
+from p4mesh.report.latency_charts import latency_charts, percentile_chart
+from p4mesh.report.line_charts import line_chart
+from p4mesh.report.pacing import pacing_table
+from p4mesh.report.search_paths import search_chart
+from p4mesh.report.trial_log import log_chapter, untrusted_chapter
+from p4mesh.report.verdict import badge_of, statement_of
+from p4mesh.store.run_directory import StoredRun
+
+
+def run_document(run: StoredRun, outcome: Outcome) -> Document:
+    """Return the report of a run: cover, results, trials, configuration."""
+    return Document(
+        run.config["title"],
+        f"{run.config['section']} on {run.config['topology']['name']}",
+        badge_of(outcome),
+        statement_of(outcome),
+        facts_of(run, outcome),
+        cover_blocks(run, outcome),
+        (*result_chapters(run, outcome), log_chapter(run)),
+    )
+
+
+def cover_blocks(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
+    """Return what a reader must not miss: the numbers that matter, and the findings."""
+    found = Bullets("Findings", outcome.findings, Tone.BAD) if outcome.findings else None
+    return (*headline_grids(outcome, run.trials), *((found,) if found else ()))
+
+
+def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
+    """Return what was tested, with what, when, and the notes of the people who did."""
+    config = run.config
+    pairs = [
+        ("Test", f"{config['test']} ({config['section']})"),
+        ("Device", device_text(config)),
+        ("Topology", config["topology"]["name"]),
+        ("Tester", tester_text(config)),
+        ("Frame sizes", ", ".join(str(size) for size in config["frame_sizes_bytes"]) + " B"),
+        ("Trials", str(len(run.trials))),
+        ("Measured", dates_of([timing.started_utc for timing in run.timings])),
+    ]
+    if outcome.iterations:
+        pairs.append(("Iterations", ", ".join(state.value for state in outcome.iterations)))
+    return Facts(tuple((dict(pairs) | dict(notes_of(config))).items()))
+
+
+def dates_of(started_utc: Sequence[str]) -> str:
+    """Return from when to when trials started."""
+    if not started_utc:
+        return "-"
+    first, last = min(started_utc), max(started_utc)
+    begin = f"{first[:10]} {first[11:19]}"
+    return f"{begin} to {last[11:19] if last[:10] == first[:10] else f'{last[:10]} {last[11:19]}'} UTC"
+
+
+def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
+    """Return everything but the cover and the log of all trials."""
+    figures = [chart for figure in outcome.figures if (chart := line_chart(figure))]
+    short = [grid_of(table) for table in outcome.tables if not table.detail]
+    long = [grid_of(table) for table in outcome.tables if table.detail]
+    results: list[Block] = [*figures, *short]
+    if not figures and outcome.figures:
+        results.insert(0, Paragraph("Figures: no trusted measurement to draw."))
+    chapters = [Chapter("Results", "results", tuple(results))]
+    if outcome.deviations:
+        chapters.append(Chapter("Deviations from the RFC", "deviations", (Bullets("", outcome.deviations),)))
+    drawn = _drawn(run)
+    if drawn:
+        chapters.append(Chapter("What the trials show", "drawn", drawn))
+    if long:
+        chapters.append(Chapter("Details", "details", tuple(long)))
+    pacing = pacing_table(run.trials)
+    chapters.append(untrusted_chapter(run))
+    if pacing:
+        chapters.append(Chapter("Tester", "tester", (grid_of(pacing),)))
+    return (*chapters, *configuration_chapters(run.config))
+
+
+def _drawn(run: StoredRun) -> tuple[Block, ...]:
+    """Return the figures that any test has, from its trials."""
+    some = (
+        *latency_charts(run.config, run.trials),
+        percentile_chart(run.config, run.trials),
+        search_chart(run.results["units"], run.trials),
+        port_chart(run.trials),
+        *flow_charts(run.trials),
+    )
+    return tuple(chart for chart in some if chart)

@@ -1,0 +1,92 @@
+"""The path of every search: which loads it tried one after the other, and what each of them said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from p4mesh.report.document import Chart, Grid, GridRow, Head
+from p4mesh.report.line_charts import SCHEMA
+from p4mesh.report.palette import BAD, GOOD, UNKNOWN
+from p4mesh.store.run_files import StoredTrial
+
+_WORDS = ("PASS", "FAIL", "not trusted")
+_SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
+"""What every stored search over loads has."""
+
+
+def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:
+    """Return the path of each unit that has searched; None where none has."""
+    searched = [name for name, result in units.items() if _has_search(result)]
+    shown = [trial for name in searched for trial in trials if trial.unit == name]
+    if not shown:
+        return None
+    values = [
+        {"part": trial.unit, "trial": trial.index + 1, "load": trial.load_pct, "verdict": _word(trial)}
+        for trial in shown
+    ]
+    place = {"field": "trial", "type": "quantitative", "title": "trial", "axis": {"format": "d", "tickMinStep": 1}}
+    load = {"field": "load", "type": "quantitative", "title": "load (% of line)"}
+    scale = {"domain": list(_WORDS)}
+    bottom = {"title": None, "orient": "bottom"}
+    spec = {
+        "$schema": SCHEMA,
+        "description": "Loads that the searches tried, one after the other",
+        "data": {"values": values},
+        "facet": {"field": "part", "type": "nominal", "title": None, "sort": searched},
+        "columns": 2,
+        "resolve": {"scale": {"x": "independent"}},
+        "spec": {
+            "width": 300,
+            "height": 150,
+            "encoding": {"x": place, "y": load},
+            "layer": [
+                {"mark": {"type": "line", "color": "#8a8f98", "strokeWidth": 1}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                    "encoding": {
+                        "color": {
+                            "field": "verdict",
+                            "type": "nominal",
+                            "scale": {**scale, "range": [GOOD, BAD, UNKNOWN]},
+                            "legend": bottom,
+                        },
+                        "shape": {
+                            "field": "verdict",
+                            "type": "nominal",
+                            "scale": {**scale, "range": ["circle", "cross", "triangle-up"]},
+                            "legend": bottom,
+                        },
+                        "tooltip": [
+                            {"field": "part"},
+                            {"field": "trial"},
+                            {"field": "load", "type": "quantitative", "title": "load (% of line)", "format": ".6~g"},
+                            {"field": "verdict"},
+                        ],
+                    },
+                },
+            ],
+        },
+    }
+    title = "Path of every search"
+    heads = (
+        Head("Part", key=True),
+        Head("Trial", number=True),
+        Head("Load", "% of line", number=True),
+        Head("Verdict"),
+    )
+    rows = tuple(GridRow((trial.unit, str(trial.index + 1), f"{trial.load_pct:.4f}", trial.verdict)) for trial in shown)
+    return Chart("searches", title, spec, numbers=Grid(title, heads, rows, folded=True))
+
+
+def _has_search(result: Any) -> bool:
+    """Whether a stored result is a search over loads, or has one in it."""
+    if not isinstance(result, Mapping):
+        return False
+    return set(result) >= _SEARCH_KEYS or any(
+        isinstance(inner, Mapping) and set(inner) >= _SEARCH_KEYS for inner in result.values()
+    )
+
+
+def _word(trial: StoredTrial) -> str:
+    return trial.verdict if trial.verdict in _WORDS else _WORDS[-1]

@@ -1,0 +1,108 @@
+"""The report of a suite as a document: first the numbers of every test, then a chapter for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from p4mesh.methods.results.outcome import Cell, Outcome
+from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Facts, Grid, GridRow, Head, Link, Tone
+from p4mesh.report.headline import headline_grids, key_numbers
+from p4mesh.report.run_document import dates_of, facts_of, result_chapters
+from p4mesh.report.verdict import NOT_RUN, badge, badge_of, statement_of
+from p4mesh.store.run_directory import StoredRun
+
+_OF_ONE_TEST = ("Test", "Trials", "Measured", "Iterations")
+
+
+@dataclass(frozen=True)
+class SuiteTest:
+    """A test of a suite that ran."""
+
+    run: StoredRun
+    outcome: Outcome
+    page: str
+    """Address of its own report, relative to that of the suite."""
+
+
+def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequence[SuiteTest]) -> Document:
+    """Return the report of a suite; ``rows`` say what became of each test, those that were not run as well."""
+    ran = {test.run.config["test"]: test for test in tests}
+    badges = {str(row["test"]): _badge(row, ran) for row in rows}
+    counts = Counter(item.text for item in badges.values())
+    cover: list[Block] = [_overview(rows, badges, ran)]
+    for test in tests:
+        title = test.run.config["title"]
+        cover += [
+            replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)
+        ]
+    findings = tuple(f"{test.run.config['title']}: {text}" for test in tests for text in test.outcome.findings)
+    if findings:
+        cover.append(Bullets("Findings", findings, Tone.BAD))
+    return Document(
+        f"Suite {suite}",
+        tests[0].run.config["topology"]["name"] if tests else "",
+        _worst(list(badges.values())),
+        f"{len(rows)} tests: {', '.join(f'{count} {word}' for word, count in counts.most_common())}.",
+        _facts(tests),
+        tuple(cover),
+        tuple(chapter for test in tests for chapter in _chapters(test)),
+    )
+
+
+def _titled(test: str, table: str) -> str:
+    return table if table.lower().startswith(test.lower()) else f"{test}: {table}"
+
+
+def _badge(row: Mapping[str, Cell], ran: Mapping[str, SuiteTest]) -> Badge:
+    test = ran.get(str(row["test"]))
+    return badge_of(test.outcome) if test else badge(str(row["state"]), "")
+
+
+def _worst(badges: Sequence[Badge]) -> Badge:
+    """Return the badge of the suite: how many of its tests have the worst one."""
+    order = (Tone.BAD, Tone.NEUTRAL, Tone.GOOD, Tone.IDLE)
+    worst = min(badges, key=lambda item: order.index(item.tone), default=Badge(NOT_RUN, Tone.IDLE))
+    count = badges.count(worst)
+    return Badge(f"all {worst.text}" if count == len(badges) else f"{count} {worst.text}", worst.tone)
+
+
+def _overview(rows: Sequence[Mapping[str, Cell]], badges: Mapping[str, Badge], ran: Mapping[str, SuiteTest]) -> Grid:
+    heads = (Head("Test", key=True), Head("Section"), Head("Result"), Head("Numbers"), Head("Own report"))
+    lines = []
+    for row in rows:
+        name = str(row["test"])
+        test = ran.get(name)
+        shown = Link(name, f"#{_anchor(name)}") if test else name
+        page = Link("page", test.page) if test else ""
+        numbers = key_numbers(test.outcome) if test else str(row["summary"])
+        lines.append(GridRow((shown, str(row["section"]), badges[name], numbers, page)))
+    return Grid("Tests", heads, tuple(lines))
+
+
+def _facts(tests: Sequence[SuiteTest]) -> Facts:
+    if not tests:
+        return Facts(())
+    pairs = [pair for pair in facts_of(tests[0].run, tests[0].outcome).pairs if pair[0] not in _OF_ONE_TEST]
+    started = [timing.started_utc for test in tests for timing in test.run.timings]
+    trials = sum(len(test.run.trials) for test in tests)
+    return Facts((*pairs, ("Trials", str(trials)), ("Measured", dates_of(started))))
+
+
+def _chapters(test: SuiteTest) -> tuple[Chapter, ...]:
+    config, anchor = test.run.config, _anchor(test.run.config["test"])
+    own = [pair for pair in facts_of(test.run, test.outcome).pairs if pair[0] in _OF_ONE_TEST]
+    head = Chapter(
+        f"{config['title']} ({config['section']})",
+        anchor,
+        (Facts((*own, ("Verdict", statement_of(test.outcome)))),),
+        level=1,
+        badge=badge_of(test.outcome),
+    )
+    parts = result_chapters(test.run, test.outcome)
+    return (head, *(replace(part, anchor=f"{anchor}-{part.anchor}") for part in parts))
+
+
+def _anchor(name: str) -> str:
+    return name.replace(".", "-")

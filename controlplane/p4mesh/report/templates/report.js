@@ -1,0 +1,26 @@
+"use strict";
+(() => {
+  const views = new Map();
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  for (const source of document.querySelectorAll("script[data-for]")) {
+    const place = document.getElementById(source.dataset.for);
+    const spec = JSON.parse(source.textContent);
+    const draw = () => vegaEmbed(place, spec, {
+      renderer: "svg",
+      actions: false,
+      tooltip: { theme: dark.matches ? "dark" : "light" },
+    }).then((drawn) => views.set(place.id, drawn.view)).catch((error) => { place.textContent = String(error); });
+    draw();
+    dark.addEventListener("change", draw);
+  }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-series]");
+    const view = button && views.get(button.dataset.chart);
+    if (!view) return;
+    const shown = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(shown));
+    const name = button.dataset.series;
+    const others = view.signal("hidden").filter((item) => item !== name);
+    view.signal("hidden", shown ? others : [...others, name]).runAsync();
+  });
+})();

@@ -1,0 +1,164 @@
+"""Tests of messages on sim: times of messages as the definitions say, to the picosecond, and losses that add up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.networks import parsed, switch
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.messages.fairness import jain_index, max_over_min
+from p4mesh.methods.messages.parameters import position_classes
+from p4mesh.methods.messages.results import Measured, damaged, message_row
+from p4mesh.methods.results.outcome import State
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import FinishedRun, run
+from p4mesh.trial.result import FlowCounts, LatencyStats, Status, TrialResult
+
+GIGABIT, SLOW = 10**9, 10**8
+LATENCY_NS = 2000
+PHASES = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=0")
+
+
+def measure(tmp_path: Path, test: str, topology: str, size: int, *settings: str) -> FinishedRun:
+    options = RunOptions(test, parsed(topology), str(size), (*PHASES, *settings), tmp_path / "run", jobs=1)
+    return run(options)
+
+
+def rows(finished: FinishedRun, name: str) -> list[dict[str, Any]]:
+    return [dict(row) for table in finished.outcome.tables if table.name == name for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("rate_in", "rate_out", "frames", "size"),
+    [
+        (GIGABIT, GIGABIT, 192, 64),
+        (GIGABIT, SLOW, 20, 125),
+        (SLOW, GIGABIT, 20, 125),
+        (10 * GIGABIT, 10 * GIGABIT, 2004, 64),
+        (GIGABIT, GIGABIT, 1, 1518),
+    ],
+)
+def test_times_of_messages_are_those_of_the_definitions(
+    rate_in: int, rate_out: int, frames: int, size: int, tmp_path: Path
+) -> None:
+    """A switch stores a frame, looks it up for 2 us, and sends frames in turn with preamble and gap."""
+    topology = switch(
+        f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}",
+        ports=2,
+        rates_bps=(rate_in, rate_out),
+        port="queue_frames: 4096",
+        tester="clock_tick_ps: 1",
+    )
+    found = measure(
+        tmp_path, "messages.latency", topology, size, f"message_frames={frames}", "messages=10", "messages_per_s=100"
+    )
+    assert found.outcome.state is State.DONE
+    (row,) = rows(found, "messages")
+    s_in, s_out = (Fraction(8 * size * 10**9, rate) for rate in (rate_in, rate_out))
+    slot_in, slot_out = (Fraction(8 * (size + 20) * 10**9, rate) for rate in (rate_in, rate_out))
+    first = s_in + LATENCY_NS
+    last = first + (frames - 1) * max(Fraction(0), slot_out - slot_in)
+    behind = (frames - 1) * slot_in
+    fit = behind + s_in
+    filo = last + behind + s_out
+    lilo = last - s_in + s_out
+    expected = {"fifo": first, "lilo": lilo, "filo": filo, "mimo": min(lilo, filo - fit * rate_in / rate_out)}
+    for name, value in expected.items():
+        for which in ("min", "avg", "max"):
+            assert row[f"{name}_us_{which}"] * 1000 == pytest.approx(float(value), abs=0.0005), (name, which)
+    case = "lilo" if rate_in <= rate_out else "filo"
+    assert (expected["mimo"] == lilo) is (case == "lilo" or frames == 1)
+    positions = {row["position"]: row for row in rows(found, "positions")}
+    assert positions["1"]["min_us"] == positions["1"]["max_us"] == pytest.approx(float(first / 1000), abs=5e-7)
+    assert positions[str(frames)]["avg_us"] == pytest.approx(float(last / 1000), abs=5e-7)
+    assert sum(row["received_frames"] for row in positions.values()) == 10 * frames
+
+
+def test_position_classes_are_those_of_the_report() -> None:
+    assert [part.name for part in position_classes(192)] == ["1", "2", "3..96", "97", "98..190", "191", "192"]
+    for frames in (1, 2, 3, 4, 5, 7, 2004):
+        covered = [place for part in position_classes(frames) for place in range(part.first, part.last + 1)]
+        assert covered == list(range(1, frames + 1))
+
+
+def test_a_message_that_does_not_fit_is_refused_and_nothing_stays(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"takes 134.4 us of the line of port 1, and 10000 a second leave 100 us"):
+        measure(tmp_path, "messages.latency", switch(ports=2), 64, "messages_per_s=10000", "message_frames=200")
+    assert not (tmp_path / "run").exists()
+
+
+def flow(part: str, latency_ns: float, sent: int = 10, received: int = 10) -> FlowCounts:
+    stats = LatencyStats(received, latency_ns, latency_ns, latency_ns * received)
+    return FlowCounts("measured", 1, 2, sent, received, latency=stats, part=part)
+
+
+def test_what_a_wire_takes_is_subtracted_in_a_row_of_its_own() -> None:
+    measured = Measured(64, 2, 1, 2, GIGABIT, GIGABIT, Fraction(672), (flow("1", 1500.0), flow("2", 1600.0)))
+    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    raw, calibrated = message_row(measured, result, "measured", Fraction(1), Fraction(500)).times
+    assert (raw.fifo_us_avg, raw.mimo_us_avg, raw.filo_us_avg) == (1.5, 1.6, (1600 + 672 + 512) / 1000)
+    assert (calibrated.fifo_us_avg, calibrated.mimo_us_avg, calibrated.dif_pct) == (1.0, 1.1, pytest.approx(10))
+
+
+def test_the_losses_of_positions_bound_the_damaged_messages() -> None:
+    alone = [flow("1", 1.0, received=9), flow("2", 1.0, received=6), flow("3", 1.0)]
+    assert damaged(alone, 3, 10) == (5, 4, 5)
+    joined = [flow("1", 1.0), flow("2..4", 1.0, sent=30, received=16)]
+    assert damaged(joined, 4, 10) == (14, 5, 10)
+
+
+def test_fairness_is_1_for_equal_losses_and_1_over_n_for_one_loser() -> None:
+    third = Fraction(1, 3)
+    assert (jain_index([third] * 4), max_over_min([third] * 4)) == (1, 1)
+    assert (jain_index([third, *[Fraction(0)] * 3]), max_over_min([third, Fraction(0)])) == (Fraction(1, 4), None)
+    assert jain_index([Fraction(0)] * 4) is None
+
+
+FORWARDING = f"forwarding: store_and_forward, latency_ns: {LATENCY_NS}"
+
+
+def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at_full_load(tmp_path: Path) -> None:
+    found = measure(
+        tmp_path,
+        "messages.background",
+        switch(FORWARDING, port="queue_frames: 64"),
+        64,
+        *("message_frames=50", "messages=10", "messages_per_s=1000", "background_frames=50", "repeats=1"),
+        *("load_start_pct=0.1", "load_end_pct=100", "load_step_pct=99.9", "stabilise_ms=0.5"),
+    )
+    low, full = rows(found, "messages")
+    assert (low["load_pct"], low["lost_frames"]) == (0.1, 0)
+    assert low["fifo_us_min"] == pytest.approx(2.512)
+    assert full["load_pct"] == 100 and full["lost_frames"] > 0
+    assert 1 <= full["damaged_messages_min"] <= full["damaged_messages_max"] <= 10
+    assert full["lilo_us_avg"] is None or full["lilo_us_avg"] > low["lilo_us_avg"]
+
+
+@pytest.mark.parametrize("phases", ["independent", "in_step"])
+def test_n_inputs_lose_what_the_output_cannot_carry(phases: str, tmp_path: Path) -> None:
+    """Three inputs of 1 Gbit/s to one: of a load of 150 % a third is lost, but for the queue of 16 frames."""
+    found = measure(
+        tmp_path,
+        "messages.n_to_one",
+        switch(FORWARDING, port="queue_frames: 16"),
+        64,
+        *("message_frames=20", "messages=30", "loads_pct=60,150,full", f"phases={phases}"),
+    )
+    below, over, full = rows(found, "loads")
+    assert (full["load_pct"], full["input_count"]) == (300, 3)
+    assert all(row["conserved"] for row in (below, over, full))
+    sent = 3 * 20 * 30
+    for row, ratio in ((over, 1 / 3), (full, 2 / 3)):
+        assert row["sent_frames"] == sent
+        held = 16 + 2 + (20 if phases == "independent" else 0)  # by queue and lines, and before the last input starts
+        assert row["frame_loss_ratio"] >= ratio - held / sent
+        assert row["message_loss_ratio_min"] >= row["frame_loss_ratio"] - 1e-9
+        assert 1 / 3 <= row["frame_jain"] <= 1
+    assert full["throughput_pct"] == pytest.approx(100, abs=3)
+    inputs = [row for row in rows(found, "inputs") if row["load_pct"] == 150]
+    assert sum(row["lost_frames"] for row in inputs) == over["lost_frames"]
+    assert f"Senders: {phases}." in next(table.note for table in found.outcome.tables if table.name == "loads")

@@ -1,0 +1,129 @@
+"""``p4mesh compare``: exact on sim, Welch where repetitions vary, configurations first, other questions refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p4mesh.cli.main import main
+from p4mesh.errors import UsageError
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.report.compare.differences import Measured, Sign, configuration_differences, differences, welch
+from p4mesh.report.compare.document import comparison
+from p4mesh.report.html import page
+from p4mesh.run import RunOptions, run
+from p4mesh.store.run_directory import StoredRun
+
+WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+SIZE, RUN = Column("frame_size_bytes", "Frame size", "B"), Column("iteration", "Iteration")
+DELAY = Column("avg_us", "Avg", "us", 3)
+
+
+def measured(name: str, values: list[float], *, target: str = "live", unit: str = "us", **config: Any) -> Measured:
+    """Return a run whose repetitions gave ``values``."""
+    rows: list[dict[str, Cell]] = [
+        {"frame_size_bytes": 64, "iteration": str(number), "avg_us": value}
+        for number, value in enumerate(values, start=1)
+    ]
+    rows.append({"frame_size_bytes": 64, "iteration": "avg", "avg_us": 1e9})
+    columns = (SIZE, RUN, replace(DELAY, unit=unit))
+    table = Table("latency", "Latency", columns, tuple(rows), keys=("frame_size_bytes", "iteration"))
+    whole = {
+        "test": "t",
+        "title": "T",
+        "section": "RFC",
+        "version": "1",
+        "target": target,
+        "calibration": None,
+        "ports": [],
+        "frame_sizes_bytes": [64],
+        "parameters": [],
+        "topology": {"name": "x", "text": "x"},
+        **config,
+    }
+    return Measured(
+        name, StoredRun(Path(name), whole, {}, (), ()), Outcome(State.DONE, "s", (table,), ()), target == "sim"
+    )
+
+
+def test_welch_agrees_with_tables_of_the_t_distribution() -> None:
+    """Equal variances and counts: 4 degrees of freedom, t = 2.7764. One constant sample: 1 degree, t = 12.7062."""
+    low, high, p_value = welch([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    assert (low, high) == pytest.approx((3 - 2.776445 * (2 / 3) ** 0.5, 3 + 2.776445 * (2 / 3) ** 0.5), rel=1e-6)
+    assert p_value == pytest.approx(0.021312, abs=1e-5)
+    low, high, _ = welch([10.0, 12.0], [20.0, 20.0, 20.0])
+    assert (low, high) == pytest.approx((9 - 12.706205, 9 + 12.706205), rel=1e-6)
+
+
+def test_repetitions_that_vary_give_bounds_and_a_sign_only_beyond_chance() -> None:
+    draw = random.Random(3)
+    here = [10 + draw.gauss(0, 1) for _ in range(12)]
+    higher = [12 + draw.gauss(0, 1) for _ in range(12)]
+    (found,) = differences([measured("a", here), measured("b", higher)])
+    assert found.sign is Sign.MORE and found.low is not None and 0 < found.low < found.difference
+    (found,) = differences([measured("a", here), measured("b", [value + 0.01 for value in here])])
+    assert found.sign is Sign.SAME and found.p_value is not None and found.p_value > 0.9
+
+
+def test_chance_is_taken_for_a_difference_in_one_of_twenty_comparisons() -> None:
+    draw = random.Random(7)
+    wrong = 0
+    for _ in range(400):
+        here, there = ([draw.gauss(5, 1) for _ in range(6)] for _ in range(2))
+        low, high, _ = welch(here, there)
+        wrong += not low <= 0 <= high
+    assert 5 <= wrong <= 36, "20 are expected"
+
+
+def test_sim_is_exact_without_a_p_value_and_one_measurement_elsewhere_says_nothing() -> None:
+    (found,) = differences([measured("a", [10.0], target="sim"), measured("b", [10.001], target="sim")])
+    assert (found.sign, found.p_value, found.low) == (Sign.MORE, None, None)
+    assert found.difference == pytest.approx(0.001)
+    (found,) = differences([measured("a", [10.0], target="sim"), measured("b", [10.0], target="sim")])
+    assert found.sign is Sign.SAME
+    (found,) = differences([measured("a", [10.0]), measured("b", [12.0])])
+    assert found.sign is Sign.UNKNOWN
+
+
+def test_configurations_are_compared_and_other_questions_refused() -> None:
+    first = measured("a", [1.0], notes={"firmware": "1.2"})
+    second = measured("b", [1.0], notes={"firmware": "1.3"})
+    assert configuration_differences([first, second]) == [("note firmware", ("1.2", "1.3"))]
+    with pytest.raises(UsageError, match="its test is u, that of a is t"):
+        comparison([first, measured("b", [1.0], test="u")])
+    with pytest.raises(UsageError, match=r"latency.avg_us is in ns, in a in us"):
+        comparison([first, measured("b", [1.0], unit="ns")])
+    goal = replace(second, outcome=replace(second.outcome, goal="90 %"))
+    with pytest.raises(UsageError, match="its goal is 90 %, that of a is none"):
+        comparison([first, goal])
+
+
+def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def measure(name: str, *settings: str) -> str:
+        out = tmp_path / name
+        whole = ("parts=throughput", *settings)
+        run(RunOptions("rfc2889.fully_meshed", WRS, "64", whole, out, jobs=1, opener="support.fakes:open_fake_switch"))
+        return str(out)
+
+    runs = [measure("one"), measure("two"), measure("coarse", "search_resolution_pct=5")]
+    assert main(["compare", *runs, "--html", str(tmp_path / "c.html")]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("Differences in configuration") < shown.index("Throughput")
+    assert "search_resolution_pct" in shown
+    assert "two" in (tmp_path / "c.html").read_text()
+    assert main(["compare", *runs, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    signs = {name: {item["sign"] for item in data["differences"] if item["run"] == name} for name in ("two", "coarse")}
+    assert signs["two"] == {"="}
+    assert signs["coarse"] & {"+", "-"}
+    assert main(["compare", runs[0]]) == 2
+
+
+def test_names_are_escaped_in_the_page() -> None:
+    document, _ = comparison([measured("<b>a", [1.0]), measured("<b>b", [2.0])])
+    assert "<b>" not in page(document).partition("<script>")[0]

@@ -1,0 +1,221 @@
+"""``p4mesh report``: what readers must see first, what must not be lost on paper, what names must not do to a page."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from p4mesh.cli.main import main
+from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
+from p4mesh.report.document import Chart, Document, Grid, GridRow, Head, Tone
+from p4mesh.report.headline import headline_grids, key_numbers
+from p4mesh.report.html import page
+from p4mesh.report.line_charts import line_chart
+from p4mesh.report.paper import parts_of
+from p4mesh.report.pdf import pdf
+from p4mesh.report.publish import document_of
+from p4mesh.report.run_document import run_document
+from p4mesh.report.vega_script import vega_script
+from p4mesh.report.verdict import badge_of, statement_of
+from p4mesh.run import RunOptions, run, run_suite
+from p4mesh.store.run_directory import read_run
+
+WRS = str(Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml")
+HOSTILE = '</script><img src=x onerror="alert(1)">&{{7*7}} #strong[x] $'
+SIZE = Column("frame_size_bytes", "Frame size", "B")
+RATE = Column("rate_pct", "Rate", "% of line", 2)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of a run with searches and sweeps."""
+    out = tmp_path_factory.mktemp("report") / "run"
+    options = RunOptions(
+        "rfc2889.fully_meshed",
+        WRS,
+        "64,512",
+        out=out,
+        jobs=1,
+        opener="support.fakes:open_fake_switch",
+        notes=("operator=Ada",),
+    )
+    run(options)
+    return out
+
+
+def outcome(state: State, goal: str = "", **more: Any) -> Outcome:
+    table = Table("rates", "Rates", (SIZE, RATE), ({"frame_size_bytes": 64, "rate_pct": 17.5},), headline=("rate_pct",))
+    return Outcome(state, "x", (table,), (), goal=goal, **more)
+
+
+def text_of(document: Document) -> list[str]:
+    """Return the text of every page; without figures, whose letters take long to read."""
+    chapters = tuple(
+        replace(chapter, blocks=tuple(block for block in chapter.blocks if not isinstance(block, Chart)))
+        for chapter in document.chapters
+    )
+    document = replace(document, chapters=chapters)
+    return [sheet.extract_text() for sheet in PdfReader(io.BytesIO(pdf(document))).pages]
+
+
+def test_executed_and_met_its_goal_are_different_words() -> None:
+    assert (badge_of(outcome(State.PASS)).text, badge_of(outcome(State.PASS)).tone) == ("executed", Tone.NEUTRAL)
+    assert badge_of(outcome(State.DONE, "some goal")).tone is Tone.NEUTRAL
+    assert (badge_of(outcome(State.PASS, "90 %")).text, badge_of(outcome(State.PASS, "90 %")).tone) == (
+        "met its goal",
+        Tone.GOOD,
+    )
+    assert badge_of(outcome(State.FAIL, "90 %")).tone is Tone.BAD
+    assert "No goal was set" in statement_of(outcome(State.PASS))
+    assert "90 %" in statement_of(outcome(State.FAIL, "90 %"))
+    assert badge_of(outcome(State.INVALID, "90 %")).text == "not trusted"
+
+
+def test_a_threshold_of_the_users_is_a_goal_and_the_cover_says_so(tmp_path: Path) -> None:
+    options = RunOptions(
+        "rfc2889.fully_meshed",
+        WRS,
+        "64",
+        ("pass_threshold_pct=10", "parts=throughput"),
+        tmp_path / "low",
+        jobs=1,
+        opener="support.fakes:open_fake_switch",
+    )
+    assert run(options).outcome.goal == "throughput of at least 10 % of line rate"
+    assert ">met its goal<" in page(document_of(tmp_path / "low"))
+
+
+def test_the_cover_has_the_numbers_with_the_duration_under_which_they_hold(finished: Path) -> None:
+    document = document_of(finished)
+    grid = next(block for block in document.cover if isinstance(block, Grid))
+    assert [head.title for head in grid.heads][-1] == "Trials of"
+    assert [row.cells[0] for row in grid.rows] == ["64", "512"]
+    durations = {
+        trial.spec["duration_ns"] / 1e6 for trial in read_run(finished).trials if trial.unit.startswith("64B/")
+    }
+    low, high = min(durations), max(durations)
+    assert grid.rows[0].cells[-1] == (f"{low:.4g} ms" if low == high else f"{low:.4g} to {high:.4g} ms")
+    assert ("Operator", "Ada") in document.facts.pairs
+
+
+def test_a_table_that_no_report_knows_is_shown_on_the_cover_and_below(finished: Path) -> None:
+    columns = (SIZE, Column("wobble_us", "Wobble", "us", 3), Column("mood", "Mood"))
+    table = Table("new", "Brand new", columns, ({"frame_size_bytes": 64, "wobble_us": 1.5, "mood": "calm"},))
+    new = Outcome(State.DONE, "x", (table,), ())
+    stored = read_run(finished)
+    shown = page(run_document(stored, new))
+    assert [grid.title for grid in headline_grids(new, stored.trials)] == ["Brand new"]
+    assert key_numbers(new) == "Brand new: Wobble 1.500 us"
+    assert shown.count("1.500") >= 2
+
+
+def test_the_page_needs_nothing_from_outside_and_says_every_number_in_tables(finished: Path) -> None:
+    document = document_of(finished)
+    charts = [block for chapter in document.chapters for block in chapter.blocks if isinstance(block, Chart)]
+    assert {chart.name for chart in charts} >= {"rate", "received", "loss", "latency_mean", "searches", "port_rates"}
+    for chart in charts:
+        assert chart.numbers or "csv" in chart.note, chart.name
+        assert "url" not in json.dumps(chart.spec["data"])
+
+
+def test_seven_equal_lines_differ_in_colour_mark_dash_and_width() -> None:
+    points = ((10.0, 10.0), (100.0, 100.0))
+    series = tuple(Series(f"{size} B", points) for size in (64, 128, 256, 512, 1024, 1280, 1518))
+    chart = line_chart(Figure("f", "F", "x", "y", series))
+    assert chart is not None and len(chart.legend) == 7
+    assert len({entry.colour for entry in chart.legend}) == len({entry.shape for entry in chart.legend}) == 7
+    assert all(a.dash != b.dash for a, b in zip(chart.legend, chart.legend[1:], strict=False))
+    widths = chart.spec["layer"][0]["encoding"]["strokeWidth"]["scale"]["range"]
+    assert widths == sorted(widths, reverse=True) and len(set(widths)) == 7
+
+
+def test_names_cannot_leave_their_place_in_the_page_nor_in_the_pdf(finished: Path) -> None:
+    stored = read_run(finished)
+    config = {**stored.config, "title": HOSTILE, "notes": {"operator": HOSTILE}}
+    config["topology"] = {"name": HOSTILE, "description": HOSTILE, "text": HOSTILE}
+    hostile = replace(stored, config=config)
+    figure = Figure("f", HOSTILE, HOSTILE, HOSTILE, (Series(HOSTILE, ((1.0, 2.0), (2.0, 3.0))),))
+    table = Table("t", HOSTILE, (Column("a", HOSTILE, HOSTILE),), ({"a": HOSTILE},), HOSTILE)
+    document = run_document(hostile, Outcome(State.DONE, HOSTILE, (table,), (figure,), (HOSTILE,), (HOSTILE,)))
+    shown = page(document)
+    own = shown.replace(vega_script(), "")
+    assert "<img" not in own and 'onerror="' not in own and "<h1>49" not in own
+    assert "{{7*7}}" in own
+    assert any("onerror" in sheet and "#strong[x]" in sheet for sheet in text_of(document))
+
+
+def test_on_paper_no_column_is_lost_and_keys_are_repeated() -> None:
+    heads = (Head("Key", key=True), *(Head(f"Quite a long column {number}", "frames/s") for number in range(60)))
+    grid = Grid("Wide", heads, (GridRow(("k", *("123456.789" for _ in range(60)))),))
+    parts = parts_of(grid)
+    assert len(parts) > 1
+    assert all(part.heads[0].title == "Key" and part.rows[0].cells[0] == "k" for part in parts)
+    assert [head for part in parts for head in part.heads[1:]] == list(heads[1:])
+
+
+def test_the_pdf_numbers_its_pages_and_repeats_heads(finished: Path) -> None:
+    sheets = text_of(document_of(finished))
+    assert all(f"Page {number} of {len(sheets)}" in sheet for number, sheet in enumerate(sheets, start=1))
+    flat = [re.sub(r"\s+", " ", sheet) for sheet in sheets]
+    ports = [sheet for sheet in flat if "throughput 64" in sheet or "forwarding 64" in sheet]
+    assert len(ports) > 1 and all("Forwarding rate" in sheet for sheet in ports)
+    whole = " ".join(flat)
+    for column in ("Misdirected", "Reordered", "Latency max", "Wall time"):
+        assert column in whole, column
+    assert "executed" in flat[0] and "Ada" in flat[0]
+
+
+def test_invalid_trials_are_listed_with_their_reason(finished: Path) -> None:
+    stored = read_run(finished)
+    first = stored.trials[0]
+    broken = replace(first, result={**first.result, "status": "INVALID", "reason": "oload_mismatch: 3 % less"})
+    shown = page(run_document(replace(stored, trials=(broken, *stored.trials[1:])), outcome(State.INVALID)))
+    assert "oload_mismatch: 3 % less" in shown and ">not trusted<" in shown
+
+
+def test_a_suite_opens_with_the_numbers_of_every_test(tmp_path: Path) -> None:
+    options = RunOptions("rfc2544", WRS, "64", out=tmp_path / "all", jobs=1, opener="support.fakes:open_wire")
+    finished = run_suite(options)
+    document = document_of(tmp_path / "all")
+    overview = document.cover[0]
+    assert isinstance(overview, Grid) and len(overview.rows) == len(finished.entries)
+    numbers = [str(row.cells[3]) for row in overview.rows]
+    assert all(re.search(r"\d", text) for text in numbers)
+    shown = (tmp_path / "all" / "report.html").read_text()
+    assert page(document) == shown
+    head = shown.partition("<section")[0]
+    assert all(entry.method.name in head for entry in finished.entries)
+    assert 'href="throughput/report.html"' in head
+
+
+def test_the_command_writes_both_and_says_where(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = finished.parent / "out.pdf"
+    assert main(["report", str(finished), "--pdf", str(target)]) == 0
+    assert capsys.readouterr().out == f"page: {finished / 'report.html'}\nPDF:  {target}\n"
+    assert target.read_bytes().startswith(b"%PDF-")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_draws_every_figure(finished: Path) -> None:
+    shown = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"),
+            f"file://{finished / 'report.html'}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    figures = shown.count("<figure>")
+    assert figures > 5
+    assert len(re.findall(r'<svg xmlns[^>]* class="marks"|<svg [^>]*class="marks"', shown)) == figures
