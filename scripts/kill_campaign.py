@@ -41,7 +41,7 @@ PRELOADED = (
     "p4mesh.target.sim",
     "p4mesh.topology.loader",
 )
-"""What a run imports; nothing of it starts a thread."""
+"""Imports of a run; none of them starts a thread."""
 WALL_CLOCK = ("timing.jsonl", "report.html")
 REPORTS_SHARE = 0.3
 """Part of the kills that wait until results are there, so that they hit what is written after them."""

@@ -1,5 +1,6 @@
 """The engine (Rust, engine/python). Times are picoseconds of virtual time."""
 
+from collections.abc import Sequence
 from typing import Any
 
 class EngineError(Exception):
@@ -16,6 +17,30 @@ class ConfigError(EngineError):
 
 def describe_config() -> str:
     """Return the keys of a network and of the device models as JSON: rules of a JSON Schema."""
+
+class RoutingPeer:
+    """A host that speaks BGP and BFD. It acts when it is given a frame or the time, which is in ns and never goes back.
+
+    ``interfaces`` have ``address`` and ``prefix_bits``; ``sessions`` have ``address`` (of the neighbour),
+    ``neighbour_as``, ``own_as``, ``router_id``, ``hold_time_s``, ``passive``, ``connect_retry_s``, ``bfd_interval_us``
+    (None without BFD) and ``bfd_multiplier``. ``seed`` decides what TCP draws.
+    """
+
+    def __init__(
+        self, mac: bytes, interfaces: Sequence[object], sessions: Sequence[object], seed: int, now_ns: int
+    ) -> None: ...
+    def on_frame(self, frame: bytes, now_ns: int) -> None: ...
+    def on_time(self, now_ns: int) -> None: ...
+    def next_event(self, now_ns: int) -> int | None: ...
+    def take_frames(self) -> list[bytes]: ...
+    def take_events(self) -> list[tuple[int, int, str, str | None]]:
+        """Return (session, time in ns, what, why): ``up``, ``down``, ``announced``, ``bfd_up`` and ``bfd_down``."""
+
+    def is_up(self, session: int) -> bool: ...
+    def learned(self, session: int) -> int: ...
+    def announce(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
+    def withdraw(self, session: int, networks: Sequence[str], now_ns: int) -> None: ...
+    def stop(self, session: int, now_ns: int) -> None: ...
 
 class SimNetwork:
     """A network in virtual time, with a P4Runtime server on its tester between ``serve`` and ``stop``."""

@@ -11,7 +11,7 @@ from p4mesh.traffic.stream import Stream
 
 @dataclass(frozen=True)
 class CounterRoom:
-    """What a program counts beside its flows: groups, on each of some ports; none where it cannot."""
+    """Counts of a program beside its flows: groups on each of some ports; empty on programs without these counters."""
 
     flows: int
     """Cells of flows; counters of groups follow them."""

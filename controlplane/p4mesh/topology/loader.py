@@ -14,6 +14,7 @@ from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, resolve_program
 from p4mesh.topology.model import (
     TESTER,
+    BgpPeers,
     Device,
     DevicePort,
     FrontLoop,
@@ -38,6 +39,9 @@ _LOOP_LINES = 4
 """A test may have both directions, or three streams one after the other (RFC 2544 26.2), each at line rate."""
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
 _TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
+_LEAST_HOLD_TIME_S = 3
+_RESERVED_AS = {23_456, 65_535}
+"""AS_TRANS (RFC 6793) and the last number of two octets (RFC 7300)."""
 _GROUP_NAMES = ("role", "layer")
 _DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
 _DEVICE_OWN_KEYS = ("name", "device", "ports")
@@ -98,7 +102,34 @@ def parse_topology(name: str, text: str) -> Topology:
             for test, parameters in data.get("tests", {}).items()
         },
         tofino=_tofino(name, tester["tofino"]) if "tofino" in tester else None,
+        bgp=_bgp(source, tester["bgp"], ports) if "bgp" in tester else None,
     )
+
+
+def _bgp(source: YamlSource, given: dict[str, Any], ports: Sequence[TesterPort]) -> BgpPeers:
+    data = with_defaults(given, "tester", "bgp")
+    place = ("tester", "bgp")
+    if 0 < data["hold_time_s"] < _LEAST_HOLD_TIME_S:
+        raise TopologyError(
+            f"{source.where((*place, 'hold_time_s'))}: a hold time of {data['hold_time_s']} s",
+            hint=f"0, or {_LEAST_HOLD_TIME_S} to 65535 (RFC 4271 section 4.2)",
+        )
+    used = {data["first_as"] + port.number - 1: "first_as" for port in ports} | {data["router_as"]: "router_as"}
+    for reserved in sorted(used.keys() & _RESERVED_AS):
+        raise TopologyError(
+            f"{source.where((*place, used[reserved]))}: AS {reserved} is reserved",
+            hint="choose numbers such as 64512 to 65534, one for each port (RFC 6996)",
+        )
+    if data["first_as"] <= data["router_as"] < data["first_as"] + max(port.number for port in ports):
+        raise TopologyError(
+            f"{source.where((*place, 'router_as'))}: AS {data['router_as']} is that of a station, too",
+            hint="the stations have first_as and the numbers after it, one for each port",
+        )
+    peers = BgpPeers(data["first_as"], data["router_as"], data["hold_time_s"], wait_s=float(data["wait_s"]))
+    if "bfd" not in data:
+        return peers
+    bfd = with_defaults(data["bfd"], "tester", "bgp", "bfd")
+    return replace(peers, bfd_interval_ms=bfd["interval_ms"], bfd_multiplier=bfd["multiplier"])
 
 
 def _default_loop(ports: Sequence[TesterPort]) -> Loop:

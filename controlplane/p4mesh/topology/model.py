@@ -89,6 +89,21 @@ class TofinoSwitch:
 
 
 @dataclass(frozen=True)
+class BgpPeers:
+    """Sessions of the stations of routed streams with their routers (RFC 4271); each station has an AS of its own."""
+
+    first_as: int
+    """AS of the station on port 1; the others follow."""
+    router_as: int
+    hold_time_s: int = 90
+    bfd_interval_ms: int | None = None
+    """None: no BFD (RFC 5880) beside the sessions."""
+    bfd_multiplier: int = 3
+    wait_s: float = 1.0
+    """Time from the last announcement to the start of streams."""
+
+
+@dataclass(frozen=True)
 class DevicePort:
     """One port of a device under test."""
 
@@ -154,3 +169,4 @@ class Topology:
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None
+    bgp: BgpPeers | None = None

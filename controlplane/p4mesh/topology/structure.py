@@ -12,6 +12,7 @@ from typing import Any
 Rule = dict[str, Any]
 
 _MOST = 2**64 - 1
+_HIGHEST_AS = 2**32 - 2
 _PORT_LIST = "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"
 
 
@@ -135,9 +136,42 @@ def _tester(engine: Rule) -> Rule:
             "title": "switch that runs the tester, for --target tofino (docs/TOFINO.md)",
             **_tofino(tester["ports"]["items"]["properties"]["rate_bps"]),
         },
+        "bgp": {
+            "title": "stations of routed streams tell their routers by BGP which networks are behind them",
+            **_bgp(),
+        },
         "ports": {"title": "groups of ports", **_list(_tester_port(tester["ports"]["items"]))},
     }
     return _mapping(keys, required=("ports",))
+
+
+def _bgp() -> Rule:
+    bfd = {
+        "interval_ms": {"title": "interval in both directions", "default": 150, **_integer(1, 60_000)},
+        "multiplier": {
+            "title": "packets in a row whose loss ends the session",
+            "default": 3,
+            **_integer(1, 255),
+        },
+    }
+    keys = {
+        "first_as": {"title": "AS of the station on port 1; the others follow", **_integer(1, _HIGHEST_AS - 512)},
+        "router_as": {"title": "AS of the routers", **_integer(1, _HIGHEST_AS)},
+        "hold_time_s": {
+            "title": "silence after which a session ends, at least 3; 0 keeps sessions without KEEPALIVEs",
+            "default": 90,
+            **_integer(0, 65_535),
+        },
+        "bfd": {"title": "BFD beside each session; {} for its defaults", **_mapping(bfd)},
+        "wait_s": {
+            "title": "from the last announcement to the start of streams",
+            "default": 1,
+            "type": "number",
+            "minimum": 0,
+            "maximum": 3600,
+        },
+    }
+    return _mapping(keys, required=("first_as", "router_as"))
 
 
 def _tofino(rate_bps: Rule) -> Rule:

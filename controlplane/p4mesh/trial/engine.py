@@ -14,6 +14,7 @@ from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import Reading
 from p4mesh.tester.responders.group_messages import MAX_MESSAGE_BYTES
+from p4mesh.tester.routing_service import LONGEST_PERIODIC_BYTES, RoutingService
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.line_rate import frame_time_ns
 from p4mesh.trial.classify import classify
@@ -36,19 +37,23 @@ class TrialEngine:
         self.tester = tester
         self._stations = StationService(tester.packets)
         self._groups = GroupService(tester.packets, tester.wait)
+        self._routing = RoutingService(tester.packets, tester.wait, tester.target.topology.bgp)
 
     def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None) -> TrialResult:
         """Run one trial and return its counts; ``onlooker`` watches its streams."""
-        trial = _Trial(self.tester, self._stations, self._groups, spec, onlooker)
+        trial = _Trial(self.tester, self._stations, self._groups, self._routing, spec, onlooker)
         reason = aborted = ""
         try:
             trial.reset()
-            reason = trial.prepare() or trial.learn() or trial.join()
+            reason = trial.prepare() or trial.announce() or trial.learn() or trial.join()
             if not reason:
                 trial.transmit()
         except (LinkLostError, EndedEarlyError) as ended:
             aborted = str(ended)
-        return not_measured(spec, Status.INVALID, reason) if reason else trial.result(aborted)
+        if reason:
+            self._routing.end()
+            return not_measured(spec, Status.INVALID, reason)
+        return trial.result(aborted)
 
 
 class _Trial:
@@ -59,12 +64,14 @@ class _Trial:
         tester: Tester,
         stations: StationService,
         groups: GroupService,
+        routing: RoutingService,
         spec: TrialSpec,
         onlooker: Onlooker | None,
     ) -> None:
         self._tester = tester
         self._stations = stations
         self._groups = groups
+        self._routing = routing
         self._spec = spec
         self._onlooker = onlooker
         self._transmission: Transmission | None = None
@@ -88,6 +95,12 @@ class _Trial:
         self._watch = LinkWatch(self._tester.target, self._plan.ports, stops=spec.stop_on_los)
         self._watch.require_links()
         return unanswered
+
+    def announce(self) -> str:
+        """Tell the routers which networks are behind the stations; return why they do not know, or an empty text."""
+        problem = self._routing.begin(self._spec.streams, self._spec.number)
+        self._watch.require_links()
+        return problem
 
     def learn(self) -> str:
         """Let the device learn; return why it has not, or an empty text."""
@@ -116,6 +129,7 @@ class _Trial:
         """Return the result; the streams of an aborted trial are ended, and count if they had been started."""
         observed = self._transmission.end() if self._transmission else None
         self._groups.leave()
+        lost_session = self._routing.end()
         if self._transmission is None or observed is None or self._transmission.plan is not self._plan:
             return not_measured(self._spec, Status.ABORT, aborted)
         self._tester.wait(self._spec.restabilise_ns)
@@ -128,6 +142,8 @@ class _Trial:
             aborted=aborted,
             pacing=stream_pacing(self._tester, self._plan),
         )
+        if lost_session and not aborted:
+            result = replace(result, status=Status.INVALID, reason=lost_session)
         return replace(result, answered_frames=self._stations.answered_frames)
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, onlooker: Onlooker | None = None) -> Reading:
@@ -141,6 +157,8 @@ class _Trial:
         """Return how late a departure may be."""
         lateness_ns = 2 * self._tester.round_ns(plan) + self._tester.target.capabilities.scheduling_jitter_ns
         lateness_ns += sum(self._wire_ns(frame.port, len(frame.payload)) for frame in self._spec.controller_frames)
+        if self._routing.is_active:
+            lateness_ns += max(self._wire_ns(port, LONGEST_PERIODIC_BYTES) for port in plan.ports)
         if self._spec.memberships:
             # The answer of a host that sends test frames, too.
             lateness_ns += max(self._wire_ns(port, MAX_MESSAGE_BYTES) for port in plan.ports)

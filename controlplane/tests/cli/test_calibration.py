@@ -52,7 +52,8 @@ def measure(
     target: str = "sim",
 ) -> int:
     return measure_wires(
-        Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1"), opener=opener
+        Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1", json=False),
+        opener=opener,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from support.networks import TOPOLOGIES
+from support.networks import TOPOLOGIES, changed
 
 from p4mesh.errors import TopologyError
 from p4mesh.target.sim import build_network
@@ -285,3 +285,20 @@ def test_the_defaults_of_the_document_are_valid_and_those_that_apply_without_the
     document["nodes"][0] |= parts
     build_network(parse_topology("parts.yaml", yaml.safe_dump(document)))
     assert {"broadcast", "learning_path", "snooping", "impairments"} <= parts.keys()
+
+
+@pytest.mark.parametrize(
+    ("bgp", "message"),
+    [
+        ("hold_time_s: 2", "a hold time of 2 s"),
+        ("router_as: 64515", "AS 64515 is that of a station, too"),
+        ("first_as: 65533", "AS 65535 is reserved"),
+        ("first_as: 0", "first_as"),
+        ("md5: secret", "unknown key"),
+    ],
+)
+def test_sessions_that_cannot_be_are_refused_with_their_place(bgp: str, message: str) -> None:
+    key = bgp.split(":")[0]
+    usual = {"first_as": "first_as: 64513", "router_as": "router_as: 64512", "hold_time_s": "hold_time_s: 9"}
+    with pytest.raises(TopologyError, match=message):
+        changed("router-4x1g-bgp", (usual.get(key, "bfd: {interval_ms: 150, multiplier: 3}"), bgp))

@@ -7,6 +7,7 @@ mod error;
 mod live_switch;
 mod live_target;
 mod lock;
+mod routing_peer;
 mod server_slot;
 mod sim_network;
 mod sim_target;
@@ -21,6 +22,8 @@ mod _engine {
     use super::error::EngineError;
     #[pymodule_export]
     use super::live_switch::LiveSwitch;
+    #[pymodule_export]
+    use super::routing_peer::RoutingPeer;
     #[pymodule_export]
     use super::sim_network::describe_config;
     #[pymodule_export]

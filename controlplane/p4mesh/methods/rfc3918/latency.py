@@ -72,7 +72,7 @@ class GroupLatency(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class LatencyTrial(Record):
-    """What must be known of a trial whose latency is shown."""
+    """Findings on a trial whose latency is shown."""
 
     part: str
     status: Status

@@ -337,7 +337,7 @@ def test_the_capacity_is_the_last_number_of_groups_that_reach_every_port(
     assert all(spec.memberships and not spec.memberships.verify for spec in specs)
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 //! An IPv4 and IPv6 router: longest prefix match, equal-cost paths by a hash of the flow, hop
 //! limits, and neighbours that it asks for by ARP and neighbour discovery. Store and forward. On request
-//! it answers SNMP questions for the time since its start.
+//! it learns routes by BGP, with BFD beside it, and answers SNMP questions for the time since its start.
 //!
 //! Not modelled: fragmentation, ICMP errors, multicast, VLAN tags.
 
+mod bgp;
 mod management;
 mod neighbours;
 mod packets;
@@ -18,6 +19,7 @@ use p4mesh_pipeline::Frame;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bgp::{Bgp, BgpConfig, Work};
 use self::neighbours::{Held, Key, Neighbours};
 use self::packets::{Header, Packet, Resolution};
 use self::routes::{Prefix, Route, Routes};
@@ -44,6 +46,8 @@ pub struct RouterConfig {
     /// Routes behind neighbours, longest prefix first.
     #[serde(default)]
     pub routes: Vec<RouteConfig>,
+    /// Routes learned from neighbours.
+    pub bgp: Option<BgpConfig>,
     /// ARP and neighbour discovery.
     #[serde(default)]
     pub neighbours: NeighboursConfig,
@@ -135,6 +139,7 @@ pub struct Router {
     /// By local port; without addresses where the configuration gives no address.
     interfaces: Vec<Interface>,
     routes: Routes,
+    bgp: Option<Bgp>,
     static_neighbours: BTreeMap<Key, Mac>,
     neighbours: Neighbours,
     lookup: Option<Lookup>,
@@ -156,6 +161,7 @@ impl Router {
             latency_ps: latency.ps(),
             interfaces: vec![Interface::default(); ports.len()],
             routes: Routes::default(),
+            bgp: None,
             static_neighbours: BTreeMap::new(),
             neighbours: Neighbours::new(config.neighbours.clone()),
             lookup: config.lookup.as_ref().map(Lookup::new),
@@ -175,6 +181,10 @@ impl Router {
             let key = router.neighbour(&place.key("address"), &neighbour.address)?;
             let mac = mac(&place.key("mac"), &neighbour.mac)?;
             router.static_neighbours.insert(key, mac);
+        }
+        if let Some(bgp) = &config.bgp {
+            let neighbour = |place: &Place, text: &str| router.neighbour(place, text);
+            router.bgp = Some(Bgp::new(bgp, &place.key("bgp"), &router.interfaces, neighbour)?);
         }
         Ok(router)
     }
@@ -309,8 +319,12 @@ impl Router {
         self.send_towards(header.destination, header.flow, input, frame, ports);
     }
 
-    /// Answers a manager's question to the router itself; all else ends here.
+    /// Hands a packet to the router itself to BGP, or answers a manager's question; all else ends here.
     fn manage(&mut self, input: usize, mut frame: Frame, header: Header, ports: &mut DevicePorts) {
+        if let Some(bgp) = &mut self.bgp {
+            let work = bgp.on_frame(input, &frame, ports.now_ps());
+            self.obey(work, ports);
+        }
         let up_ps = ports.now_ps() - self.started_ps;
         let community = self.snmp_community.as_deref();
         match community.and_then(|it| management::answer(&mut frame, &header, it, up_ps)) {
@@ -319,6 +333,21 @@ impl Router {
                 self.counters.managed += 1;
                 self.send_towards(header.source, header.flow, input, frame, ports);
             }
+        }
+    }
+
+    /// Does what BGP wants.
+    fn obey(&mut self, work: Work, ports: &mut DevicePorts) {
+        for route in work.routes {
+            self.routes.learn(route.prefix, route.via);
+        }
+        for (port, bytes) in work.frames {
+            let frame = ports.copy(&bytes);
+            let now_ps = ports.now_ps();
+            ports.enqueue(port, frame, now_ps);
+        }
+        for (port, at_ps) in work.timers {
+            ports.set_timer(port, at_ps);
         }
     }
 
@@ -334,7 +363,7 @@ impl Router {
         let next = match self.routes.find(destination) {
             None => None,
             Some(&Route::Connected(port)) => Some((port, destination)),
-            Some(Route::Via(next_hops)) => {
+            Some(Route::Via(next_hops) | Route::Learned(next_hops)) => {
                 let usable = |&&(port, _): &&Key| ports.link_up(port);
                 let count = next_hops.iter().filter(usable).count();
                 let choice = flow as usize % count.max(1);
@@ -406,6 +435,11 @@ impl Device for Router {
         match packets::read(&arrival.frame) {
             Err(cause) => ports.drop(port, cause, arrival.frame),
             Ok(Packet::Resolution(message)) => {
+                // The router answers for itself; its BGP listens to answers only.
+                if let Some(bgp) = self.bgp.as_mut().filter(|_| message.asked.is_none()) {
+                    let work = bgp.on_frame(port, &arrival.frame, ports.now_ps());
+                    self.obey(work, ports);
+                }
                 ports.give(arrival.frame);
                 self.resolve(port, message, ports);
             }
@@ -419,6 +453,18 @@ impl Device for Router {
             self.ask(key, ports);
         }
         Router::give_up(gone, DropCause::NoNeighbour, ports);
+        if let Some(bgp) = &mut self.bgp {
+            let work = bgp.on_time(ports.now_ps());
+            self.obey(work, ports);
+        }
+    }
+
+    /// Lets BGP begin.
+    fn start(&mut self, ports: &mut DevicePorts) {
+        if let Some(bgp) = &mut self.bgp {
+            let work = bgp.on_time(ports.now_ps());
+            self.obey(work, ports);
+        }
     }
 
     fn link_changed(&mut self, port: usize, up: bool, ports: &mut DevicePorts) {
@@ -441,17 +487,30 @@ impl Device for Router {
             lookup.reset();
         }
         self.started_ps = ports.now_ps();
+        if let Some(bgp) = &mut self.bgp {
+            let work = bgp.reset(ports.now_ps());
+            self.obey(work, ports);
+        }
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
-        BTreeMap::from([
+        let mut counters = BTreeMap::from([
             ("routed", self.counters.routed),
             ("to_itself", self.counters.to_itself),
             ("asked", self.counters.asked),
             ("answered", self.counters.answered),
             ("learned", self.counters.learned),
             ("managed", self.counters.managed),
-        ])
+        ]);
+        if let Some(bgp) = &self.bgp {
+            counters.extend([
+                ("bgp_routes", bgp.routes()),
+                ("bgp_routes_refused", bgp.counters.routes_refused),
+                ("bgp_sessions_up", bgp.counters.sessions_up),
+                ("bgp_sessions_lost", bgp.counters.sessions_lost),
+            ]);
+        }
+        counters
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

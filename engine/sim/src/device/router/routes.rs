@@ -47,6 +47,8 @@ pub enum Route {
     Connected(usize),
     /// To one of these neighbours: (port, address).
     Via(Vec<(usize, IpAddr)>),
+    /// As [`Route::Via`], from a routing protocol: it gives way to what was configured.
+    Learned(Vec<(usize, IpAddr)>),
 }
 
 /// The routes of both families.
@@ -57,8 +59,27 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Adds a route; false when there is one for the prefix.
+    /// Adds a route of the configuration; false when there is one for the prefix.
     pub fn add(&mut self, prefix: Prefix, route: Route) -> bool {
+        self.of_length(prefix).insert(key(prefix.address, prefix.bits), route).is_none()
+    }
+
+    /// Takes the next hops that a routing protocol has for a prefix now; none removes its route.
+    pub fn learn(&mut self, prefix: Prefix, via: Vec<(usize, IpAddr)>) {
+        let routes = self.of_length(prefix);
+        let key = key(prefix.address, prefix.bits);
+        if matches!(routes.get(&key), Some(Route::Connected(_) | Route::Via(_))) {
+            return;
+        }
+        if via.is_empty() {
+            routes.remove(&key);
+        } else {
+            routes.insert(key, Route::Learned(via));
+        }
+    }
+
+    /// The routes whose prefix is as long as this one, of its family.
+    fn of_length(&mut self, prefix: Prefix) -> &mut BTreeMap<u128, Route> {
         let length = (prefix.address.is_ipv4(), prefix.bits);
         let place = match self.by_length.iter().position(|(it, _)| *it == length) {
             Some(place) => place,
@@ -69,8 +90,7 @@ impl Routes {
                 found.expect("it was added")
             }
         };
-        let routes = &mut self.by_length[place].1;
-        routes.insert(key(prefix.address, prefix.bits), route).is_none()
+        &mut self.by_length[place].1
     }
 
     pub fn find(&self, destination: IpAddr) -> Option<&Route> {
@@ -99,6 +119,24 @@ mod tests {
             assert_eq!(found, Some(&Route::Connected(number)), "{text}");
         }
         assert!(!routes.add(Prefix::parse("10.255.0.0/8").unwrap(), Route::Connected(9)));
+    }
+
+    #[test]
+    fn learned_routes_come_and_go_beside_those_of_the_configuration() {
+        let mut routes = Routes::default();
+        let prefix = |text| Prefix::parse(text).unwrap();
+        let hop = vec![(3, "10.0.0.9".parse().unwrap())];
+        routes.add(prefix("10.0.0.0/8"), Route::Connected(1));
+        for text in ["10.0.0.0/8", "20.0.0.0/8"] {
+            routes.learn(prefix(text), hop.clone());
+        }
+        assert_eq!(routes.find("10.1.1.1".parse().unwrap()), Some(&Route::Connected(1)));
+        assert_eq!(routes.find("20.1.1.1".parse().unwrap()), Some(&Route::Learned(hop)));
+        for text in ["10.0.0.0/8", "20.0.0.0/8", "30.0.0.0/8"] {
+            routes.learn(prefix(text), Vec::new());
+        }
+        assert_eq!(routes.find("10.1.1.1".parse().unwrap()), Some(&Route::Connected(1)));
+        assert_eq!(routes.find("20.1.1.1".parse().unwrap()), None);
     }
 
     #[test]

@@ -1,0 +1,154 @@
+"""Stations that speak BGP (RFC 4271), and BFD (RFC 5880) where asked, with the routers of their ports.
+
+TCP, the messages and the state machines are those of the engine's crate ``peers``; this part has the frames that leave
+and arrive at ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+from p4mesh._engine import RoutingPeer
+from p4mesh.tester.responders.base import Outgoing, PuntRule
+from p4mesh.tester.stations import Station
+from p4mesh.topology.model import BgpPeers as Settings
+
+Session = tuple[int, int]
+"""Port and IP version."""
+
+_ARP, _IPV4, _IPV6 = 0x0806, 0x0800, 0x86DD
+_ETHER_TYPE = slice(12, 14)
+_ARP_OPERATION, _ARP_REQUEST = slice(20, 22), b"\x00\x01"
+_NEXT_HEADER, _ICMPV6 = 20, 58
+_ICMPV6_TYPE, _SOLICITATION = 54, 135
+_PREFIX_BITS = {4: 24, 6: 64}
+_CONNECT_RETRY_S = 1
+_US_PER_MS = 1000
+
+
+@dataclass(frozen=True)
+class _Interface:
+    address: IPv4Address | IPv6Address
+    prefix_bits: int
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """A session, as the engine reads it."""
+
+    address: IPv4Address | IPv6Address
+    neighbour_as: int
+    own_as: int
+    router_id: IPv4Address
+    hold_time_s: int
+    bfd_interval_us: int | None
+    bfd_multiplier: int
+    passive: bool = False
+    connect_retry_s: int = _CONNECT_RETRY_S
+
+
+class BgpPeers:
+    """One session per port and IP version, with host 1 of the station's network."""
+
+    def __init__(self, stations: dict[Session, Station], settings: Settings, seed: int, now_ns: int) -> None:
+        self._peers = {
+            session: _peer(session, station, settings, seed, now_ns) for session, station in stations.items()
+        }
+        self._now_ns = now_ns
+        self._announced: set[Session] = set()
+        self.ended: dict[Session, str] = {}
+        """Sessions that were up and ended, with the first reason."""
+        self._reasons: dict[Session, str] = {}
+
+    def announce(self, networks: dict[Session, Sequence[IPv4Network | IPv6Network]], now_ns: int) -> None:
+        """Announce networks, each as soon as its session is up."""
+        for session, given in networks.items():
+            self._peers[session].announce(0, [str(network) for network in given], now_ns)
+
+    def waiting(self) -> dict[Session, str]:
+        """Return the sessions whose router has not acknowledged all announcements, each with the last known reason."""
+        return {
+            session: self._reasons.get(session, "the router does not answer")
+            for session in self._peers
+            if session not in self._announced
+        }
+
+    def stop(self, now_ns: int) -> list[Outgoing]:
+        """End all sessions; return the frames that say so."""
+        leaving = self._leaving()
+        for (port, _), peer in self._peers.items():
+            peer.stop(0, now_ns)
+            leaving.extend(Outgoing(port, frame) for frame in peer.take_frames())
+        self._peers = {}
+        return leaving
+
+    def wants(self) -> Collection[PuntRule]:
+        """Return ARP, IPv4 and IPv6: what is for BGP cannot be told by the keys of the table."""
+        return tuple(PuntRule.of(ether_type=kind) for kind in (_ARP, _IPV4, _IPV6))
+
+    def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
+        """Hand the frame to the sessions of the port; questions for MAC addresses are answered by others."""
+        self._now_ns = now_ns
+        if not _is_question(frame):
+            for (own, _), peer in self._peers.items():
+                if own == port:
+                    peer.on_frame(frame, now_ns)
+        return self._leaving()
+
+    def next_event(self) -> int | None:
+        """Return the time of the next timer of any session, in ns."""
+        times = [peer.next_event(self._now_ns) for peer in self._peers.values()]
+        return min((time_ns for time_ns in times if time_ns is not None), default=None)
+
+    def on_time(self, now_ns: int) -> Iterable[Outgoing]:
+        """Return what is sent because timers are due, or because the sessions have just begun."""
+        self._now_ns = now_ns
+        for peer in self._peers.values():
+            due_ns = peer.next_event(now_ns)
+            if due_ns is not None and due_ns <= now_ns:
+                peer.on_time(now_ns)
+        return self._leaving()
+
+    def begin(self) -> list[Outgoing]:
+        """Return the first frames of the sessions."""
+        return self._leaving()
+
+    def _leaving(self) -> list[Outgoing]:
+        self._note_events()
+        return [Outgoing(port, frame) for (port, _), peer in self._peers.items() for frame in peer.take_frames()]
+
+    def _note_events(self) -> None:
+        for session, peer in self._peers.items():
+            for _, _, what, why in peer.take_events():
+                if what == "announced":
+                    self._announced.add(session)
+                elif what == "down":
+                    self._reasons[session] = why or ""
+                    if session in self._announced:
+                        self.ended.setdefault(session, why or "")
+
+
+def _peer(session: Session, station: Station, settings: Settings, seed: int, now_ns: int) -> RoutingPeer:
+    port, version = session
+    own, router = (station.ipv4, station.router_ipv4) if version == 4 else (station.ipv6, station.router_ipv6)
+    interval_ms = settings.bfd_interval_ms
+    neighbour = _Neighbour(
+        address=router,
+        neighbour_as=settings.router_as,
+        own_as=settings.first_as + port - 1,
+        router_id=station.ipv4,
+        hold_time_s=settings.hold_time_s,
+        bfd_interval_us=None if interval_ms is None else interval_ms * _US_PER_MS,
+        bfd_multiplier=settings.bfd_multiplier,
+    )
+    return RoutingPeer(station.mac, [_Interface(own, _PREFIX_BITS[version])], [neighbour], seed * 2 + version, now_ns)
+
+
+def _is_question(frame: bytes) -> bool:
+    ether_type = int.from_bytes(frame[_ETHER_TYPE], "big")
+    if ether_type == _ARP:
+        return frame[_ARP_OPERATION] == _ARP_REQUEST
+    is_icmpv6 = ether_type == _IPV6 and len(frame) > _ICMPV6_TYPE and frame[_NEXT_HEADER] == _ICMPV6
+    return is_icmpv6 and frame[_ICMPV6_TYPE] == _SOLICITATION

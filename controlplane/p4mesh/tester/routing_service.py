@@ -1,0 +1,106 @@
+"""BGP sessions between the stations of routed streams and their routers, around one trial after the other.
+
+Each trial has sessions of its own: its result does not depend on the trials before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from ipaddress import IPv4Network, IPv6Network
+
+from p4mesh.tester.packet_service import PacketService
+from p4mesh.tester.responders.bgp_peers import BgpPeers, Session
+from p4mesh.tester.stations import host_behind, station
+from p4mesh.topology.model import BgpPeers as Settings
+from p4mesh.traffic.addresses import ADVERTISED_PREFIX_BITS
+from p4mesh.traffic.line_rate import NS_PER_S
+from p4mesh.traffic.stream import Stream
+
+LONGEST_PERIODIC_BYTES = 96
+"""Of a KEEPALIVE over IPv6 and of a BFD packet, with their headers and without FCS."""
+_STEP_NS = 50_000_000
+_MOST_STEPS = 1200
+"""One minute in all: several attempts to connect."""
+_IPV4_PREFIX_BITS = 24
+
+
+class RoutingService:
+    """The sessions of one trial; without settings, or without routed streams, nothing happens."""
+
+    def __init__(
+        self, packets: PacketService, wait: Callable[[int | Fraction], None], settings: Settings | None
+    ) -> None:
+        self._packets = packets
+        self._wait = wait
+        self._settings = settings
+        self._peers: BgpPeers | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Sessions are up: their periodic messages share the wires with the streams."""
+        return self._peers is not None
+
+    def begin(self, streams: tuple[Stream, ...], number: int) -> str:
+        """Announce the networks behind the stations of trial ``number``, and give the routers time to use them.
+
+        Returns which session is not up, or an empty text.
+        """
+        self._silence()
+        settings = self._settings
+        sessions = _sessions(streams)
+        if settings is None or not sessions:
+            return ""
+        now_ns = self._packets.now_ns
+        peers = BgpPeers({session: station(session[0]) for session in sessions}, settings, number, now_ns)
+        self._peers = peers
+        self._packets.attach(peers)
+        peers.announce({session: networks_behind(*session) for session in sessions}, now_ns)
+        self._packets.send(peers.begin())
+        for _ in range(_MOST_STEPS):
+            if not peers.waiting():
+                break
+            self._wait(_STEP_NS)
+        waiting = peers.waiting()
+        if waiting:
+            (port, version), reason = min(waiting.items())
+            count = f"{len(waiting)} of {len(sessions)} sessions are not up"
+            return f"no BGP session over IPv{version} on port {port}: {reason}; {count}"
+        self._wait(int(settings.wait_s * NS_PER_S))
+        return ""
+
+    def end(self) -> str:
+        """End the sessions; return which of them had ended before, or an empty text."""
+        peers = self._peers
+        if peers is None:
+            return ""
+        self._packets.serve()
+        self._packets.send(peers.stop(self._packets.now_ns))
+        self._silence()
+        if not peers.ended:
+            return ""
+        (port, version), reason = min(peers.ended.items())
+        return f"the BGP session over IPv{version} on port {port} ended during the trial: {reason}"
+
+    def _silence(self) -> None:
+        if self._peers is not None:
+            self._packets.detach(self._peers)
+            self._peers = None
+
+
+def networks_behind(port: int, ip_version: int) -> list[IPv4Network | IPv6Network]:
+    """Return the networks of the hosts behind the station of a port (RFC 2544 C.2.2, RFC 5180 5.2)."""
+    owner = station(port)
+    if ip_version == 4:
+        return [IPv4Network((host_behind(owner, 4, _IPV4_PREFIX_BITS).ipv4, _IPV4_PREFIX_BITS), strict=False)]
+    return [IPv6Network((host_behind(owner, 6, bits).ipv6, bits), strict=False) for bits in ADVERTISED_PREFIX_BITS]
+
+
+def _sessions(streams: tuple[Stream, ...]) -> list[Session]:
+    wanted = {
+        (port, stream.template.ip_version or 4)
+        for stream in streams
+        if stream.routed
+        for port in (*stream.tx_ports, *stream.rx_ports)
+    }
+    return sorted(wanted)

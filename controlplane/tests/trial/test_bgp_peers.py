@@ -1,0 +1,72 @@
+"""Stations tell their routers by BGP which networks are behind them, before the streams of each trial."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support.networks import changed, shipped
+
+from p4mesh.topology import Topology
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+ROUTER = "router-4x1g-bgp"
+FRAMES = 300
+
+
+def trial(ip_version: int, prefix_bits: int, number: int = 1) -> TrialSpec:
+    template = FrameTemplate(ip_version=ip_version)
+    stream = Stream(
+        "s",
+        128,
+        Fraction(100_000),
+        FRAMES,
+        Pairs(),
+        (1, 2),
+        (3, 4),
+        template,
+        routed=True,
+        advertised_prefix_bits=prefix_bits,
+    )
+    return TrialSpec("routed", (stream,), 3_000_000, Learning(wait_ns=1_000_000), number=number)
+
+
+def measure(topology: Topology, *specs: TrialSpec) -> list[TrialResult]:
+    with open_measurer(topology) as measurer:
+        return [measurer.measure(spec) for spec in specs]
+
+
+@pytest.mark.parametrize(("ip_version", "prefix_bits"), [(4, 64), (6, 48), (6, 64), (6, 126), (6, 128)])
+def test_frames_reach_hosts_in_networks_that_were_announced(ip_version: int, prefix_bits: int) -> None:
+    (result,) = measure(shipped(ROUTER), trial(ip_version, prefix_bits))
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert (result.tx_frames, result.rx_frames, result.flooded_frames) == (2 * FRAMES, 2 * FRAMES, 0)
+    assert result.latency is not None
+    # The frame is stored, and takes 3000 ns. Messages of BGP and BFD may be before it.
+    assert result.latency.min_ns == pytest.approx(8 * 128 + 3000, abs=12)
+
+
+def test_without_sessions_the_router_has_no_way_to_these_networks() -> None:
+    (result,) = measure(replace(shipped(ROUTER), bgp=None), trial(6, 64))
+    assert result.status is Status.INVALID
+    assert "did not arrive through the router" in result.reason
+
+
+def test_a_session_that_does_not_come_up_makes_the_trial_invalid_with_the_reason() -> None:
+    (result,) = measure(changed(ROUTER, ("198.18.3.2, as: 64515", "198.18.3.2, as: 7")), trial(4, 64))
+    assert result.status is Status.INVALID
+    assert result.reason.startswith("no BGP session over IPv4 on port 3: the neighbour ends the session: ")
+    assert "BadPeerAs" in result.reason
+    assert result.reason.endswith("; 1 of 4 sessions are not up")
+
+
+def test_a_trial_does_not_depend_on_those_before_it() -> None:
+    first, second = measure(shipped(ROUTER), trial(6, 64, 1), trial(6, 64, 2))
+    (alone,) = measure(shipped(ROUTER), trial(6, 64, 2))
+    assert first.status is second.status is Status.VALID
+    assert (second.rx_frames, second.latency) == (alone.rx_frames, alone.latency)

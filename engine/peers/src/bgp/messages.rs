@@ -1,0 +1,241 @@
+//! Messages of BGP: UPDATEs as large as they may be, and what a neighbour's UPDATE says about routes.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use netgauze_bgp_pkt::nlri::{Ipv4Unicast, Ipv4UnicastAddress, Ipv6Unicast, Ipv6UnicastAddress};
+use netgauze_bgp_pkt::path_attribute::{
+    As2PathSegment, As4Path, As4PathSegment, AsPath, AsPathSegmentType, MpReach, MpUnreach, NextHop, Origin,
+    PathAttribute, PathAttributeValue,
+};
+use netgauze_bgp_pkt::update::BgpUpdateMessage;
+use netgauze_bgp_pkt::wire::deserializer::{BgpMessageParsingError, BgpParsingContext};
+use netgauze_bgp_pkt::BgpMessage;
+use netgauze_parse_utils::reader::SliceReader;
+use netgauze_parse_utils::traits::ParseFromWithOneInput;
+use netgauze_parse_utils::WritablePdu;
+
+/// Longest message (RFC 4271 section 4.1).
+const MAX_MESSAGE_BYTES: usize = 4_096;
+/// Marker, length and type in front of each message.
+const HEADER_BYTES: usize = 19;
+/// Room for the header, the two lengths, and NEXT_HOP or what MP_REACH_NLRI and MP_UNREACH_NLRI have beside networks.
+const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
+/// Stands for an AS number of four octets where there are two (RFC 6793 section 9).
+pub(crate) const AS_TRANS: u16 = 23_456;
+/// AS numbers of one segment of a path (RFC 4271 section 4.3).
+const MAX_SEGMENT: usize = 255;
+
+/// Networks that are announced with the same attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    pub networks: Vec<IpNet>,
+    /// The path behind the speaker's own AS, nearest first.
+    pub as_path: Vec<u32>,
+}
+
+/// What an UPDATE says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Routes {
+    pub withdrawn: Vec<IpNet>,
+    pub reached: Vec<(IpNet, IpAddr)>,
+    pub as_path: Vec<u32>,
+}
+
+/// Writes a message.
+pub(crate) fn encode(message: &BgpMessage) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(message.len());
+    message.write(&mut bytes).expect("a message of known parts, into memory");
+    bytes
+}
+
+/// Takes the first message out of a stream; `None` while it is not complete.
+pub(crate) fn decode(
+    stream: &mut Vec<u8>,
+    context: &mut BgpParsingContext,
+) -> Option<Result<BgpMessage, BgpMessageParsingError>> {
+    if stream.len() < HEADER_BYTES {
+        return None;
+    }
+    let bytes = usize::from(u16::from_be_bytes([stream[16], stream[17]]));
+    // A length that cannot be is the parser's to refuse.
+    if stream.len() < bytes && (HEADER_BYTES..=MAX_MESSAGE_BYTES).contains(&bytes) {
+        return None;
+    }
+    let taken: Vec<u8> = stream.drain(..bytes.clamp(HEADER_BYTES, stream.len())).collect();
+    Some(BgpMessage::parse(&mut SliceReader::new(&taken), context))
+}
+
+/// UPDATEs that announce networks from `own_as`; `next_hop` gives the next hop per family, and networks of a family
+/// without one are left out. `four_octets`: the neighbour knows AS numbers of four octets (RFC 6793).
+pub(crate) fn announce(
+    announcement: &Announcement,
+    own_as: u32,
+    four_octets: bool,
+    next_hop: impl Fn(&IpNet) -> Option<IpAddr>,
+) -> Vec<BgpMessage> {
+    let path: Vec<u32> = std::iter::once(own_as).chain(announcement.as_path.iter().copied()).collect();
+    let mut common = vec![well_known(PathAttributeValue::Origin(Origin::IGP))];
+    common.extend(path_attributes(&path, four_octets));
+    let path_bytes: usize = common.iter().map(WritablePdu::len).sum();
+    let room = MAX_MESSAGE_BYTES - FIXED_BYTES - path_bytes;
+    let mut messages = Vec::new();
+    let (ipv4, ipv6) = by_family(&announcement.networks);
+    for networks in parts(&ipv4, room, |network| network.prefix_len()) {
+        let Some(IpAddr::V4(hop)) = next_hop(&IpNet::V4(networks[0])) else { break };
+        let mut attributes = common.to_vec();
+        attributes.push(well_known(PathAttributeValue::NextHop(NextHop::new(hop))));
+        messages.push(update(Vec::new(), attributes, nlri_v4(networks)));
+    }
+    for networks in parts(&ipv6, room, |network| network.prefix_len()) {
+        let Some(IpAddr::V6(hop)) = next_hop(&IpNet::V6(networks[0])) else { break };
+        let reach = reach_v6(hop, networks);
+        let mut attributes = vec![optional(PathAttributeValue::MpReach(reach))];
+        attributes.extend(common.iter().cloned());
+        messages.push(update(Vec::new(), attributes, Vec::new()));
+    }
+    messages
+}
+
+/// UPDATEs that withdraw networks.
+pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
+    let room = MAX_MESSAGE_BYTES - FIXED_BYTES;
+    let (ipv4, ipv6) = by_family(networks);
+    let ipv4 = parts(&ipv4, room, |network| network.prefix_len());
+    let ipv4 = ipv4.into_iter().map(|part| update(nlri_v4(part), Vec::new(), Vec::new()));
+    let ipv6 = parts(&ipv6, room, |network| network.prefix_len());
+    let ipv6 = ipv6.into_iter().map(|part| {
+        let unreach = MpUnreach::Ipv6Unicast { nlri: nlri_v6(part).into() };
+        update(Vec::new(), vec![optional(PathAttributeValue::MpUnreach(unreach))], Vec::new())
+    });
+    ipv4.chain(ipv6).collect()
+}
+
+/// What an UPDATE says about unicast routes. With `broken` attributes, or without those that a route must have, its
+/// routes are withdrawn (RFC 7606 section 2).
+pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
+    let v4 = |it: &Ipv4UnicastAddress| IpNet::V4(it.network().address().trunc());
+    let v6 = |it: &Ipv6UnicastAddress| IpNet::V6(it.network().address().trunc());
+    let mut found =
+        Routes { withdrawn: message.withdraw_routes().iter().map(v4).collect(), ..Routes::default() };
+    let (mut origin, mut path, mut hop) = (false, None, None);
+    for attribute in message.path_attributes() {
+        match attribute.value() {
+            PathAttributeValue::Origin(_) => origin = true,
+            PathAttributeValue::AsPath(value) => path = Some(numbers(value)),
+            PathAttributeValue::NextHop(value) => hop = Some(IpAddr::V4(value.next_hop())),
+            PathAttributeValue::MpReach(MpReach::Ipv4Unicast { next_hop, nlri, .. }) => {
+                found.reached.extend(nlri.iter().map(|it| (v4(it), *next_hop)));
+            }
+            PathAttributeValue::MpReach(MpReach::Ipv6Unicast { next_hop_global, nlri, .. }) => {
+                found.reached.extend(nlri.iter().map(|it| (v6(it), IpAddr::V6(*next_hop_global))));
+            }
+            PathAttributeValue::MpUnreach(MpUnreach::Ipv4Unicast { nlri }) => {
+                found.withdrawn.extend(nlri.iter().map(v4));
+            }
+            PathAttributeValue::MpUnreach(MpUnreach::Ipv6Unicast { nlri }) => {
+                found.withdrawn.extend(nlri.iter().map(v6));
+            }
+            _ => {}
+        }
+    }
+    match hop {
+        Some(hop) => found.reached.extend(message.nlri().iter().map(|it| (v4(it), hop))),
+        None => found.withdrawn.extend(message.nlri().iter().map(v4)),
+    }
+    if broken || !origin || path.is_none() {
+        found.withdrawn.extend(found.reached.drain(..).map(|(network, _)| network));
+    }
+    found.as_path = path.unwrap_or_default();
+    found
+}
+
+fn numbers(path: &AsPath) -> Vec<u32> {
+    match path {
+        AsPath::As2PathSegments(segments) => {
+            segments.iter().flat_map(|it| it.as_numbers().iter().map(|number| u32::from(*number))).collect()
+        }
+        AsPath::As4PathSegments(segments) => {
+            segments.iter().flat_map(|it| it.as_numbers().iter().copied()).collect()
+        }
+    }
+}
+
+fn by_family(networks: &[IpNet]) -> (Vec<Ipv4Net>, Vec<Ipv6Net>) {
+    let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+    for network in networks {
+        match network {
+            IpNet::V4(network) => ipv4.push(network.trunc()),
+            IpNet::V6(network) => ipv6.push(network.trunc()),
+        }
+    }
+    (ipv4, ipv6)
+}
+
+/// AS_PATH, and AS4_PATH where the neighbour knows two octets only and the path does not fit in these.
+fn path_attributes(path: &[u32], four_octets: bool) -> Vec<PathAttribute> {
+    let four = || -> Vec<As4PathSegment> {
+        path.chunks(MAX_SEGMENT).map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it)).collect()
+    };
+    if four_octets {
+        return vec![well_known(PathAttributeValue::AsPath(AsPath::as4_path_segments(four())))];
+    }
+    let short: Vec<u16> = path.iter().map(|number| u16::try_from(*number).unwrap_or(AS_TRANS)).collect();
+    let two: Vec<As2PathSegment> =
+        short.chunks(MAX_SEGMENT).map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it)).collect();
+    let mut attributes = vec![well_known(PathAttributeValue::AsPath(AsPath::as2_path_segments(two)))];
+    if path.iter().any(|number| u16::try_from(*number).is_err()) {
+        let value = PathAttributeValue::As4Path(As4Path::new(four()));
+        attributes.push(PathAttribute::from(true, true, false, true, value).expect("flags of AS4_PATH"));
+    }
+    attributes
+}
+
+/// Networks in parts of which each fits in `room` bytes: a byte for the length of the prefix, and the prefix.
+fn parts<T>(networks: &[T], room: usize, prefix_bits: impl Fn(&T) -> u8) -> Vec<&[T]> {
+    let (mut found, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (index, network) in networks.iter().enumerate() {
+        let more = 1 + usize::from(prefix_bits(network).div_ceil(8));
+        if bytes + more > room {
+            found.push(&networks[begin..index]);
+            (begin, bytes) = (index, 0);
+        }
+        bytes += more;
+    }
+    if begin < networks.len() {
+        found.push(&networks[begin..]);
+    }
+    found
+}
+
+fn nlri_v4(networks: &[Ipv4Net]) -> Vec<Ipv4UnicastAddress> {
+    let unicast = networks.iter().filter_map(|it| Ipv4Unicast::from_net(*it).ok());
+    unicast.map(Ipv4UnicastAddress::new_no_path_id).collect()
+}
+
+fn nlri_v6(networks: &[Ipv6Net]) -> Vec<Ipv6UnicastAddress> {
+    let unicast = networks.iter().filter_map(|it| Ipv6Unicast::from_net(*it).ok());
+    unicast.map(|it| Ipv6UnicastAddress::new(None, it)).collect()
+}
+
+fn reach_v6(hop: Ipv6Addr, networks: &[Ipv6Net]) -> MpReach {
+    MpReach::Ipv6Unicast { next_hop_global: hop, next_hop_local: None, nlri: nlri_v6(networks).into() }
+}
+
+fn update(
+    withdrawn: Vec<Ipv4UnicastAddress>,
+    attributes: Vec<PathAttribute>,
+    nlri: Vec<Ipv4UnicastAddress>,
+) -> BgpMessage {
+    BgpMessage::Update(BgpUpdateMessage::new(withdrawn, attributes, nlri))
+}
+
+fn well_known(value: PathAttributeValue) -> PathAttribute {
+    // Two bytes of length where a path is long.
+    let extended = matches!(value, PathAttributeValue::AsPath(_));
+    PathAttribute::from(false, true, false, extended, value).expect("flags of a well-known attribute")
+}
+
+fn optional(value: PathAttributeValue) -> PathAttribute {
+    PathAttribute::from(true, false, false, true, value).expect("flags of an optional attribute")
+}

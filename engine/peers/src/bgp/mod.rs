@@ -1,0 +1,11 @@
+//! BGP-4: messages (by netgauze) and the session with one neighbour.
+
+mod messages;
+mod session;
+
+pub use messages::Announcement;
+pub use session::{Families, RouteChange, SessionSettings};
+pub(crate) use session::{Output, Session};
+
+/// TCP port of BGP (RFC 4271 section 8.2.1.2).
+pub const PORT: u16 = 179;

@@ -1,0 +1,356 @@
+//! The state machine of one session (RFC 4271 section 8), on bytes: the caller has the TCP connection.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipnet::IpNet;
+use netgauze_bgp_pkt::capabilities::{
+    BgpCapability, FourOctetAsCapability, MultiProtocolExtensionsCapability,
+};
+use netgauze_bgp_pkt::notification::{
+    BgpNotificationMessage, CeaseError, FiniteStateMachineError, HoldTimerExpiredError, OpenMessageError,
+};
+use netgauze_bgp_pkt::open::{BgpOpenMessage, BgpOpenMessageParameter};
+use netgauze_bgp_pkt::update::BgpUpdateMessage;
+use netgauze_bgp_pkt::wire::deserializer::BgpParsingContext;
+use netgauze_bgp_pkt::BgpMessage;
+use netgauze_iana::address_family::AddressType;
+
+use super::messages::{self, Announcement, AS_TRANS};
+use crate::{Nanoseconds, NS_PER_S};
+
+/// Hold time until the neighbour's OPEN says another (RFC 4271 section 8.2.2).
+const OPEN_HOLD_NS: u64 = 240 * NS_PER_S;
+/// KEEPALIVEs per hold time (RFC 4271 section 10).
+const KEEPALIVES: u64 = 3;
+
+/// Address families of unicast routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Families {
+    pub ipv4: bool,
+    pub ipv6: bool,
+}
+
+/// One side of a session.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    pub own_as: u32,
+    pub router_id: Ipv4Addr,
+    /// `None` takes any neighbour.
+    pub neighbour_as: Option<u32>,
+    /// Zero keeps a session without KEEPALIVEs; else at least 3 (RFC 4271 section 4.2).
+    pub hold_time_s: u16,
+    pub families: Families,
+    /// Next hops of what is announced.
+    pub next_hops: Vec<IpAddr>,
+}
+
+/// A route of the neighbour that is new, or `None` in place of the next hop: one that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteChange {
+    pub network: IpNet,
+    pub next_hop: Option<IpAddr>,
+    pub as_path: Vec<u32>,
+    pub at: Nanoseconds,
+}
+
+/// What the session wants of its owner.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Send(Vec<u8>),
+    Up,
+    /// The session is over; the connection closes after what was sent.
+    Down(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    OpenSent,
+    OpenConfirm,
+    Established,
+}
+
+pub(crate) struct Session {
+    settings: SessionSettings,
+    state: State,
+    stream: Vec<u8>,
+    context: BgpParsingContext,
+    hold_ns: u64,
+    hold_until: Option<Nanoseconds>,
+    keepalive_at: Option<Nanoseconds>,
+    four_octets: bool,
+    families: Families,
+    learned: BTreeSet<IpNet>,
+    changes: Vec<RouteChange>,
+}
+
+impl Session {
+    pub fn new(settings: SessionSettings) -> Session {
+        let families = settings.families;
+        Session {
+            settings,
+            state: State::Idle,
+            stream: Vec::new(),
+            context: BgpParsingContext::default(),
+            hold_ns: 0,
+            hold_until: None,
+            keepalive_at: None,
+            four_octets: false,
+            families,
+            learned: BTreeSet::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Routes of the neighbour that are in use.
+    pub fn learned(&self) -> &BTreeSet<IpNet> {
+        &self.learned
+    }
+
+    pub fn take_changes(&mut self) -> Vec<RouteChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    pub fn next_event(&self) -> Option<Nanoseconds> {
+        self.hold_until.into_iter().chain(self.keepalive_at).min()
+    }
+
+    /// The connection is there: speak first.
+    pub fn connected(&mut self, now: Nanoseconds) -> Vec<Output> {
+        self.state = State::OpenSent;
+        self.stream.clear();
+        // Malformed attributes are the session's matter (RFC 7606), and networks of no use are left out.
+        let (labels, paths) = (HashMap::new(), HashMap::new());
+        self.context = BgpParsingContext::new(true, labels, paths, false, false, false, false);
+        self.hold_until = Some(now + OPEN_HOLD_NS);
+        vec![self.send(&self.open())]
+    }
+
+    /// The connection is gone.
+    pub fn disconnected(&mut self, now: Nanoseconds) -> Vec<Output> {
+        if self.state == State::Idle {
+            return Vec::new();
+        }
+        self.end(now, "the neighbour closed the connection".to_string())
+    }
+
+    /// Ends the session on the owner's behalf.
+    pub fn stop(&mut self, now: Nanoseconds, because: CeaseError, reason: &str) -> Vec<Output> {
+        if self.state == State::Idle {
+            return Vec::new();
+        }
+        self.refuse(now, BgpNotificationMessage::CeaseError(because), reason.to_string())
+    }
+
+    /// Takes bytes of the neighbour.
+    pub fn on_bytes(&mut self, bytes: &[u8], now: Nanoseconds) -> Vec<Output> {
+        self.stream.extend_from_slice(bytes);
+        let mut outputs = Vec::new();
+        while self.state != State::Idle {
+            match messages::decode(&mut self.stream, &mut self.context) {
+                None => break,
+                Some(Ok(message)) => outputs.extend(self.on_message(message, now)),
+                Some(Err(error)) => {
+                    let reason = format!("a message of the neighbour is malformed: {error}");
+                    outputs.extend(self.refuse(now, error.into(), reason));
+                }
+            }
+        }
+        outputs
+    }
+
+    pub fn on_time(&mut self, now: Nanoseconds) -> Vec<Output> {
+        if self.hold_until.is_some_and(|until| until <= now) {
+            let error = HoldTimerExpiredError::Unspecific { sub_code: 0, value: [].into() };
+            let silence_s = if self.is_up() { self.hold_ns } else { OPEN_HOLD_NS } / NS_PER_S;
+            let reason = format!("hold time: nothing heard from the neighbour for {silence_s} s");
+            return self.refuse(now, BgpNotificationMessage::HoldTimerExpiredError(error), reason);
+        }
+        if self.keepalive_at.is_some_and(|at| at <= now) {
+            self.keepalive_at = Some(now + self.hold_ns / KEEPALIVES);
+            return vec![self.send(&BgpMessage::KeepAlive)];
+        }
+        Vec::new()
+    }
+
+    /// Messages that announce networks; nothing unless the session is up. Networks of a family that the neighbour
+    /// does not speak are left out.
+    pub fn announce(&self, announcement: &Announcement) -> Vec<u8> {
+        self.bytes_of(messages::announce(announcement, self.settings.own_as, self.four_octets, |network| {
+            let hops = &self.settings.next_hops;
+            let spoken =
+                if matches!(network, IpNet::V4(_)) { self.families.ipv4 } else { self.families.ipv6 };
+            let same_family = |hop: &&IpAddr| hop.is_ipv4() == matches!(network, IpNet::V4(_));
+            hops.iter().find(same_family).copied().filter(|_| spoken)
+        }))
+    }
+
+    /// Messages that withdraw networks; nothing unless the session is up.
+    pub fn withdraw(&self, networks: &[IpNet]) -> Vec<u8> {
+        self.bytes_of(messages::withdraw(networks))
+    }
+
+    fn bytes_of(&self, updates: Vec<BgpMessage>) -> Vec<u8> {
+        if self.is_up() {
+            updates.iter().flat_map(messages::encode).collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn on_message(&mut self, message: BgpMessage, now: Nanoseconds) -> Vec<Output> {
+        let errors = self.context.reset_parsing_errors();
+        match (self.state, message) {
+            (_, BgpMessage::Notification(notification)) => {
+                self.end(now, format!("the neighbour ends the session: {notification:?}"))
+            }
+            (State::OpenSent, BgpMessage::Open(open)) => self.on_open(&open, now),
+            (State::OpenConfirm, BgpMessage::KeepAlive) => {
+                self.state = State::Established;
+                self.heard(now);
+                vec![Output::Up]
+            }
+            (State::Established, BgpMessage::KeepAlive | BgpMessage::RouteRefresh(_)) => {
+                self.heard(now);
+                Vec::new()
+            }
+            (State::Established, BgpMessage::Update(update)) => {
+                self.heard(now);
+                self.learn(&update, !errors.path_attr_errors().is_empty(), now);
+                Vec::new()
+            }
+            (state, unexpected) => {
+                let value = [unexpected.get_type() as u8].into();
+                let error = match state {
+                    State::OpenSent => {
+                        FiniteStateMachineError::ReceiveUnexpectedMessageInOpenSentState { value }
+                    }
+                    State::OpenConfirm => {
+                        FiniteStateMachineError::ReceiveUnexpectedMessageInOpenConfirmState { value }
+                    }
+                    _ => FiniteStateMachineError::ReceiveUnexpectedMessageInEstablishedState { value },
+                };
+                let reason = format!("the neighbour sent {} out of turn", unexpected.get_type());
+                self.refuse(now, BgpNotificationMessage::FiniteStateMachineError(error), reason)
+            }
+        }
+    }
+
+    fn on_open(&mut self, open: &BgpOpenMessage, now: Nanoseconds) -> Vec<Output> {
+        if let Err((error, reason)) = self.check(open) {
+            return self.refuse(now, BgpNotificationMessage::OpenMessageError(error), reason);
+        }
+        self.four_octets = open.capabilities().iter().any(|it| matches!(it, BgpCapability::FourOctetAs(_)));
+        self.context.set_asn4(self.four_octets);
+        self.families = common_families(self.settings.families, open);
+        self.hold_ns = u64::from(open.hold_time().min(self.settings.hold_time_s)) * NS_PER_S;
+        self.keepalive_at = (self.hold_ns > 0).then(|| now + self.hold_ns / KEEPALIVES);
+        self.state = State::OpenConfirm;
+        self.heard(now);
+        vec![self.send(&BgpMessage::KeepAlive)]
+    }
+
+    fn check(&self, open: &BgpOpenMessage) -> Result<(), (OpenMessageError, String)> {
+        let neighbour_as = open.my_asn4();
+        if self.settings.neighbour_as.is_some_and(|expected| expected != neighbour_as) {
+            let expected = self.settings.neighbour_as.unwrap_or_default();
+            let reason = format!("the neighbour says that its AS is {neighbour_as}, not {expected}");
+            return Err((OpenMessageError::BadPeerAs { value: [].into() }, reason));
+        }
+        if open.bgp_id().is_unspecified() || open.bgp_id() == self.settings.router_id {
+            let reason = format!("the neighbour's identifier is {}", open.bgp_id());
+            return Err((OpenMessageError::BadBgpIdentifier { value: [].into() }, reason));
+        }
+        if matches!(open.hold_time(), 1 | 2) {
+            let reason =
+                format!("the neighbour's hold time is {} s; valid: 0, or 3 and more", open.hold_time());
+            return Err((OpenMessageError::UnacceptableHoldTime { value: [].into() }, reason));
+        }
+        let common = common_families(self.settings.families, open);
+        if !common.ipv4 && !common.ipv6 {
+            let reason = "the neighbour speaks none of the wanted address families".to_string();
+            return Err((OpenMessageError::UnsupportedCapability { value: [].into() }, reason));
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, update: &BgpUpdateMessage, broken: bool, now: Nanoseconds) {
+        let routes = messages::routes(update, broken);
+        let looped = routes.as_path.contains(&self.settings.own_as);
+        let (reached, lost) =
+            if looped { (Vec::new(), routes.reached) } else { (routes.reached, Vec::new()) };
+        let gone = routes.withdrawn.into_iter().chain(lost.into_iter().map(|(network, _)| network));
+        for network in gone {
+            if self.learned.remove(&network) {
+                self.changes.push(RouteChange { network, next_hop: None, as_path: Vec::new(), at: now });
+            }
+        }
+        for (network, next_hop) in reached {
+            self.learned.insert(network);
+            let (next_hop, as_path) = (Some(next_hop), routes.as_path.clone());
+            self.changes.push(RouteChange { network, next_hop, as_path, at: now });
+        }
+    }
+
+    fn heard(&mut self, now: Nanoseconds) {
+        self.hold_until = (self.hold_ns > 0).then(|| now + self.hold_ns);
+    }
+
+    fn refuse(&mut self, now: Nanoseconds, error: BgpNotificationMessage, reason: String) -> Vec<Output> {
+        let mut outputs = vec![self.send(&BgpMessage::Notification(error))];
+        outputs.extend(self.end(now, reason));
+        outputs
+    }
+
+    /// Ends the session; its routes are gone.
+    fn end(&mut self, now: Nanoseconds, reason: String) -> Vec<Output> {
+        self.state = State::Idle;
+        (self.hold_until, self.keepalive_at) = (None, None);
+        for network in std::mem::take(&mut self.learned) {
+            self.changes.push(RouteChange { network, next_hop: None, as_path: Vec::new(), at: now });
+        }
+        vec![Output::Down(reason)]
+    }
+
+    fn send(&self, message: &BgpMessage) -> Output {
+        Output::Send(messages::encode(message))
+    }
+
+    fn open(&self) -> BgpMessage {
+        let families = self.settings.families;
+        let family = |on: bool, kind: AddressType| {
+            on.then(|| BgpCapability::MultiProtocolExtensions(MultiProtocolExtensionsCapability::new(kind)))
+        };
+        let mut capabilities: Vec<BgpCapability> = Vec::new();
+        capabilities.extend(family(families.ipv4, AddressType::Ipv4Unicast));
+        capabilities.extend(family(families.ipv6, AddressType::Ipv6Unicast));
+        capabilities.push(BgpCapability::FourOctetAs(FourOctetAsCapability::new(self.settings.own_as)));
+        BgpMessage::Open(BgpOpenMessage::new(
+            u16::try_from(self.settings.own_as).unwrap_or(AS_TRANS),
+            self.settings.hold_time_s,
+            self.settings.router_id,
+            [BgpOpenMessageParameter::new_capabilities(capabilities)],
+        ))
+    }
+}
+
+/// Families that both sides speak; a neighbour without capabilities speaks IPv4 (RFC 4760 section 8).
+fn common_families(own: Families, open: &BgpOpenMessage) -> Families {
+    let said: Vec<AddressType> = open
+        .capabilities()
+        .iter()
+        .filter_map(|it| match it {
+            BgpCapability::MultiProtocolExtensions(family) => Some(family.address_type()),
+            _ => None,
+        })
+        .collect();
+    Families {
+        ipv4: own.ipv4 && (said.is_empty() || said.contains(&AddressType::Ipv4Unicast)),
+        ipv6: own.ipv6 && said.contains(&AddressType::Ipv6Unicast),
+    }
+}

@@ -1,0 +1,457 @@
+//! A host that speaks BGP, and BFD where asked, with neighbours on its wire.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use netgauze_bgp_pkt::notification::CeaseError;
+use thiserror::Error;
+
+use crate::bgp::{self, Announcement, Families, RouteChange, SessionSettings};
+use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
+use crate::{bfd, Nanoseconds, NS_PER_S};
+
+/// How long a host that waits for connections leaves a broken one alone.
+const LISTEN_AGAIN_NS: u64 = NS_PER_S;
+
+/// BFD beside a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BfdSettings {
+    /// Wanted in both directions.
+    pub interval_us: u32,
+    /// Packets in a row whose loss ends the session.
+    pub multiplier: u8,
+}
+
+/// A neighbour and the session with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeighbourSettings {
+    pub address: IpAddr,
+    /// `None` takes any AS.
+    pub neighbour_as: Option<u32>,
+    pub own_as: u32,
+    pub router_id: Ipv4Addr,
+    /// Zero, or at least 3.
+    pub hold_time_s: u16,
+    pub families: Families,
+    /// Waits for the neighbour to connect.
+    pub passive: bool,
+    /// Time between attempts to connect.
+    pub connect_retry_s: u16,
+    pub bfd: Option<BfdSettings>,
+}
+
+/// Settings that cannot be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field}: {problem}; valid: {valid}")]
+pub struct Refused {
+    /// Number of the neighbour whose settings they are.
+    pub neighbour: usize,
+    pub field: &'static str,
+    pub problem: String,
+    pub valid: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    Up,
+    /// The session is over, and why.
+    Down(String),
+    /// The neighbour has acknowledged everything that was announced or withdrawn.
+    Announced,
+    BfdUp,
+    BfdDown(String),
+}
+
+/// Something that happened to the session with a neighbour, by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub neighbour: usize,
+    pub at: Nanoseconds,
+    pub kind: EventKind,
+}
+
+struct Neighbour {
+    settings: NeighbourSettings,
+    session: bgp::Session,
+    connection: TcpHandle,
+    connected: bool,
+    /// When to connect or to listen again.
+    retry_at: Option<Nanoseconds>,
+    unsent: VecDeque<u8>,
+    announcing: bool,
+    /// What the neighbour is to know, with the path of each network.
+    announced: BTreeMap<IpNet, Arc<[u32]>>,
+    bfd: Option<(bfd::Session, UdpHandle)>,
+}
+
+/// A host with its sessions. It speaks only when it is given a frame or the time.
+pub struct Speaker {
+    host: Host,
+    neighbours: Vec<Neighbour>,
+    bfd_port: Option<UdpHandle>,
+    events: Vec<Event>,
+}
+
+impl Speaker {
+    /// Begins to connect. `seed` decides all numbers that are drawn.
+    pub fn new(
+        addresses: &HostAddresses,
+        neighbours: &[NeighbourSettings],
+        seed: u64,
+        now: Nanoseconds,
+    ) -> Result<Speaker, Refused> {
+        check(addresses, neighbours)?;
+        let mut host = Host::new(addresses, seed, now);
+        let bfd_port = neighbours.iter().any(|it| it.bfd.is_some()).then(|| host.add_udp(Some(bfd::PORT)));
+        let next_hops = [IpAddr::from([0; 4]), IpAddr::from([0; 16])].map(|it| addresses.towards(it));
+        let next_hops: Vec<IpAddr> = next_hops.into_iter().flatten().collect();
+        let sessions = neighbours.iter().zip(1u32..).map(|(settings, number)| Neighbour {
+            settings: settings.clone(),
+            session: bgp::Session::new(SessionSettings {
+                own_as: settings.own_as,
+                router_id: settings.router_id,
+                neighbour_as: settings.neighbour_as,
+                hold_time_s: settings.hold_time_s,
+                families: settings.families,
+                next_hops: next_hops.clone(),
+            }),
+            connection: host.add_tcp(),
+            connected: false,
+            retry_at: Some(now),
+            unsent: VecDeque::new(),
+            announcing: false,
+            announced: BTreeMap::new(),
+            bfd: settings.bfd.map(|bfd| {
+                let session = bfd::Session::new(bfd.interval_us, bfd.multiplier, number, now);
+                (session, host.add_udp(None))
+            }),
+        });
+        let neighbours = sessions.collect();
+        let mut speaker = Speaker { host, neighbours, bfd_port, events: Vec::new() };
+        speaker.work(now);
+        Ok(speaker)
+    }
+
+    /// Takes a frame from the wire, from the destination address on, without FCS.
+    pub fn on_frame(&mut self, frame: &[u8], now: Nanoseconds) {
+        self.host.take_frame(frame);
+        self.work(now);
+    }
+
+    /// Does what is due.
+    pub fn on_time(&mut self, now: Nanoseconds) {
+        for index in 0..self.neighbours.len() {
+            if self.neighbours[index].session.next_event().is_some_and(|at| at <= now) {
+                let outputs = self.neighbours[index].session.on_time(now);
+                self.obey(index, outputs, now);
+            }
+            let bfd = &mut self.neighbours[index].bfd;
+            let outputs = bfd.as_mut().filter(|it| it.0.next_event() <= now).map(|it| it.0.on_time(now));
+            self.obey_bfd(index, outputs.unwrap_or_default(), now);
+        }
+        self.work(now);
+    }
+
+    /// When [`Speaker::on_time`] is to be called next.
+    pub fn next_event(&mut self, now: Nanoseconds) -> Option<Nanoseconds> {
+        let stack = self.host.next_event(now);
+        let of_neighbours = self.neighbours.iter().flat_map(|it| {
+            [it.retry_at, it.session.next_event(), it.bfd.as_ref().map(|bfd| bfd.0.next_event())]
+        });
+        of_neighbours.flatten().chain(stack).min()
+    }
+
+    /// Takes the frames that leave now.
+    pub fn frames(&mut self) -> Vec<Vec<u8>> {
+        self.host.leaving()
+    }
+
+    /// Takes what has happened.
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub fn is_up(&self, neighbour: usize) -> bool {
+        self.neighbours[neighbour].session.is_up()
+    }
+
+    /// Number of the neighbour's routes that are in use.
+    pub fn learned(&self, neighbour: usize) -> usize {
+        self.neighbours[neighbour].session.learned().len()
+    }
+
+    /// Takes the routes that the neighbour has announced or withdrawn.
+    pub fn route_changes(&mut self, neighbour: usize) -> Vec<RouteChange> {
+        self.neighbours[neighbour].session.take_changes()
+    }
+
+    /// Announces networks, now or as soon as the session is up, and again after each time that it was down.
+    pub fn announce(&mut self, neighbour: usize, announcement: &Announcement, now: Nanoseconds) {
+        let path: Arc<[u32]> = announcement.as_path.clone().into();
+        let it = &mut self.neighbours[neighbour];
+        it.announced.extend(announcement.networks.iter().map(|network| (network.trunc(), path.clone())));
+        let bytes = it.session.announce(announcement);
+        self.say(neighbour, bytes, now);
+    }
+
+    /// Withdraws networks that were announced; others are ignored.
+    pub fn withdraw(&mut self, neighbour: usize, networks: &[IpNet], now: Nanoseconds) {
+        let it = &mut self.neighbours[neighbour];
+        let known: Vec<IpNet> = networks
+            .iter()
+            .map(IpNet::trunc)
+            .filter(|network| it.announced.remove(network).is_some())
+            .collect();
+        let bytes = it.session.withdraw(&known);
+        self.say(neighbour, bytes, now);
+    }
+
+    /// Ends the session, says so to the neighbour, and does not connect again.
+    pub fn stop(&mut self, neighbour: usize, now: Nanoseconds) {
+        let cease = CeaseError::AdministrativeShutdown { value: [].into() };
+        let outputs = self.neighbours[neighbour].session.stop(now, cease, "stopped");
+        self.obey(neighbour, outputs, now);
+        self.neighbours[neighbour].retry_at = None;
+        self.work(now);
+    }
+
+    fn say(&mut self, neighbour: usize, bytes: Vec<u8>, now: Nanoseconds) {
+        if !bytes.is_empty() {
+            self.neighbours[neighbour].unsent.extend(bytes);
+            self.neighbours[neighbour].announcing = true;
+            self.work(now);
+        }
+    }
+
+    /// Lets the stack and the sessions work until nothing is left to do at this time.
+    fn work(&mut self, now: Nanoseconds) {
+        loop {
+            let mut changed = self.host.poll(now);
+            for index in 0..self.neighbours.len() {
+                changed |= self.advance(index, now);
+            }
+            self.take_bfd_packets(now);
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Brings a session up to date with its connection. Returns true when the stack has something to do.
+    fn advance(&mut self, index: usize, now: Nanoseconds) -> bool {
+        let it = &mut self.neighbours[index];
+        match self.host.connection(it.connection) {
+            Connection::Open if !it.connected => self.begin(index, now),
+            Connection::Open => {
+                let bytes = self.host.receive(it.connection);
+                let outputs = if bytes.is_empty() { Vec::new() } else { it.session.on_bytes(&bytes, now) };
+                let spoke = !outputs.is_empty();
+                self.obey(index, outputs, now);
+                self.flush(index, now) || spoke
+            }
+            _ if it.connected => {
+                let outputs = it.session.disconnected(now);
+                self.obey(index, outputs, now);
+                true
+            }
+            _ if it.retry_at.is_some_and(|at| at <= now) => self.connect(index, now),
+            _ => false,
+        }
+    }
+
+    /// Begins a session on a connection that is open, if it is with the right neighbour.
+    fn begin(&mut self, index: usize, now: Nanoseconds) -> bool {
+        let handle = self.neighbours[index].connection;
+        let remote = self.host.remote(handle);
+        let owner = self.neighbours.iter().position(|it| Some(it.settings.address) == remote);
+        match owner.filter(|owner| *owner == index || self.may_take_over(*owner)) {
+            Some(owner) => {
+                let other = self.neighbours[owner].connection;
+                self.neighbours[index].connection = other;
+                let it = &mut self.neighbours[owner];
+                (it.connection, it.connected, it.retry_at) = (handle, true, None);
+                it.unsent.clear();
+                let outputs = it.session.connected(now);
+                self.obey(owner, outputs, now);
+            }
+            None => {
+                self.host.abort(handle);
+                self.neighbours[index].retry_at = Some(now + LISTEN_AGAIN_NS);
+            }
+        }
+        true
+    }
+
+    /// Any socket that listens may get the connection of any neighbour.
+    fn may_take_over(&self, owner: usize) -> bool {
+        let it = &self.neighbours[owner];
+        it.settings.passive && !it.connected
+    }
+
+    fn connect(&mut self, index: usize, now: Nanoseconds) -> bool {
+        let it = &mut self.neighbours[index];
+        self.host.abort(it.connection);
+        if it.settings.passive {
+            it.retry_at = None;
+            self.host.listen(it.connection, bgp::PORT);
+            return false;
+        }
+        it.retry_at = Some(now + u64::from(it.settings.connect_retry_s) * NS_PER_S);
+        // An address without a way to the neighbour was refused at the beginning.
+        self.host.connect(it.connection, SocketAddr::new(it.settings.address, bgp::PORT)).is_ok()
+    }
+
+    /// Hands to TCP what it takes. Returns true when it took something.
+    fn flush(&mut self, index: usize, now: Nanoseconds) -> bool {
+        let it = &mut self.neighbours[index];
+        let sent = self.host.send(it.connection, it.unsent.make_contiguous());
+        it.unsent.drain(..sent);
+        if it.announcing && it.unsent.is_empty() && self.host.all_acknowledged(it.connection) {
+            it.announcing = false;
+            self.events.push(Event { neighbour: index, at: now, kind: EventKind::Announced });
+        }
+        sent > 0
+    }
+
+    fn obey(&mut self, index: usize, outputs: Vec<bgp::Output>, now: Nanoseconds) {
+        for output in outputs {
+            let it = &mut self.neighbours[index];
+            match output {
+                bgp::Output::Send(bytes) => it.unsent.extend(bytes),
+                bgp::Output::Up => {
+                    self.events.push(Event { neighbour: index, at: now, kind: EventKind::Up });
+                    self.announce_all(index);
+                }
+                bgp::Output::Down(reason) => {
+                    self.flush(index, now);
+                    let it = &mut self.neighbours[index];
+                    if it.unsent.is_empty() {
+                        self.host.close(it.connection);
+                    } else {
+                        self.host.abort(it.connection);
+                    }
+                    it.unsent.clear();
+                    (it.connected, it.announcing) = (false, false);
+                    let pause_ns = if it.settings.passive {
+                        LISTEN_AGAIN_NS
+                    } else {
+                        u64::from(it.settings.connect_retry_s) * NS_PER_S
+                    };
+                    it.retry_at = Some(now + pause_ns);
+                    self.events.push(Event { neighbour: index, at: now, kind: EventKind::Down(reason) });
+                }
+            }
+        }
+    }
+
+    fn announce_all(&mut self, index: usize) {
+        let it = &mut self.neighbours[index];
+        let mut by_path: BTreeMap<Arc<[u32]>, Vec<IpNet>> = BTreeMap::new();
+        for (network, path) in &it.announced {
+            by_path.entry(path.clone()).or_default().push(*network);
+        }
+        for (path, networks) in by_path {
+            let bytes = it.session.announce(&Announcement { networks, as_path: path.to_vec() });
+            it.announcing |= !bytes.is_empty();
+            it.unsent.extend(bytes);
+        }
+    }
+
+    fn take_bfd_packets(&mut self, now: Nanoseconds) {
+        let Some(port) = self.bfd_port else { return };
+        for (from, bytes) in self.host.datagrams(port) {
+            if let Some(index) = self.neighbours.iter().position(|it| it.settings.address == from) {
+                let bfd = &mut self.neighbours[index].bfd;
+                let outputs = bfd.as_mut().map(|it| it.0.on_packet(&bytes, now));
+                self.obey_bfd(index, outputs.unwrap_or_default(), now);
+            }
+        }
+    }
+
+    fn obey_bfd(&mut self, index: usize, outputs: Vec<bfd::Output>, now: Nanoseconds) {
+        for output in outputs {
+            match output {
+                bfd::Output::Send(bytes) => {
+                    let to = SocketAddr::new(self.neighbours[index].settings.address, bfd::PORT);
+                    if let Some((_, handle)) = self.neighbours[index].bfd {
+                        self.host.send_datagram(handle, to, &bytes);
+                    }
+                }
+                bfd::Output::Up => {
+                    self.events.push(Event { neighbour: index, at: now, kind: EventKind::BfdUp })
+                }
+                bfd::Output::Down(reason) => {
+                    let kind = EventKind::BfdDown(reason.clone());
+                    self.events.push(Event { neighbour: index, at: now, kind });
+                    let cease = CeaseError::BfdDown { value: [].into() };
+                    let outputs = self.neighbours[index].session.stop(now, cease, &reason);
+                    self.obey(index, outputs, now);
+                }
+            }
+        }
+    }
+}
+
+fn check(addresses: &HostAddresses, neighbours: &[NeighbourSettings]) -> Result<(), Refused> {
+    let mut known = BTreeSet::new();
+    for (neighbour, it) in neighbours.iter().enumerate() {
+        let refuse = |field, problem: String, valid| Err(Refused { neighbour, field, problem, valid });
+        let address = it.address;
+        let own = match address {
+            IpAddr::V4(_) => addresses
+                .ipv4
+                .and_then(|own| Some(IpNet::V4(Ipv4Net::new(own.address, own.prefix_bits).ok()?))),
+            IpAddr::V6(_) => addresses
+                .ipv6
+                .and_then(|own| Some(IpNet::V6(Ipv6Net::new(own.address, own.prefix_bits).ok()?))),
+        };
+        if !own.is_some_and(|own| own.contains(&address) && own.addr() != address) {
+            return refuse(
+                "address",
+                format!("{address} is not a neighbour on the wire"),
+                "an address in the host's network",
+            );
+        }
+        if !known.insert(address) {
+            return refuse("address", format!("{address} is there twice"), "one session per neighbour");
+        }
+        for (field, number) in [("own_as", Some(it.own_as)), ("neighbour_as", it.neighbour_as)] {
+            if number.is_some_and(|number| matches!(number, 0 | 23_456 | 65_535 | u32::MAX)) {
+                return refuse(
+                    field,
+                    format!("AS {} is reserved", number.unwrap_or_default()),
+                    "1 to 4294967294 but 23456 and 65535",
+                );
+            }
+        }
+        if matches!(it.hold_time_s, 1 | 2) {
+            return refuse("hold_time_s", format!("{} s", it.hold_time_s), "0, or 3 to 65535");
+        }
+        if it.router_id.is_unspecified() {
+            return refuse("router_id", it.router_id.to_string(), "an IPv4 address but 0.0.0.0");
+        }
+        if it.connect_retry_s == 0 {
+            return refuse("connect_retry_s", "0 s".to_string(), "1 to 65535");
+        }
+        let missing =
+            it.families.ipv4 && addresses.ipv4.is_none() || it.families.ipv6 && addresses.ipv6.is_none();
+        if missing || !(it.families.ipv4 || it.families.ipv6) {
+            return refuse(
+                "families",
+                "the host has no next hop for them".to_string(),
+                "families of which the host has an address",
+            );
+        }
+        if let Some(bfd) = it.bfd {
+            if bfd.interval_us < 1_000 || bfd.interval_us > 60_000_000 {
+                return refuse("bfd.interval_us", bfd.interval_us.to_string(), "1000 to 60000000");
+            }
+            if bfd.multiplier == 0 {
+                return refuse("bfd.multiplier", "0".to_string(), "1 to 255");
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! Two hosts on a wire: sessions, routes, failures.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipnet::IpNet;
+use p4mesh_peers::bgp::{Announcement, Families};
+use p4mesh_peers::{
+    BfdSettings, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker,
+};
+
+const S: u64 = 1_000_000_000;
+const DELAY_NS: u64 = 10_000;
+
+fn host(number: u8) -> HostAddresses {
+    HostAddresses {
+        mac: [2, 0, 0, 0, 0, number],
+        ipv4: Some(Ipv4Interface { address: Ipv4Addr::new(192, 0, 2, number), prefix_bits: 24 }),
+        ipv6: Some(Ipv6Interface {
+            address: format!("2001:db8::{number}").parse().unwrap(),
+            prefix_bits: 64,
+        }),
+    }
+}
+
+fn towards(own: u8, other: u8) -> NeighbourSettings {
+    NeighbourSettings {
+        address: IpAddr::from([192, 0, 2, other]),
+        neighbour_as: Some(64_512 + u32::from(other)),
+        own_as: 64_512 + u32::from(own),
+        router_id: Ipv4Addr::new(10, 0, 0, own),
+        hold_time_s: 9,
+        families: Families { ipv4: true, ipv6: true },
+        passive: own == 2,
+        connect_retry_s: 5,
+        bfd: None,
+    }
+}
+
+/// A wire with any number of hosts; frames go to everybody else.
+struct Wire {
+    hosts: Vec<Speaker>,
+    now: u64,
+    flying: Vec<(u64, usize, Vec<u8>)>,
+    cut: bool,
+    /// Every frame of this number is lost; zero loses none.
+    lose_every: usize,
+    sent: usize,
+    events: Vec<(usize, EventKind, u64)>,
+}
+
+impl Wire {
+    fn new(hosts: Vec<Speaker>) -> Wire {
+        Wire { hosts, now: 0, flying: Vec::new(), cut: false, lose_every: 0, sent: 0, events: Vec::new() }
+    }
+
+    fn pair(one: NeighbourSettings, two: NeighbourSettings) -> Wire {
+        let speaker =
+            |number: u8, settings| Speaker::new(&host(number), &[settings], u64::from(number), 0).unwrap();
+        Wire::new(vec![speaker(1, one), speaker(2, two)])
+    }
+
+    fn run_until(&mut self, until: u64) {
+        loop {
+            self.collect();
+            let arrival = self.flying.iter().map(|it| it.0).min();
+            let timers = self.hosts.iter_mut().filter_map(|it| it.next_event(self.now)).min();
+            let next = arrival.into_iter().chain(timers).min().unwrap_or(u64::MAX);
+            if next > until {
+                self.now = until;
+                return;
+            }
+            assert!(next >= self.now, "a timer of the past");
+            self.now = next;
+            let (arrived, flying): (Vec<_>, Vec<_>) = self.flying.drain(..).partition(|it| it.0 <= next);
+            self.flying = flying;
+            for (_, from, frame) in arrived {
+                for (index, other) in self.hosts.iter_mut().enumerate().filter(|it| it.0 != from) {
+                    let _ = index;
+                    other.on_frame(&frame, next);
+                }
+            }
+            for one in &mut self.hosts {
+                if one.next_event(self.now).is_some_and(|at| at <= next) {
+                    one.on_time(next);
+                }
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        for (index, one) in self.hosts.iter_mut().enumerate() {
+            for frame in one.frames() {
+                self.sent += 1;
+                let lost = self.cut || self.lose_every > 0 && self.sent % self.lose_every == 0;
+                if !lost {
+                    self.flying.push((self.now + DELAY_NS, index, frame));
+                }
+            }
+            self.events.extend(one.events().into_iter().map(|event| (index, event.kind, event.at)));
+        }
+    }
+
+    fn downs(&self) -> Vec<(usize, &str, u64)> {
+        let downs = self.events.iter().filter_map(|(host, kind, at)| match kind {
+            EventKind::Down(reason) => Some((*host, reason.as_str(), *at)),
+            _ => None,
+        });
+        downs.collect()
+    }
+}
+
+fn networks(count: u32) -> Vec<IpNet> {
+    let ipv4 =
+        (0..count).map(|it| IpNet::new(IpAddr::from((0x1400_0000 + (it << 8)).to_be_bytes()), 24).unwrap());
+    ipv4.collect()
+}
+
+fn networks_v6(count: u32) -> Vec<IpNet> {
+    let address =
+        |it: u32| IpAddr::from(((0x2001_0db8_u128 << 96) | (1 << 95) | (u128::from(it) << 64)).to_be_bytes());
+    (0..count).map(|it| IpNet::new(address(it), 64).unwrap()).collect()
+}
+
+#[test]
+fn routes_of_both_families_cross_and_are_withdrawn() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    let all: Vec<IpNet> = networks(2_048).into_iter().chain(networks_v6(1_024)).collect();
+    wire.hosts[0].announce(0, &Announcement { networks: all.clone(), as_path: vec![65_000] }, 0);
+    wire.run_until(2 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+    assert_eq!(wire.hosts[1].learned(0), all.len());
+    let changes = wire.hosts[1].route_changes(0);
+    assert_eq!(changes.len(), all.len());
+    for change in &changes {
+        assert_eq!(change.as_path, [64_513, 65_000]);
+        let expected: IpAddr =
+            if change.network.addr().is_ipv4() { "192.0.2.1" } else { "2001:db8::1" }.parse().unwrap();
+        assert_eq!(change.next_hop, Some(expected));
+    }
+    assert_eq!(wire.events.iter().filter(|it| it.1 == EventKind::Announced).count(), 1);
+    wire.hosts[0].withdraw(0, &all[100..2_100], wire.now);
+    wire.run_until(4 * S);
+    assert_eq!(wire.hosts[1].learned(0), all.len() - 2_000);
+    let gone = wire.hosts[1].route_changes(0);
+    assert!(gone.len() == 2_000 && gone.iter().all(|it| it.next_hop.is_none()));
+}
+
+#[test]
+fn a_session_stays_up_for_an_hour_and_a_cut_wire_ends_it_after_the_hold_time() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.run_until(3_600 * S);
+    assert!(wire.downs().is_empty() && wire.hosts[0].is_up(0));
+    wire.cut = true;
+    wire.run_until(3_620 * S);
+    let downs = wire.downs();
+    assert_eq!(downs.len(), 2, "{downs:?}");
+    for (_, reason, at) in downs {
+        assert!(reason.contains("hold time") && reason.contains("9 s"), "{reason}");
+        assert!(at > 3_605 * S && at <= 3_609 * S, "{at}");
+    }
+    wire.cut = false;
+    wire.run_until(3_640 * S);
+    assert!(wire.hosts.iter().all(|it| it.is_up(0)));
+}
+
+#[test]
+fn routes_are_gone_with_the_session_and_come_again_with_it() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.hosts[0].announce(0, &Announcement { networks: networks(8), as_path: Vec::new() }, 0);
+    wire.run_until(2 * S);
+    assert_eq!(wire.hosts[1].learned(0), 8);
+    wire.cut = true;
+    wire.run_until(15 * S);
+    assert_eq!(wire.hosts[1].learned(0), 0);
+    wire.cut = false;
+    wire.run_until(40 * S);
+    assert_eq!(wire.hosts[1].learned(0), 8);
+    wire.hosts[0].stop(0, wire.now);
+    wire.run_until(60 * S);
+    assert_eq!(wire.hosts[1].learned(0), 0);
+    assert!(
+        wire.downs().iter().any(|it| it.0 == 1 && it.1.contains("AdministrativeShutdown")),
+        "{:?}",
+        wire.downs()
+    );
+    assert!(!wire.hosts[0].is_up(0));
+}
+
+#[test]
+fn a_wire_that_loses_frames_only_makes_it_slower() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.lose_every = 7;
+    wire.hosts[0].announce(0, &Announcement { networks: networks(20_000), as_path: Vec::new() }, 0);
+    wire.run_until(120 * S);
+    assert_eq!(wire.hosts[1].learned(0), 20_000);
+}
+
+#[test]
+fn a_table_of_128000_routes_is_learned() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.hosts[0].announce(0, &Announcement { networks: networks(128_000), as_path: Vec::new() }, 0);
+    wire.run_until(10 * S);
+    assert_eq!(wire.hosts[1].learned(0), 128_000);
+}
+
+#[test]
+fn the_wrong_as_is_refused_with_the_reason_on_both_sides() {
+    let mut wire = Wire::pair(towards(1, 2), NeighbourSettings { neighbour_as: Some(7), ..towards(2, 1) });
+    wire.run_until(3 * S);
+    let downs = wire.downs();
+    assert!(downs.iter().any(|it| it.0 == 1 && it.1.contains("its AS is 64513, not 7")), "{downs:?}");
+    assert!(downs.iter().any(|it| it.0 == 0 && it.1.contains("BadPeerAs")), "{downs:?}");
+    assert!(!wire.hosts[0].is_up(0));
+}
+
+#[test]
+fn as_numbers_of_four_octets_are_known() {
+    let one = NeighbourSettings { own_as: 4_200_000_001, ..towards(1, 2) };
+    let two = NeighbourSettings { neighbour_as: Some(4_200_000_001), ..towards(2, 1) };
+    let mut wire = Wire::pair(one, two);
+    wire.hosts[0].announce(0, &Announcement { networks: networks(1), as_path: Vec::new() }, 0);
+    wire.run_until(2 * S);
+    assert_eq!(wire.hosts[1].route_changes(0)[0].as_path, [4_200_000_001]);
+}
+
+#[test]
+fn routes_with_the_own_as_in_their_path_are_not_used() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.hosts[0].announce(0, &Announcement { networks: networks(3), as_path: vec![64_514] }, 0);
+    wire.run_until(2 * S);
+    assert!(wire.hosts[1].is_up(0));
+    assert_eq!(wire.hosts[1].learned(0), 0);
+}
+
+#[test]
+fn bfd_finds_a_cut_wire_long_before_bgp() {
+    let bfd = Some(BfdSettings { interval_us: 150_000, multiplier: 3 });
+    let mut wire =
+        Wire::pair(NeighbourSettings { bfd, ..towards(1, 2) }, NeighbourSettings { bfd, ..towards(2, 1) });
+    wire.run_until(10 * S);
+    assert_eq!(wire.events.iter().filter(|it| it.1 == EventKind::BfdUp).count(), 2);
+    wire.cut = true;
+    wire.run_until(11 * S);
+    let downs = wire.downs();
+    assert_eq!(downs.len(), 2);
+    for (_, reason, at) in downs {
+        assert!(reason.contains("BFD"), "{reason}");
+        assert!(at <= 10 * S + 450_000_000 && at > 10 * S + 200_000_000, "{at}");
+    }
+}
+
+#[test]
+fn a_host_that_listens_serves_many_neighbours() {
+    let many: Vec<u8> = (10..40).collect();
+    let listening: Vec<NeighbourSettings> = many.iter().map(|it| towards(2, *it)).collect();
+    let mut hosts = vec![Speaker::new(&host(2), &listening, 2, 0).unwrap()];
+    hosts.extend(
+        many.iter().map(|it| Speaker::new(&host(*it), &[towards(*it, 2)], u64::from(*it), 0).unwrap()),
+    );
+    let mut wire = Wire::new(hosts);
+    wire.run_until(30 * S);
+    for index in 0..many.len() {
+        assert!(wire.hosts[0].is_up(index), "neighbour {index}");
+        assert!(wire.hosts[1 + index].is_up(0));
+    }
+}
+
+#[test]
+fn sessions_over_ipv6_carry_both_families() {
+    let over_ipv6 = |own: u8, other: u8| NeighbourSettings {
+        address: format!("2001:db8::{other}").parse().unwrap(),
+        ..towards(own, other)
+    };
+    let mut wire = Wire::pair(over_ipv6(1, 2), over_ipv6(2, 1));
+    let all: Vec<IpNet> = networks(5).into_iter().chain(networks_v6(5)).collect();
+    wire.hosts[0].announce(0, &Announcement { networks: all, as_path: Vec::new() }, 0);
+    wire.run_until(5 * S);
+    assert_eq!(wire.hosts[1].learned(0), 10);
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused() {
+    let refused =
+        |settings: NeighbourSettings| Speaker::new(&host(1), &[settings], 1, 0).err().unwrap().to_string();
+    let good = towards(1, 2);
+    let far = NeighbourSettings { address: IpAddr::from([198, 51, 100, 1]), ..good.clone() };
+    assert_eq!(
+        refused(far),
+        "address: 198.51.100.1 is not a neighbour on the wire; valid: an address in the host's network"
+    );
+    assert_eq!(
+        refused(NeighbourSettings { hold_time_s: 2, ..good.clone() }),
+        "hold_time_s: 2 s; valid: 0, or 3 to 65535"
+    );
+    assert!(refused(NeighbourSettings { own_as: 0, ..good }).starts_with("own_as: AS 0 is reserved"));
+}
+
+#[test]
+fn frames_of_any_content_change_nothing() {
+    let mut wire = Wire::pair(towards(1, 2), towards(2, 1));
+    wire.run_until(2 * S);
+    let mut number: u64 = 1;
+    for _ in 0..20_000 {
+        let mut frame = Vec::new();
+        for _ in 0..(number >> 33) % 90 {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            frame.push((number >> 40) as u8);
+        }
+        number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        if frame.len() > 34 && number % 2 == 0 {
+            let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45];
+            frame[..head.len()].copy_from_slice(&head);
+            frame[23] = if number % 4 == 0 { 6 } else { 17 };
+        }
+        wire.hosts[0].on_frame(&frame, wire.now);
+    }
+    wire.run_until(20 * S);
+    assert!(wire.hosts[0].is_up(0) && wire.downs().is_empty());
+}

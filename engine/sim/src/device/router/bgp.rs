@@ -1,0 +1,358 @@
+//! BGP of a router: sessions with neighbours at its ports, the routes learned from them, and what it tells others.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use ipnet::IpNet;
+use p4mesh_peers::bgp::{Announcement, Families, RouteChange};
+use p4mesh_peers::{
+    BfdSettings, Event, EventKind, HostAddresses, Ipv4Interface, Ipv6Interface, NeighbourSettings, Speaker,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::neighbours::Key;
+use super::routes::Prefix;
+use super::{texts, Interface};
+use crate::config::{ConfigError, Place, Whole};
+
+const PS_PER_NS: u64 = 1_000;
+
+/// Routes of one family that a router of the data sheets holds.
+pub type RouteLimit = Whole<0, 10_000_000, 1_000_000>;
+
+/// `bgp` of a router.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BgpConfig {
+    /// The router's AS.
+    #[serde(rename = "as")]
+    #[schemars(with = "Whole<1, 4_294_967_294, 1>")]
+    pub own_as: u32,
+    /// BGP identifier.
+    #[schemars(with = "texts::Address")]
+    pub router_id: String,
+    /// Seconds of silence after which a session ends; 0 keeps sessions without KEEPALIVEs.
+    #[serde(default)]
+    pub hold_time_s: Whole<0, 65_535, 90>,
+    /// Sessions; the router waits for the neighbours to connect.
+    #[schemars(length(min = 1))]
+    pub neighbours: Vec<BgpNeighbourConfig>,
+    /// IPv4 routes that fit; further ones are counted and not used.
+    #[serde(default)]
+    pub max_ipv4_routes: RouteLimit,
+    /// IPv6 routes that fit; further ones are counted and not used.
+    #[serde(default)]
+    pub max_ipv6_routes: RouteLimit,
+    /// Tell the other neighbours of each route that was learned.
+    #[serde(default = "yes")]
+    pub advertise: bool,
+}
+
+/// A neighbour in the network of an interface.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BgpNeighbourConfig {
+    /// Its address.
+    #[schemars(with = "texts::Address")]
+    pub address: String,
+    /// Its AS; without it any.
+    #[serde(rename = "as")]
+    #[schemars(with = "Option<Whole<1, 4_294_967_294, 1>>")]
+    pub neighbour_as: Option<u32>,
+    /// BFD beside the session.
+    pub bfd: Option<BfdConfig>,
+}
+
+/// `bfd` of a neighbour.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BfdConfig {
+    /// Interval in both directions.
+    pub interval_ms: Whole<1, 60_000, 150>,
+    /// Packets in a row whose loss ends the session.
+    pub multiplier: Whole<1, 255, 3>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The neighbours at one port.
+struct PortSessions {
+    port: usize,
+    addresses: HostAddresses,
+    settings: Vec<NeighbourSettings>,
+    speaker: Speaker,
+    /// The timer that the fabric has for this port.
+    armed_ns: Option<u64>,
+}
+
+/// A route of one neighbour.
+struct Path {
+    from: Key,
+    via: Key,
+    as_path: Arc<[u32]>,
+}
+
+/// All sessions of a router.
+pub struct Bgp {
+    sessions: Vec<PortSessions>,
+    paths: BTreeMap<IpNet, Vec<Path>>,
+    /// Routes in use and how many may be, by [`family`].
+    routes: [u64; 2],
+    max_routes: [u64; 2],
+    advertise: bool,
+    pub counters: Counters,
+}
+
+/// What the sessions have done since power-on.
+#[derive(Default)]
+pub struct Counters {
+    pub sessions_up: u64,
+    pub sessions_lost: u64,
+    pub routes_refused: u64,
+}
+
+/// The next hops of a prefix have changed; without any the route is gone.
+pub struct NewRoute {
+    pub prefix: Prefix,
+    pub via: Vec<Key>,
+}
+
+/// What the sessions want of the router.
+#[derive(Default)]
+pub struct Work {
+    /// Frames to send, by port.
+    pub frames: Vec<(usize, Vec<u8>)>,
+    pub routes: Vec<NewRoute>,
+    /// When to call again, by port, in ps.
+    pub timers: Vec<(usize, u64)>,
+}
+
+impl Bgp {
+    /// Checks a configuration. `neighbour` finds the port at which an address is a neighbour.
+    pub fn new(
+        config: &BgpConfig,
+        place: &Place,
+        interfaces: &[Interface],
+        neighbour: impl Fn(&Place, &str) -> Result<Key, ConfigError>,
+    ) -> Result<Bgp, ConfigError> {
+        let Ok(router_id) = config.router_id.parse::<Ipv4Addr>() else {
+            let problem = format!("is '{}'", config.router_id);
+            return Err(place.key("router_id").invalid(problem, "an IPv4 address"));
+        };
+        let mut by_port: BTreeMap<usize, Vec<(usize, NeighbourSettings)>> = BTreeMap::new();
+        for (index, it) in config.neighbours.iter().enumerate() {
+            let place = place.key("neighbours").index(index);
+            let (port, address) = neighbour(&place.key("address"), &it.address)?;
+            let addresses = host_addresses(&interfaces[port]);
+            let settings = NeighbourSettings {
+                address,
+                neighbour_as: it.neighbour_as,
+                own_as: config.own_as,
+                router_id,
+                hold_time_s: config.hold_time_s.get() as u16,
+                families: Families { ipv4: addresses.ipv4.is_some(), ipv6: addresses.ipv6.is_some() },
+                passive: true,
+                connect_retry_s: 1,
+                bfd: it.bfd.map(|bfd| BfdSettings {
+                    interval_us: bfd.interval_ms.get() as u32 * 1_000,
+                    multiplier: bfd.multiplier.get() as u8,
+                }),
+            };
+            by_port.entry(port).or_default().push((index, settings));
+        }
+        let mut sessions = Vec::new();
+        for (port, neighbours) in by_port {
+            let addresses = host_addresses(&interfaces[port]);
+            let (numbers, settings): (Vec<usize>, Vec<NeighbourSettings>) = neighbours.into_iter().unzip();
+            let speaker = Speaker::new(&addresses, &settings, seed(port), 0).map_err(|refused| {
+                let neighbour = place.key("neighbours").index(numbers[refused.neighbour]);
+                let place = match refused.field {
+                    "own_as" => place.key("as"),
+                    "hold_time_s" | "router_id" => place.key(refused.field),
+                    "neighbour_as" => neighbour.key("as"),
+                    field => neighbour.key(field),
+                };
+                place.invalid(refused.problem, refused.valid)
+            })?;
+            sessions.push(PortSessions { port, addresses, settings, speaker, armed_ns: None });
+        }
+        Ok(Bgp {
+            sessions,
+            paths: BTreeMap::new(),
+            routes: [0; 2],
+            max_routes: [config.max_ipv4_routes.get(), config.max_ipv6_routes.get()],
+            advertise: config.advertise,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Routes in use.
+    pub fn routes(&self) -> u64 {
+        self.routes.iter().sum()
+    }
+
+    /// Takes a frame for the router itself, or an answer about a neighbour's MAC.
+    pub fn on_frame(&mut self, port: usize, frame: &[u8], now_ps: u64) -> Work {
+        let now_ns = now_ps / PS_PER_NS;
+        if let Some(it) = self.sessions.iter_mut().find(|it| it.port == port) {
+            it.speaker.on_frame(frame, now_ns);
+        }
+        self.work(now_ns)
+    }
+
+    /// Does what is due.
+    pub fn on_time(&mut self, now_ps: u64) -> Work {
+        let now_ns = now_ps / PS_PER_NS;
+        for it in &mut self.sessions {
+            it.armed_ns = it.armed_ns.filter(|at| *at > now_ns);
+            if it.speaker.next_event(now_ns).is_some_and(|at| at <= now_ns) {
+                it.speaker.on_time(now_ns);
+            }
+        }
+        self.work(now_ns)
+    }
+
+    /// Forgets everything, as a new start of the device does.
+    pub fn reset(&mut self, now_ps: u64) -> Work {
+        let now_ns = now_ps / PS_PER_NS;
+        self.routes = [0; 2];
+        let known: Vec<IpNet> = std::mem::take(&mut self.paths).into_keys().collect();
+        for it in &mut self.sessions {
+            // Everything was checked when the router was made.
+            if let Ok(speaker) = Speaker::new(&it.addresses, &it.settings, seed(it.port) ^ now_ns, now_ns) {
+                it.speaker = speaker;
+            }
+            it.armed_ns = None;
+        }
+        let mut work = self.work(now_ns);
+        work.routes
+            .extend(known.into_iter().map(|network| NewRoute { prefix: prefix(network), via: Vec::new() }));
+        work
+    }
+
+    fn work(&mut self, now_ns: u64) -> Work {
+        let mut work = Work::default();
+        let mut changed: BTreeMap<(usize, usize), Vec<RouteChange>> = BTreeMap::new();
+        for (session, it) in self.sessions.iter_mut().enumerate() {
+            for Event { kind, .. } in it.speaker.events() {
+                self.counters.sessions_up += u64::from(kind == EventKind::Up);
+                self.counters.sessions_lost += u64::from(matches!(kind, EventKind::Down(_)));
+            }
+            for neighbour in 0..it.settings.len() {
+                let changes = it.speaker.route_changes(neighbour);
+                if !changes.is_empty() {
+                    changed.insert((session, neighbour), changes);
+                }
+            }
+        }
+        for ((session, neighbour), changes) in changed {
+            let it = &self.sessions[session];
+            let key = (it.port, it.settings[neighbour].address);
+            for change in &changes {
+                work.routes.extend(self.learn(key, change));
+            }
+            if self.advertise {
+                self.tell_others((session, neighbour), &changes, now_ns);
+            }
+        }
+        for it in &mut self.sessions {
+            work.frames.extend(it.speaker.frames().into_iter().map(|frame| (it.port, frame)));
+            if let Some(next_ns) = it.speaker.next_event(now_ns) {
+                if it.armed_ns.is_none_or(|armed| next_ns < armed) {
+                    it.armed_ns = Some(next_ns);
+                    work.timers.push((it.port, next_ns * PS_PER_NS));
+                }
+            }
+        }
+        work
+    }
+
+    /// Takes a change of one neighbour's routes; returns the route when its next hops have changed.
+    fn learn(&mut self, from: Key, change: &RouteChange) -> Option<NewRoute> {
+        let network = change.network;
+        let before = best(self.paths.get(&network));
+        let was_there = !before.is_empty();
+        if change.next_hop.is_some()
+            && !was_there
+            && self.routes[family(network)] >= self.max_routes[family(network)]
+        {
+            self.counters.routes_refused += 1;
+            return None;
+        }
+        let paths = self.paths.entry(network).or_default();
+        paths.retain(|it| it.from != from);
+        if let Some(hop) = change.next_hop {
+            paths.push(Path { from, via: (from.0, hop), as_path: change.as_path.clone().into() });
+        }
+        let is_there = !paths.is_empty();
+        if !is_there {
+            self.paths.remove(&network);
+        }
+        let count = &mut self.routes[family(network)];
+        *count = *count + u64::from(is_there) - u64::from(was_there);
+        let after = best(self.paths.get(&network));
+        (before != after).then(|| NewRoute { prefix: prefix(network), via: after })
+    }
+
+    /// Tells all other neighbours of routes that have come or gone.
+    fn tell_others(&mut self, source: (usize, usize), changes: &[RouteChange], now_ns: u64) {
+        let mut reached: BTreeMap<Arc<[u32]>, Vec<IpNet>> = BTreeMap::new();
+        let mut gone = Vec::new();
+        for change in changes {
+            match self.paths.get(&change.network).and_then(|it| it.iter().min_by_key(|it| it.as_path.len())) {
+                Some(path) => reached.entry(path.as_path.clone()).or_default().push(change.network),
+                None => gone.push(change.network),
+            }
+        }
+        for (session, it) in self.sessions.iter_mut().enumerate() {
+            for neighbour in (0..it.settings.len()).filter(|neighbour| (session, *neighbour) != source) {
+                for (path, networks) in &reached {
+                    let announcement = Announcement { networks: networks.clone(), as_path: path.to_vec() };
+                    it.speaker.announce(neighbour, &announcement, now_ns);
+                }
+                if !gone.is_empty() {
+                    it.speaker.withdraw(neighbour, &gone, now_ns);
+                }
+            }
+        }
+    }
+}
+
+/// The next hops of the shortest AS paths (RFC 4271 section 9.1.2.2 a); all of them share the load.
+fn best(paths: Option<&Vec<Path>>) -> Vec<Key> {
+    let paths = paths.map_or(&[][..], Vec::as_slice);
+    let shortest = paths.iter().map(|it| it.as_path.len()).min();
+    let chosen = paths.iter().filter(|it| Some(it.as_path.len()) == shortest);
+    let mut via: Vec<Key> = chosen.map(|it| it.via).collect();
+    via.sort_unstable();
+    via.dedup();
+    via
+}
+
+fn family(network: IpNet) -> usize {
+    usize::from(network.addr().is_ipv6())
+}
+
+fn prefix(network: IpNet) -> Prefix {
+    Prefix { address: network.addr(), bits: network.prefix_len() }
+}
+
+fn host_addresses(interface: &Interface) -> HostAddresses {
+    let mut found = HostAddresses { mac: interface.mac, ipv4: None, ipv6: None };
+    for network in interface.networks.iter().rev() {
+        let prefix_bits = network.bits;
+        match network.address {
+            IpAddr::V4(address) => found.ipv4 = Some(Ipv4Interface { address, prefix_bits }),
+            IpAddr::V6(address) => found.ipv6 = Some(Ipv6Interface { address, prefix_bits }),
+        }
+    }
+    found
+}
+
+fn seed(port: usize) -> u64 {
+    0x7034_6d65_7368 ^ port as u64
+}
