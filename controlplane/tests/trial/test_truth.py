@@ -270,8 +270,8 @@ def test_a_mix_of_sizes_is_measured_stream_by_stream() -> None:
     (result,) = measure(switch(ports=4), spec)
     assert result.status is Status.VALID, result.reason
     assert (result.tx_frames, result.rx_frames) == (960, 960)
-    sent = {name: sum(f.tx_frames for f in result.flows if f.stream == name) for name in ("mesh-64", "mesh-1518")}
-    assert sent == {"mesh-64": 4 * 140, "mesh-1518": 4 * 20}
+    sent = {name: sum(f.tx_frames for f in result.flows if f.stream == name) for name in ("mesh/64", "mesh/1518")}
+    assert sent == {"mesh/64": 4 * 140, "mesh/1518": 4 * 20}
 
 
 def test_sixty_four_streams_run_at_the_same_time() -> None:
