@@ -10,6 +10,7 @@ TARGET ?= engine
 SECONDS ?= 60
 SEED ?= 1
 KILLS ?= 100
+DEVICES ?= 100
 
 ENGINE_SOURCES := $(shell find engine -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' -o -name '*.proto' \) -print)
 BUILT := $(VENV)/.engine-built
@@ -68,10 +69,12 @@ differential: setup ## compare the engine with simple_switch_grpc, or with what 
 	else echo "simple_switch_grpc is not installed: recorded scenarios"; fi
 	$(BIN)/python -m pytest -q engine/differential $$(command -v simple_switch_grpc > /dev/null && echo --live) $(ARGS)
 
-fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), and kill runs (KILLS=100)
+fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and networks (SECONDS=60 each), queues of seeded devices (DEVICES=100), and kill runs (KILLS=100)
 	cd engine && cargo run --release --locked -p p4mesh-pipeline --example fuzz -- $(SECONDS) $(SEED) pipeline/tests/programs/*.json
 	cd engine && P4MESH_FUZZ_SECONDS=$(SECONDS) P4MESH_FUZZ_SEED=$(SEED) cargo test --release --locked \
 		-p p4mesh-pipeline -p p4mesh-p4runtime -p p4mesh-sim --test frames --test fuzz --test documents -- --nocapture
+	P4MESH_QUEUE_DEVICES=$(DEVICES) $(BIN)/python -m pytest -q --numprocesses auto --dist worksteal -k seeded_devices \
+		controlplane/tests/trial/test_queue_trend.py controlplane/tests/methods/test_sustained.py
 	$(BIN)/python scripts/kill_campaign.py --kills $(KILLS) --seed $(SEED)
 
 check: lint types test ## lint, types and all tests: what continuous integration runs

@@ -97,12 +97,14 @@ class Progress:
         loss = f"loss {100 * result['lost_frames'] / expected:8.4f} %" if expected else "no frames"
         size, _, part = finished.trial.unit.rpartition("B/")
         strays = "".join(f"  {result[f'{word}_frames']} {word}" for word in _STRAYS if result.get(f"{word}_frames"))
+        queues = result.get("queues") or {"trend": ""}
+        filling = f"  a queue fills by {queues['excess_ppm']:.4g} ppm" if queues["trend"] == "filling" else ""
         trust = "" if result["status"] == "VALID" else f"  {result['status']}: {result['reason']}"
         origin = "  (stored)" if finished.timing is None else ""
         where = f"{size:>4} B {part:<10}" if size else part
         self._line(
             f"[{self._done:>3}/~{self._done + left}] {where} load {finished.trial.load_pct:8.4f} %"
-            f"  {loss}{strays}{trust}{origin}  {self._outlook(left)}"
+            f"  {loss}{strays}{filling}{trust}{origin}  {self._outlook(left)}"
         )
 
     def _sample(self, taken: SampleTaken) -> None:

@@ -32,6 +32,9 @@ TRIAL_COLUMNS = (
     "latency_ns_min",
     "latency_ns_avg",
     "latency_ns_max",
+    "queues",
+    "excess_ppm",
+    "excess_fps",
 )
 
 PORT_COLUMNS = (
@@ -77,6 +80,10 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
         row["latency_ns_min"] = latency["min_ns"]
         row["latency_ns_avg"] = latency["sum_ns"] / latency["count"]
         row["latency_ns_max"] = latency["max_ns"]
+    queues = trial.result.get("queues")
+    row["queues"] = queues["trend"] if queues else None
+    if queues and queues["excess_fps"]:
+        row |= {"excess_ppm": queues["excess_ppm"], "excess_fps": queues["excess_fps"]}
     return {column: row.get(column) for column in TRIAL_COLUMNS}
 
 

@@ -91,8 +91,12 @@ links: [{{from: "tester:1-{self.ports}", to: "dut:1-{self.ports}"}}]
         own_bits = 8 * (self.frame_size_bytes + PREAMBLE_BYTES) + self.ifg_bits
         own_rate = 1 + Fraction(self.clock_ppm) / 1_000_000
         sent = 100 * own_rate * wire_bits / own_bits
-        line = 100 * (1 + Fraction(min(self.tester_ppm)) / 1_000_000)
-        return min(sent / (len(self.senders) if self._to_one else 1), line)
+        return min(sent / (len(self.senders) if self._to_one else 1), self.line_pct)
+
+    @property
+    def line_pct(self) -> Fraction:
+        """What the slowest sender can bring, in percent of the nominal line rate."""
+        return 100 * (1 + Fraction(min(self.tester_ppm)) / 1_000_000)
 
     def spec(self, load_pct: Fraction, longer: int = 1, frames: int = SCALED_FRAMES) -> TrialSpec:
         """Return a scaled trial at a load."""

@@ -161,7 +161,7 @@ def test_seeded_devices_have_no_false_alarm_and_hide_no_overload(seed: int) -> N
     assert result.queues is None or result.queues.trend is not Trend.FILLING, (device, float(below), result.queues)
     for excess_ppm, most in ((draw.uniform(60, 1000), MOST_LENGTHENING), (draw.uniform(1000, 10_000), 10)):
         load = device.sustained_pct * (1 + Fraction(excess_ppm) * PPM)
-        if load >= 100:
+        if load >= device.line_pct:
             continue
         result, longer = measured(device, load)
         found = result.lost_frames > 0 or (result.queues is not None and result.queues.trend is Trend.FILLING)

@@ -15,6 +15,7 @@ from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, perce
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
+from p4mesh.methods.results.queues import QUEUES, queue_findings
 from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
@@ -30,6 +31,7 @@ COLUMNS = (
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
     Column("state", "Result"),
+    QUEUES,
 )
 KEYS = ("frame_size_bytes", "load_pct")
 
@@ -113,7 +115,10 @@ class FrameLoss(MethodOf[LossSweep]):
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
             (table,),
             (_figure(series),),
-            tables.findings({FRAME_LOSS: units}),
+            (
+                *tables.findings({FRAME_LOSS: units}),
+                *(text for unit in units for text in queue_findings(f"{unit.frame_size_bytes} B", unit.rows)),
+            ),
             (*((duration,) if duration else ()), *percent_of(bed, parameters)),
         )
 

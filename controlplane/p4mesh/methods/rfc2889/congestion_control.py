@@ -12,11 +12,12 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, integer, text
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
+from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Rotate
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, Status, Trend, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PORTS_PER_BLOCK = 4
@@ -213,6 +214,7 @@ def _spec(part: str, size: int, blocks: Sequence[Block], rate_bps: int, paramete
         tuple(streams),
         duration_ns,
         per_flow=True,
+        watch_queues=part == _CONGESTED,
     )
 
 
@@ -235,7 +237,7 @@ def _row(
     )
     sources = {port for block in blocks for port in block[:2]}
     pause_frames = sum(port.pause_frames for port in both.ports if port.port in sources)
-    back_pressure = _YES if lost_c == 0 or pause_frames else _NO
+    back_pressure = _YES if (lost_c == 0 and not _fills(both)) or pause_frames else _NO
     if untrusted is both and both.status is Status.INVALID and pause_frames:
         # The device has held its sources back: less was offered than intended, and that is the finding.
         back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
@@ -253,7 +255,7 @@ def _row(
         tx_frames=both.tx_frames,
         split_pct=_offered_pct(both, [block[0] for block in blocks], maximum_pct, intended),
         steady_pct=_offered_pct(both, [block[1] for block in blocks], maximum_pct, intended),
-        pressure=_pressure(lost_c, _sent(congested), pause_frames) if untrusted is None else "",
+        pressure=_pressure(both, lost_c, _sent(congested), pause_frames) if untrusted is None else "",
         skew=_skew(both, blocks, intended / seconds),
         uncongested_fps=float((_sent(uncongested) - lost_u) / seconds),
         congested_fps=float((_sent(congested) - lost_c) / seconds),
@@ -280,19 +282,26 @@ def _offered_pct(
     return float(maximum_pct * sent / (intended_frames * len(sources))) if intended_frames else None
 
 
-def _pressure(lost_c: int, offered_c: int, pause_frames: int) -> str:
+def _pressure(both: TrialResult, lost_c: int, offered_c: int, pause_frames: int) -> str:
     """Return what must be known of the back pressure of a trial in which the sources sent all their frames."""
     if pause_frames and lost_c:
         return (
             f"{pause_frames} PAUSE frames came to sources that did not stop: the tester's ports do not honour them "
             "(honours_pause)"
         )
+    watched = queue_cells(both)
+    if not lost_c and not pause_frames and watched is not None and watched.fills:
+        return f"no back pressure, but a buffer that holds the overload: {watched.sentence}"
     if offered_c and not lost_c and not pause_frames:
         return (
             f"nothing was lost at the congested port and no PAUSE frame came: a buffer that holds the overload, "
             f"{offered_c // 3} frames, looks like back pressure; a longer trial tells (scaled_frames, duration_ms)"
         )
     return ""
+
+
+def _fills(result: TrialResult) -> bool:
+    return result.queues is not None and result.queues.trend is Trend.FILLING
 
 
 def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
