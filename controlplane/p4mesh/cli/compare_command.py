@@ -17,7 +17,7 @@ from p4mesh.report.publish import outcome_of
 from p4mesh.report.text import grid_text
 from p4mesh.store.run_directory import read_run
 from p4mesh.store.writing import write_atomically, write_bytes_atomically
-from p4mesh.target.names import SIMULATED
+from p4mesh.target.names import repeats_exactly
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
@@ -47,7 +47,7 @@ def _measured(paths: Sequence[Path]) -> list[Measured]:
     if len(set(shown)) < len(shown):
         shown = [f"{name} ({number})" for number, name in enumerate(shown, start=1)]
     return [
-        Measured(name, run, outcome_of(run), run.config["target"] == SIMULATED)
+        Measured(name, run, outcome_of(run), repeats_exactly(run.config["target"]))
         for name, run in zip(shown, stored, strict=True)
     ]
 

@@ -6,3 +6,8 @@ SIMULATED = "sim"
 """The one target whose time and devices are simulated."""
 WALL_CLOCK_TARGETS = ("bmv2", "live", "tofino")
 TARGET_NAMES = ("bmv2", "live", SIMULATED, "tofino")
+
+
+def repeats_exactly(target: str) -> bool:
+    """Return whether the same run gives the same numbers again: time and devices are simulated."""
+    return target == SIMULATED

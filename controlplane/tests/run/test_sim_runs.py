@@ -137,8 +137,8 @@ def test_the_trial_log_holds_every_trial_with_load_verdict_and_ports(tmp_path: P
         assert sum(int(port["tx_frames"]) for port in own) == int(row["tx_frames"])
         assert sum(int(port["rx_frames"]) for port in own) == int(row["rx_frames"])
     report = files["report.html"].decode()
-    for title in ("Iload (% of line)", "Oload (% of line)", "Verdict", "Started (UTC)"):
-        assert title in report
+    for title in ("Iload", "Oload", "Verdict", "Started"):
+        assert f">{title}" in report
 
 
 @pytest.mark.parametrize("test", ["rfc2544.throughput", "rfc2544.frame_loss", "rfc2889.fully_meshed"])

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from p4mesh.traffic.patterns import Message
 from p4mesh.traffic.stream import Stream
 
 
@@ -46,6 +48,9 @@ def destinations(stream: Stream, source: int, k: int) -> tuple[int, ...]:
 
     Unicast gives one port, broadcast and multicast with one group every receive port but the source.
     """
+    if isinstance(stream.pattern, Message):
+        k //= stream.pattern.frames
+        stream = replace(stream, pattern=stream.pattern.order)
     kind = stream.pattern.kind
     if kind in _UNICAST:
         return (_UNICAST[kind](stream, source, k),)
@@ -71,5 +76,7 @@ def flow_counts(stream: Stream) -> Counter[tuple[int, int]]:
 
 
 def _period(stream: Stream) -> int:
+    if isinstance(stream.pattern, Message):
+        return stream.pattern.frames * _period(replace(stream, pattern=stream.pattern.order))
     periods = {"full_mesh": len(stream.tx_ports) - 1, "rotate": len(stream.rx_ports), "in_phase": len(stream.rx_ports)}
     return periods.get(stream.pattern.kind, 1)

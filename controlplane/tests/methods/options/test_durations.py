@@ -58,10 +58,12 @@ def test_trials_take_as_long_as_the_rfc_says_where_time_is_real(test: Method) ->
 
 
 def test_only_tests_of_tables_and_delays_have_no_duration_of_a_trial() -> None:
-    """Theirs follows from the number of addresses or groups and the rate, or from the longest delay."""
+    """Theirs follows from the number of addresses, groups or messages and the rate, or from the longest delay."""
     without = {test.name for test in TESTS} - {test.name for test in TIMED}
     delays = {f"rfc3918.{name}" for name in ("join_delay", "leave_delay", "burdened_join_delay")}
-    assert without == {"rfc2889.address_caching", "rfc2889.address_learning", "rfc3918.group_capacity", *delays}
+    messages = {f"messages.{name}" for name in ("latency", "background", "n_to_one")}
+    tables = {"rfc2889.address_caching", "rfc2889.address_learning", "rfc3918.group_capacity"}
+    assert without == tables | delays | messages
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ def run(test: Method, share: str, *settings: str) -> Outcome:
 
     def carry(spec: TrialSpec, sent: int) -> int:
         limit_fps = Fraction(share) * max_rate_fps(SIZE, GIGABIT)
-        load_fps = max(stream.rate_fps for stream in spec.streams)
+        load_fps = max(
+            sum(stream.rate_fps for stream in spec.streams if port in stream.tx_ports) for port in BED.port_numbers
+        )
         return sent if load_fps <= limit_fps else int(sent * limit_fps / load_fps)
 
     measurer = FakeMeasurer(carry)

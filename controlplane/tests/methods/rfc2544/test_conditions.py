@@ -105,7 +105,7 @@ def test_a_router_answers_management_queries_and_the_result_says_how_many(frame_
     outcome = run(FrameLoss(), topology, *settings, "step_pct=10", size=1518)
     (row,) = next(table for table in outcome.tables if table.name == "management_queries").rows
     assert (row["asked"], row["answered"]) == (6, 6), "two loads without loss, three queries each"
-    assert outcome.findings == ()
+    assert not any("management queries" in finding for finding in outcome.findings)
 
 
 def test_routing_updates_alternate_from_trial_to_trial() -> None:

@@ -14,6 +14,7 @@ from p4mesh.errors import UnsupportedError
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.rfc2889.errored_frames import ErroredFrames, ErroredLoad
 from p4mesh.run.preparation import bed_of
+from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Topology
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
@@ -90,13 +91,14 @@ def test_a_switch_that_forwards_frames_with_a_bad_fcs_fails() -> None:
     assert (row.bad_fcs_tx_frames, row.bad_fcs_rx_frames, row.bad_fcs_verdict) == (500, 500, "FAIL")
 
 
-def test_a_target_that_cannot_damage_an_fcs_says_so() -> None:
+def test_a_target_that_cannot_damage_an_fcs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Stream("bad", 128, Fraction(1000), 10, Pairs(), (1,), (2,), bad_fcs=True)
-    with open_measurer(shipped("wrs-18x1g")) as measurer:
-        target = measurer.tester.target
-        target.capabilities = replace(target.capabilities, target="bmv2", bad_fcs=False)
-        with pytest.raises(
-            UnsupportedError, match="not supported on bmv2: stream 'bad' asks for frames with a bad FCS"
+    usual = SimTarget.declare(shipped("wrs-18x1g"))
+    with monkeypatch.context() as patched:
+        patched.setattr(SimTarget, "declare", lambda *_: replace(usual, target="bmv2", bad_fcs=False))
+        with (
+            open_measurer(shipped("wrs-18x1g")) as measurer,
+            pytest.raises(UnsupportedError, match="not supported on bmv2: stream 'bad' asks for frames with a bad FCS"),
         ):
             measurer.measure(TrialSpec("bad", (stream,), 10_000_000))
     beds = {name: bed_of(shipped("wrs-18x1g"), name) for name in ("sim", "bmv2")}
