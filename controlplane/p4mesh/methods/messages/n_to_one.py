@@ -71,6 +71,7 @@ class NToOne(MethodOf[LoadRows]):
                 "total loads in % of the output's line, separated by commas; full = every input at line rate",
             ),
             default=_DEFAULT_LOADS,
+            unit="% of line",
         ),
         choice(
             "phases",
