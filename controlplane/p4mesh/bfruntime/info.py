@@ -19,6 +19,9 @@ LOWEST_PRIORITY = (1 << 24) - 1
 """Of two entries the one with the smaller number wins, unlike in P4Runtime."""
 _INTEGERS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "int32": 32}
 
+_CONTAINER = {"type": "container"}
+"""Of a field that is made of others, which tables of the tester do not have."""
+
 MatchValue = Value | tuple[Value, Value] | None
 """Exact: a value. Ternary: (value, mask) or a value. None and a field that is left out match anything."""
 _Named = TypeVar("_Named")
@@ -32,7 +35,7 @@ class FieldInfo:
     id: int
     name: str
     kind: str
-    """``bytes``, ``uint8`` to ``uint64``, ``bool``, ``string``, ``float``."""
+    """``bytes``, ``uint8`` to ``uint64``, ``bool``, ``string``, ``float``, ``container``."""
     width_bits: int
     match: str = ""
     """``Exact``, ``Ternary``, ... of a field of a key."""
@@ -211,20 +214,21 @@ def _table(table: dict[str, Any]) -> TableInfo:
 
 
 def _fields(found: Iterable[dict[str, Any]]) -> dict[str, FieldInfo]:
-    return {
-        one["name"]: FieldInfo(
-            one["id"],
-            one["name"],
-            one["type"]["type"],
-            one["type"].get("width") or _INTEGERS.get(one["type"]["type"], 1),
-            one.get("match_type", ""),
-            one.get("repeated", False),
-            one.get("mandatory", False),
-            one.get("read_only", False),
-            tuple(one["type"].get("choices", ())),
-        )
-        for one in found
-    }
+    return {one["name"]: _field(one, one.get("type", _CONTAINER)) for one in found}
+
+
+def _field(one: dict[str, Any], form: dict[str, Any]) -> FieldInfo:
+    return FieldInfo(
+        one["id"],
+        one["name"],
+        form["type"],
+        form.get("width") or _INTEGERS.get(form["type"], 1),
+        one.get("match_type", ""),
+        one.get("repeated", False),
+        one.get("mandatory", False),
+        one.get("read_only", False),
+        tuple(form.get("choices", ())),
+    )
 
 
 def _by_end(items: Mapping[str, _Named], kind: str, name: str) -> _Named:

@@ -21,6 +21,7 @@ from p4mesh.topology import FrontPort, TofinoSwitch, Topology
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
+_CONNECT_S = 10.0
 _LINK_UP_S = 10.0
 """Time that a port which has just been set up is given for its link."""
 _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
@@ -174,7 +175,14 @@ class BfTofinoTarget(TofinoTarget):
         switch, settings, watch = switch_of(topology), port_settings_of(topology), PortWatch()
         with (
             CpuPort(PacketSocket(switch.cpu_interface)) as cpu,
-            BfClient(switch.address, switch.program, cpu, device_id=switch.device_id, on_port=watch.on_port) as client,
+            BfClient(
+                switch.address,
+                switch.program,
+                cpu,
+                device_id=switch.device_id,
+                connect_timeout_s=_CONNECT_S,
+                on_port=watch.on_port,
+            ) as client,
         ):
             ports = Ports(client, watch)
             ports.wait_for_links(ports.set_up(settings), _LINK_UP_S)
