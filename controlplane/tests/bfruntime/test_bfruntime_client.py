@@ -147,7 +147,7 @@ def test_names_and_values_that_the_program_has_not_are_refused_before_anything_i
     assert message in str(caught.value)
 
 
-def broken(client: BfClient, change: Callable[[Any], None]) -> Any:
+def broken(client: BfClient, change: Callable[[Any], object]) -> Any:
     """Return the update of a good entry of table ``stream`` after a change."""
     entry = client.schema.table_entry("stream", {"stream": 1}, "set_stream", STREAM)
     update = messages.Update(type=messages.INSERT)
@@ -186,7 +186,7 @@ def test_the_fake_is_as_strict_as_a_switch(client: BfClient, switchd: FakeBfSwit
     switchd.tables["stream"].clear()
     client.clear()
     with pytest.raises(BfRefusedError):
-        client._write([("insert", "a bad entry", broken(client, lambda update: FAULTS[fault](update) and None))])
+        client._write([("insert", "a bad entry", broken(client, FAULTS[fault]))])
     assert not switchd.tables["stream"]
 
 

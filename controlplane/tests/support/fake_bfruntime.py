@@ -289,7 +289,8 @@ class FakeBfSwitchd(TofinoChip):
         return self._key(self._table(message.table_id), message)
 
     def _key(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
-        known, found = {field["id"]: field for field in table["key"]}, {}
+        known = {field["id"]: field for field in table["key"]}
+        found: dict[str, Any] = {}
         for given in entry.key.fields:
             if given.field_id not in known:
                 raise Refused(INVALID, f"Failed to create key for field:{given.field_id} table:{table['name']}")
@@ -448,7 +449,7 @@ class FakeBfSwitchd(TofinoChip):
     def _read(self, request: Any, context: Any) -> Iterator[Any]:
         self._require_owner(request.client_id, context)
         answer = messages.ReadResponse()
-        outcomes = []
+        outcomes: list[Refused | None] = []
         for entity in request.entities:
             if entity.WhichOneof("entity") != "table_entry":
                 outcomes.append(Refused(INVALID, "Invalid Read entity received"))
