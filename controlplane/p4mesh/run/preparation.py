@@ -192,4 +192,9 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
         failures=failures_of(topology) if capabilities.causes_failures else 0,
+        wires=tuple(
+            (near.port, far.port)
+            for near, far in (link.ends for link in topology.links)
+            if near.node == far.node == TESTER
+        ),
     )

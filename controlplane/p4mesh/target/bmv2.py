@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from p4mesh.target.base import ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
-from p4mesh.target.p4_devices import P4Devices
 from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
 from p4mesh.topology import Topology
 from p4mesh.topology.device_keys import P4_DEVICE
 from p4mesh.topology.netns import NetnsNetwork
+
+if TYPE_CHECKING:
+    from p4mesh.target.p4_devices import P4Devices
 
 _DEVICE_ID = 1
 
@@ -48,6 +51,9 @@ class Bmv2Target(NamespaceTarget):
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[Bmv2Target]:
         """Build the network and start the switches."""
+        # It loads gRPC, which takes longer than anything that is said before a target is opened.
+        from p4mesh.target.p4_devices import P4Devices
+
         with (
             tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-") as name,
             NetnsNetwork(topology, (P4_DEVICE,)) as network,

@@ -13,7 +13,6 @@ from p4mesh.methods.base import Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, decimal, integer, text
-from p4mesh.topology.model import TESTER
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.rates import VALID_RATES, Rate
@@ -26,6 +25,7 @@ REPORT_DURATION_S = 10
 STREAM = "measured"
 _PHASES = ("learning_rate_fps", "learning_frames", "learning_verify", "learning_wait_ms", "settle_ms", "restabilise_ms")
 _MOST_RATES = 20
+MIN_FRAME_SIZE_BYTES, MAX_FRAME_SIZE_BYTES = 64, 9216
 _LARGEST_COUNT = 1000
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -164,8 +164,7 @@ def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
 def wire_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int] | None:
     """Return two ports that are linked to each other, of the rate of the sender; None where there are none."""
     rate_bps = bed.rate_bps(ports_of(bed, parameters)[0])
-    ports = [port.number for port in bed.ports if port.attached_to == TESTER and port.rate_bps == rate_bps]
-    return (ports[0], ports[1]) if len(ports) > 1 else None
+    return next((wire for wire in bed.wires if bed.rate_bps(wire[0]) == rate_bps), None)
 
 
 def rate_fps(bed: Bed, parameters: ParameterSet, rate: str, size: int) -> Fraction:
@@ -212,8 +211,26 @@ def trial_of(case: Case, size: int, bed: Bed, parameters: ParameterSet, ports: t
     return replace(spec, interruption=Interruption(duration_ns // 2, sample_ns, failures=case.failures))
 
 
-def require_rates(bed: Bed, parameters: ParameterSet, sizes: Sequence[int]) -> None:
-    """Raise ParameterError for a rate that a size cannot have."""
+def require_rates(bed: Bed, parameters: ParameterSet) -> None:
+    """Raise ParameterError for a rate that no size can have."""
     for rate in rates_of(parameters):
-        for size in sizes:
-            rate_fps(bed, parameters, rate, size)
+        try:
+            rate_fps(bed, parameters, rate, MAX_FRAME_SIZE_BYTES)
+        except ParameterError:
+            rate_fps(bed, parameters, rate, MIN_FRAME_SIZE_BYTES)
+
+
+def duration_deviation(parameters: ParameterSet, units_fps: Sequence[float]) -> str:
+    """Return the sentence about trials that are shorter than those of the report; empty where they are not."""
+    if parameters.is_word("duration_ms"):
+        times_s = [parameters.integer(shared.SCALED_FRAMES) / fps for fps in units_fps]
+    else:
+        times_s = [float(parameters.number("duration_ms")) / 1000]
+    if not times_s or min(times_s) >= REPORT_DURATION_S:
+        return ""
+    shortest, longest = f"{1000 * min(times_s):.4g}", f"{1000 * max(times_s):.4g}"
+    span = longest if shortest == longest else f"{shortest} to {longest}"
+    return (
+        f"Trial duration {span} ms instead of the {REPORT_DURATION_S} s of the report; with "
+        f"--set duration_ms={1000 * REPORT_DURATION_S} a trial has as many packets as there."
+    )

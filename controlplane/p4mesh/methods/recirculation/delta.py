@@ -10,10 +10,10 @@ from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.recirculation.cases import (
     NAME,
     PARAMETERS,
-    REPORT_DURATION_S,
     SECTION,
     case_of,
     cases_of,
+    duration_deviation,
     ports_of,
     rate_fps,
     require_failures,
@@ -25,7 +25,6 @@ from p4mesh.methods.recirculation.results import CaseUnit, Repetition, repetitio
 from p4mesh.methods.recirculation.tables import delta_table, findings_of, repetition_table, switchover_table
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.traffic.rates import line_share
-from p4mesh.trial.result import Status
 
 
 class RecirculationDelta(MethodOf[CaseUnit]):
@@ -41,7 +40,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         """Refuse ports that there are not, rates above the line, and failures that no device can have."""
         ports_of(bed, parameters)
         require_failures(bed, parameters)
-        require_rates(bed, parameters, (64,))
+        require_rates(bed, parameters)
 
     def latency_pairs(self, bed: Bed, parameters: ParameterSet) -> tuple[tuple[int, int], ...]:
         """Return the measured ports."""
@@ -84,6 +83,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
         trials = [repetition for unit in units for repetition in unit.each]
         lost = any(not repetition.recovered for repetition in trials)
         state = State.worst((repetition.status.value for repetition in trials), State.FAIL if lost else State.DONE)
+        short = duration_deviation(parameters, [unit.offered_fps for unit in units])
         tables = [delta_table(units, bed)]
         if any(unit.during for unit in units):
             tables.append(switchover_table(units))
@@ -93,20 +93,5 @@ class RecirculationDelta(MethodOf[CaseUnit]):
             (*tables, repetition_table(units)),
             (),
             findings_of(units, bed, parameters),
-            _deviations(parameters, units),
+            (short,) if short else (),
         )
-
-
-def _deviations(parameters: ParameterSet, units: Sequence[CaseUnit]) -> tuple[str, ...]:
-    times_s = [
-        repetition.tx_frames / unit.offered_fps
-        for unit in units
-        for repetition in unit.each
-        if repetition.status is Status.VALID
-    ]
-    if not times_s or min(times_s) >= REPORT_DURATION_S - 1e-3:
-        return ()
-    return (
-        f"Trials of {min(times_s):.4g} to {max(times_s):.4g} s instead of {REPORT_DURATION_S} s; "
-        f"--set duration_ms={REPORT_DURATION_S * 1000} sends as many packets as the report.",
-    )

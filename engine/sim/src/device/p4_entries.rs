@@ -75,13 +75,13 @@ pub fn writes(program: &Program, event: &P4Event, place: &Place) -> Result<Vec<(
         let priority = named.priority.get() as i32;
         writes.push((Write::Delete { table: table.name.clone(), key, priority }, place));
     }
-    let kinds: [(&str, &[P4Entry], fn(Resolved) -> Write); 2] =
-        [("insert", &event.insert, Write::Insert), ("modify", &event.modify, Write::Modify)];
-    for (name, entries, write) in kinds {
-        for (index, entry) in entries.iter().enumerate() {
-            let place = place.key(name).index(index);
-            writes.push((write(resolve(program, entry, &place)?), place));
-        }
+    for (index, entry) in event.insert.iter().enumerate() {
+        let place = place.key("insert").index(index);
+        writes.push((Write::Insert(resolve(program, entry, &place)?), place));
+    }
+    for (index, entry) in event.modify.iter().enumerate() {
+        let place = place.key("modify").index(index);
+        writes.push((Write::Modify(resolve(program, entry, &place)?), place));
     }
     Ok(writes)
 }

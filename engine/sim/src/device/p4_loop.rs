@@ -106,8 +106,7 @@ mod tests {
     }
 
     fn packet(bytes: usize) -> IngressPacket {
-        let mut frame = Frame::new();
-        frame.resize(bytes, 0);
+        let frame = vec![0; bytes];
         IngressPacket {
             port: 1,
             frame,
