@@ -56,8 +56,16 @@ PARAMETERS: tuple[Parameter, ...] = (
         "frames per trial when duration_ms is scaled",
         (10, 100_000_000),
     ),
-    decimal(
-        "sample_ms", "10", "ms", SECTION, "distance of the looks for the last frame before a failure", ("0.01", "1000")
+    replace(
+        decimal(
+            "sample_ms",
+            "0.2",
+            "ms",
+            SECTION,
+            "distance of the looks for the last frame before a failure",
+            ("0.01", "1000"),
+        ),
+        real_time=Fraction(10),
     ),
     *shared.FRAME_PARAMETERS,
     *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES),
