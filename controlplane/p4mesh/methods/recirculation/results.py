@@ -12,6 +12,8 @@ from p4mesh.trial.spec import TrialSpec
 
 _NS_PER_US = 1000
 _NS_PER_MS = 1_000_000
+_PS_DIGITS = 6
+"""Decimals of a microsecond that are picoseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,4 +87,5 @@ def _times_us(latency: LatencyStats | None) -> tuple[float | None, float | None,
     jitter = latency.jitter_sum_ns / latency.jitter_count / _NS_PER_US if latency.jitter_count else None
     # Sums are whole picoseconds.
     mean_ns = Fraction(round(latency.sum_ns * 1000), 1000 * latency.count)
-    return latency.min_ns / _NS_PER_US, float(mean_ns / _NS_PER_US), latency.max_ns / _NS_PER_US, jitter
+    least, most = (round(bound_ns / _NS_PER_US, _PS_DIGITS) for bound_ns in (latency.min_ns, latency.max_ns))
+    return least, round(float(mean_ns / _NS_PER_US), 2 * _PS_DIGITS), most, jitter

@@ -10,6 +10,8 @@ from math import sqrt
 from p4mesh.methods.results.repetition import spread_of
 
 CONFIDENCE = 0.95
+_DIGITS = 9
+"""Decimals of a difference in microseconds: femtoseconds, above what floating point adds."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Delta:
 def delta_of(with_failures: Sequence[float], without: Sequence[float]) -> Delta:
     """Return the difference of the means; repetitions that do not vary have an interval of no width."""
     first, second = (spread_of([Fraction(value) for value in values]) for values in (with_failures, without))
-    value = float(first.mean - second.mean)
+    value = round(float(first.mean - second.mean), _DIGITS)
     if min(first.count, second.count) < 2:
         return Delta(value, None, None)
     parts = [(spread.stddev**2 / spread.count, spread.count) for spread in (first, second)]
