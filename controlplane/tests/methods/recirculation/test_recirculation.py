@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from support.networks import changed, shipped
@@ -13,13 +15,18 @@ from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.recirculation.results import CaseUnit, Repetition
 from p4mesh.methods.recirculation.tables import delta_table
 from p4mesh.methods.results.outcome import State
+from p4mesh.methods.rfc6201.reset_trial import FRAME_LOSS, reset_time
 from p4mesh.run.options import RunOptions
 from p4mesh.run.single import FinishedRun, run
+from p4mesh.target.base import Target
 from p4mesh.target.sim import build_network
 from p4mesh.topology import Topology
 from p4mesh.topology.device_events import events_of, failures_of
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import Status
+from p4mesh.trial.result import Outage, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 PIPELINE_US, LOOP_BPS = 0.550, 100_000_000_000
 DETECTION_MS = 1
@@ -185,9 +192,18 @@ def test_errors_in_events_name_the_line(old: str, new: str, message: str) -> Non
     assert message in str(caught.value)
 
 
-def test_failures_on_a_target_that_cannot_cause_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_measurer(shipped("p4-l2-4ports")) as measurer:
-        target = measurer.tester.target
-        monkeypatch.setattr(type(target), "cause_failures", super(type(target), target).cause_failures)
-        with pytest.raises(UnsupportedError, match="failures of devices are not supported on sim"):
-            target.cause_failures(1)
+def test_failures_on_a_target_that_cannot_cause_them() -> None:
+    with (
+        open_measurer(shipped("p4-l2-4ports")) as measurer,
+        pytest.raises(UnsupportedError, match="failures of devices are not supported on sim"),
+    ):
+        Target.cause_failures(measurer.tester.target, 1)
+
+
+def test_a_stall_behind_the_gap_is_not_the_outage() -> None:
+    """On the wall clock a flow also stands still when all of its frames are sent."""
+    stream = Stream("pair", 64, Fraction(1000), 100, Pairs(), (1,), (2,))
+    spec = TrialSpec("pair", (stream,), 10**8)
+    outage = Outage("pair", 1, 2, 100, 5, 0, last_before_ns=90_000_000, first_after_ns=55_000_000)
+    time = reset_time(spec, cast(TrialResult, SimpleNamespace(outages=(outage,))))
+    assert (time.loss_ns, time.stamps_ns, time.method) == (5_000_000, None, FRAME_LOSS)
