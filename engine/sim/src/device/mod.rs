@@ -7,6 +7,7 @@ mod broadcast;
 mod buffer;
 mod ethernet_switch;
 mod flood_limit;
+mod groups;
 mod host;
 mod impairments;
 mod input_queue;
