@@ -79,9 +79,9 @@ mod tests {
         let mut it = Questions::new(2, 100);
         it.begin(question.clone(), 10);
         it.begin(question.clone(), 10);
-        assert_eq!(it.due(10), [question.clone()]);
+        assert_eq!(it.due(10), std::slice::from_ref(&question));
         assert_eq!((it.next_ps(), it.due(109)), (Some(110), vec![]));
-        assert_eq!(it.due(110), [question.clone()]);
+        assert_eq!(it.due(110), std::slice::from_ref(&question));
         assert_eq!(it.next_ps(), None);
         it.begin(question, 200);
         it.forget(|port| port == 1);

@@ -30,7 +30,8 @@ pub struct Receivers {
     /// The group timer.
     exclude_until_ps: u64,
     /// Source timers. One that has run out blocks its source in mode EXCLUDE and is meaningless in mode INCLUDE. Most
-    /// groups have none.
+    /// groups have none, so that one pointer is all they take.
+    #[allow(clippy::box_collection)]
     sources: Option<Box<BTreeMap<IpAddr, u64>>>,
 }
 
