@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
@@ -85,7 +85,7 @@ class _Server:
         self._catalogue = feed.catalogue
         self._control = control
 
-    def page(self, name: str) -> object:
+    def page(self, name: str) -> Callable[[Request], Awaitable[Response]]:
         async def answer(_: Request) -> Response:
             return Response(_part(name), media_type="text/html")
 

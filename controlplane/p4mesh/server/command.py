@@ -18,6 +18,7 @@ from p4mesh.server.application import application
 from p4mesh.server.catalogue import Catalogue
 from p4mesh.server.control import Control
 from p4mesh.server.feed import Feed
+from p4mesh.shipped import shipped
 
 ADDRESS = "127.0.0.1"
 TOKEN_VARIABLE = "P4MESH_SERVE_TOKEN"
@@ -35,7 +36,10 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
             f"{root}: not a directory", hint="name the directory that holds run directories; p4mesh run writes to runs"
         )
     feed = Feed(Catalogue(root.resolve()))
-    control = Control(feed.catalogue, Path(arguments.topologies).resolve(), _token()) if arguments.control else None
+    control = None
+    if arguments.control:
+        topologies = Path(arguments.topologies).resolve() if arguments.topologies else shipped("topologies")
+        control = Control(feed.catalogue, topologies, _token(), _own_words(arguments.command))
     listening = _listening(arguments.port)
     address = f"http://{ADDRESS}:{listening.getsockname()[1]}/"
     page = f"{address}#token={control.token}" if control else address
@@ -75,6 +79,11 @@ class _Server(uvicorn.Server):
         """End open streams."""
         await self._feed.stop()
         await super().shutdown(sockets)
+
+
+def _own_words(command: str) -> list[str]:
+    """Return how this process was started, up to its command."""
+    return [sys.executable, *sys.orig_argv[1 : sys.orig_argv.index(command)]]
 
 
 def _token() -> str:

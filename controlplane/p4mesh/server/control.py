@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -39,8 +39,10 @@ class _Started:
 class Control:
     """What the holder of the token may do."""
 
-    def __init__(self, catalogue: Catalogue, topologies: Path, token: str) -> None:
+    def __init__(self, catalogue: Catalogue, topologies: Path, token: str, p4mesh: Sequence[str]) -> None:
+        """Start runs with ``p4mesh``: the words of the command line before its command."""
         self.token = token
+        self._p4mesh = p4mesh
         self._catalogue = catalogue
         self._topologies = topologies
         self._started: list[_Started] = []
@@ -55,9 +57,7 @@ class Control:
 
     def start(self, wanted: Any) -> dict[str, str]:
         """Start a run and return its name; raises UsageError for what cannot be started."""
-        test, topology, target, sizes = (
-            _text(wanted, key) for key in ("test", "topology", "target", "sizes")
-        )
+        test, topology, target, sizes = (_text(wanted, key) for key in ("test", "topology", "target", "sizes"))
         settings = _texts(wanted, "settings")
         require_known(test)
         if topology not in self._topology_names():
@@ -67,12 +67,12 @@ class Control:
         _require_harmless(test, settings)
         stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
         name = self._free_name(f"{test}-{stamp}")
-        words = [sys.executable, "-m", "p4mesh.cli", "run", test]
+        words = [*self._p4mesh, "run", test]
         words += ["--topology", str(self._topologies / topology), "--target", target]
         words += ["--out", str(self._catalogue.root / name)]
         words += [f"--sizes={sizes}"] if sizes else []
         words += [f"--set={setting}" for setting in settings]
-        said = tempfile.TemporaryFile()
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the run can be asked about
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
         )
@@ -135,9 +135,7 @@ def _require_harmless(test: str, settings: list[str]) -> None:
     for setting in settings:
         name = setting.partition("=")[0].strip()
         if name in commands:
-            raise UsageError(
-                f"{name}: a command of the machine", hint="runs with commands are started with p4mesh run"
-            )
+            raise UsageError(f"{name}: a command of the machine", hint="runs with commands are started with p4mesh run")
 
 
 def _text(wanted: Any, key: str) -> str:

@@ -11,6 +11,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -106,13 +107,8 @@ class Feed:
             seen, is_beat = self._changes, False
             while self._is_open:
                 yield is_beat
-                async with self._changed:
-                    before = seen
-                    try:
-                        await asyncio.wait_for(self._changed.wait_for(lambda: self._changes != before), _BEAT_S)
-                    except (TimeoutError, asyncio.TimeoutError):
-                        pass
-                    seen, is_beat = self._changes, self._changes == before
+                is_beat = not await self._changed_since(seen)
+                seen = self._changes
         finally:
             self.readers -= 1
 
@@ -122,6 +118,13 @@ class Feed:
             if self.readers:
                 self._mark_wanted()
                 await self.look()
+
+    async def _changed_since(self, seen: int) -> bool:
+        """Wait for a change; return whether one has come within the time of a beat."""
+        async with self._changed:
+            with suppress(TimeoutError, asyncio.TimeoutError):
+                await asyncio.wait_for(self._changed.wait_for(lambda: self._changes != seen), _BEAT_S)
+            return self._changes != seen
 
     async def _tell(self) -> None:
         async with self._changed:

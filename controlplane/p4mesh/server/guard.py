@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -89,9 +88,4 @@ def _name(address: str) -> str:
 
 def has_token(headers: Headers, token: str) -> bool:
     """Return whether a request has the token of the server; comparing takes the same time for any wrong one."""
-    given = _bearers(headers.getlist("authorization"))
-    return any([hmac.compare_digest(item.encode(), token.encode()) for item in given])
-
-
-def _bearers(values: Iterable[str]) -> list[str]:
-    return [value.removeprefix("Bearer ") for value in values if value.startswith("Bearer ")]
+    return hmac.compare_digest(headers.get("authorization", "").encode(), f"Bearer {token}".encode())
