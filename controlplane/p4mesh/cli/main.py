@@ -15,7 +15,7 @@ from p4mesh.errors import EXIT_BUG, EngineMissingError, EnvironmentFault, P4Mesh
 EXIT_INTERRUPTED = 130
 COMMANDS = (
     *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "topology", "doctor", "net"),
-    "switch",
+    *("serve", "switch"),
 )
 SWITCH_COMMAND = "p4mesh.switch.command"
 
@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
+    if words[:1] == ["serve"]:
+        return _reported(lambda: _dispatch(words, notice), debug)
     with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
             return _reported(lambda: _dispatch(words, notice), debug)
