@@ -12,7 +12,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
@@ -76,16 +76,14 @@ class HopByHop(MethodOf[LossSweep]):
         """Offer every load of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
 
-        def spec_at(load: Fraction) -> TrialSpec:
-            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters)
+        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters, length_ns)
             # A device may drop these frames, which is a result: addresses are verified without them.
             return replace(spec, streams=tuple(replace(stream, may_be_filtered=True) for stream in spec.streams))
 
-        rows = [
-            replace(forwarding_row(spec, result, mesh, load), verdict=executed(result))
-            for load, spec, result in swept(_loads(parameters), spec_at, session)
-        ]
-        return loss_sweep(size, rows)
+        duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+        trials = swept(_loads(parameters), spec_at, duration_ns, session, lengthen=parameters.flag(shared.SUSTAINED))
+        return loss_sweep(size, (swept_row(one, mesh, executed) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return what was offered and what came through."""
