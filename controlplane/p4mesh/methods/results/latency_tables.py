@@ -14,6 +14,7 @@ from p4mesh.traffic.line_rate import serialization_ns
 
 Row = Mapping[str, Cell]
 
+DEPARTURES = Column("departure_error_ns", "Departures", "+- ns", 1)
 LATENCY_COLUMNS = (
     Column("definition", "Definition"),
     Column("min_us", "Min", "us", 3),
@@ -29,7 +30,7 @@ LATENCY_COLUMNS = (
     Column("jitter_max_us", "Jitter max", "us", 3),
     Column("calibrated", "Calibrated"),
     QUEUES,
-    Column("departure_error_ns", "Departures", "+- ns", 1),
+    DEPARTURES,
 )
 OF_MANY_FRAMES = frozenset(
     column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))

@@ -12,6 +12,7 @@ from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.queues import QUEUES, queue_findings
 from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loses_nothing_twice, loss_limit, loss_limit_pct, swept
@@ -28,6 +29,7 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
+    *INTERVAL_COLUMNS,
     Column("state", "Result"),
     QUEUES,
 )
@@ -97,7 +99,7 @@ class FrameLoss(MethodOf[LossSweep]):
             "Frame loss rate",
             COLUMNS,
             tuple(cells_of(row) for unit in units for row in unit.rows),
-            tables.criterion_note(loss_limit_pct(parameters)),
+            f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}",
             keys=KEYS,
             headline=("state", "offered_fps", "loss_pct"),
         )
@@ -117,8 +119,9 @@ class FrameLoss(MethodOf[LossSweep]):
 def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load: of an untrusted trial nothing but the status."""
     assert row.verdict is not None
+    interval = interval_cells(row.lost_frames, row.tx_frames) if row.trusted else {}
     known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
-    return row.cells(known) | {"state": row.verdict.value}
+    return row.cells(known) | interval | {"state": row.verdict.value}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

@@ -65,7 +65,7 @@ class MeshLatency:
         self._parameters = parameters
 
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
-        """Return the trial with departures as exact as its latency needs, and with histograms where percentiles are wanted.
+        """Return the trial with departures as exact as asked for, and with histograms where percentiles are wanted.
 
         Flows are kept where each needs a correction of its own: for wires, and between ports of different rates.
         """

@@ -18,6 +18,7 @@ from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, wit
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
 from p4mesh.methods.sweeps import executed, swept
@@ -90,8 +91,8 @@ class HopByHop(MethodOf[LossSweep]):
         units = list(results.values())
         rows = tuple(cells_of(row) for unit in units for row in unit.rows)
         note = (
-            f"{tables.criterion_note(None)} No test of throughput: the device may drop what it need not read. Its "
-            "resources are watched out of band; the times of the trials are in timing.jsonl."
+            f"{tables.criterion_note(None)} {INTERVAL_NOTE} No test of throughput: the device may drop what it need "
+            "not read. Its resources are watched out of band; the times of the trials are in timing.jsonl."
         )
         rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
         sizes = [unit.frame_size_bytes for unit in results]
