@@ -130,8 +130,8 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
     failed_at = {port: outcome.failed for port, outcome in found.items()}
     results = [outcome.result for outcome in found.values() if outcome.result is not None]
     # The trial is one of all ports, so the port with the lowest load says how long it takes to send as many frames.
-    stretches = [min(MOST_LENGTHENING, stretch(search, load)) for load in results]
-    factor = max([Fraction(parameters.integer("confirm_factor")), *stretches])
+    stretches = [min(Fraction(MOST_LENGTHENING), stretch(search, load)) for load in results]
+    factor = max((Fraction(parameters.integer("confirm_factor")), *stretches))
     if factor > 1 and results:
         long_ns = round(factor * duration_ns)
         held = {port: goal.minimum if one.result is None else one.result for port, one in found.items()}
