@@ -24,7 +24,8 @@ def run_in_process(
     units: tuple[Unit, ...],
     directory: RunDirectory,
     observer: Observer,
-    wants_end: WantsEnd | None = None,
+    wants_end: WantsEnd | None,
+    limits: DeliveryLimits,
 ) -> Mapping[Unit, Record]:
     """Return the results of all units, or of those before ``wants_end`` and of the one that it has ended."""
 
@@ -38,7 +39,6 @@ def run_in_process(
         observer(event)
 
     results: dict[Unit, Record] = {}
-    limits = DeliveryLimits()
     for unit in units:
         if job.simulated:
             # Each unit has a tester of its own, and may as well be measured beside the others.

@@ -18,6 +18,7 @@ from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.publish import REPORT, suite_page
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
@@ -77,9 +78,10 @@ def _run(
     directory = suite.path
     observer(SuiteStarted(options.test, directory))
     entries = []
+    limits = DeliveryLimits()
     for method, prepared in planned.items():
         if isinstance(prepared, Prepared):
-            entries.append(Entry(method, execute(prepared, directory / _short(method), observer)))
+            entries.append(Entry(method, execute(prepared, directory / _short(method), observer, limits)))
         else:
             observer(NotRun(method.name, prepared.message))
             entries.append(Entry(method, None, prepared.message))
