@@ -33,7 +33,7 @@ def parser() -> Parser:
     _run(commands.add_parser("run", help="run a test and write a run directory"))
     _traffic(commands.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
     _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
-    _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
+    _listing(commands.add_parser("tests", help="list the tests, or show one with its parameters"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
     _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
     _compare(commands.add_parser("compare", help="compare runs of the same test: what differs, and is it chance"))
@@ -108,7 +108,10 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.description = "Lists the tests; shows one with its parameters, their units, defaults, ranges and clauses."
+    parser.add_argument("name", metavar="NAME", nargs="?", help="test or suite; default: all tests")
+    parser.add_argument("--search", metavar="WORDS", help="show only tests and parameters that have these words")
+    _json(parser)
     parser.set_defaults(handler="p4mesh.cli.listing_command:execute")
 
 
