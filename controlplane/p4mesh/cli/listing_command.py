@@ -63,7 +63,8 @@ def _matching(test: Method, words: Sequence[str]) -> tuple[Parameter, ...]:
 
 def _short(tests: Sequence[Method]) -> str:
     width = max(len(test.name) for test in tests)
-    suite, lines = "", []
+    suite = ""
+    lines: list[str] = []
     for test in tests:
         if test.name.partition(".")[0] != suite:
             suite = test.name.partition(".")[0]
