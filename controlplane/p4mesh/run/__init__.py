@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         WiresMeasured,
         WorkerLost,
     )
-    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
+    from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
+    from p4mesh.run.run_files import run_file
     from p4mesh.run.single import FinishedRun, run
     from p4mesh.run.suite import FinishedSuite, run_suite
     from p4mesh.run.traffic import run_traffic
@@ -43,6 +44,7 @@ __all__ = [
     "FinishedSuite",
     "NotRun",
     "Observer",
+    "RunFileOptions",
     "RunFinished",
     "RunOptions",
     "RunStarted",
@@ -56,6 +58,7 @@ __all__ = [
     "WorkerLost",
     "calibrate",
     "run",
+    "run_file",
     "run_suite",
     "run_traffic",
 ]
@@ -68,7 +71,8 @@ __getattr__ = lazily(
             *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
             *("SampleTaken", "SuiteStarted", "TrafficSeen", "WiresMeasured", "WorkerLost"),
         ),
-        "options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
+        "options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
+        "run_files": ("run_file",),
         "single": ("FinishedRun", "run"),
         "suite": ("FinishedSuite", "run_suite"),
         "traffic": ("run_traffic",),

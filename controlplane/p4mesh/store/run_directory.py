@@ -214,6 +214,11 @@ class StoredRun:
     trials: tuple[StoredTrial, ...]
     timings: tuple[Timing, ...]
 
+    @property
+    def label(self) -> str:
+        """Name of the run among those of a run file; the name of its test where it has none of its own."""
+        return str(self.config.get("label", self.config["test"]))
+
 
 def read_run(directory: str | Path) -> StoredRun:
     """Return the finished run in ``directory``.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from p4mesh.config_files.yaml_source import YamlSource
+from p4mesh.config_files.yaml_source import YamlSource, as_written
 from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
 from p4mesh.shipped import topology_file, topology_names
@@ -107,7 +107,7 @@ def parse_topology(name: str, text: str) -> Topology:
         links=_links(source, data["links"], ports, devices),
         notes={key: str(text).strip() for key, text in data.get("notes", {}).items()},
         settings={
-            test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
+            test: tuple(f"{key}={as_written(value)}" for key, value in parameters.items())
             for test, parameters in data.get("tests", {}).items()
         },
         tofino=_tofino(source, tester["tofino"]) if "tofino" in tester else None,
@@ -221,11 +221,6 @@ def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int,
                 )
             found[number] = device
     return found
-
-
-def _word(value: str | int | float | bool) -> str:
-    """Return a value as it is written in YAML and after --set."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:

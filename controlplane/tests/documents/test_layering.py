@@ -29,7 +29,7 @@ LAYERS = (
         "p4runtime",
         "topology",
     ),
-    *("traffic_file", "traffic", "config_files", "errors"),
+    *("run_file", "traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {
