@@ -1,4 +1,4 @@
-//! Messages of BGP: UPDATEs as large as they may be, and what a neighbour's UPDATE says about routes.
+//! Messages of BGP: UPDATEs of the largest valid size, and the routes of a neighbour's UPDATE.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -19,7 +19,8 @@ use netgauze_parse_utils::WritablePdu;
 const MAX_MESSAGE_BYTES: usize = 4_096;
 /// Marker, length and type in front of each message.
 const HEADER_BYTES: usize = 19;
-/// Room for the header, the two lengths, and NEXT_HOP or what MP_REACH_NLRI and MP_UNREACH_NLRI have beside networks.
+/// Room for the header, the two lengths, and NEXT_HOP or the fields of MP_REACH_NLRI and MP_UNREACH_NLRI beside
+/// networks.
 const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
 /// Stands for an AS number of four octets where there are two (RFC 6793 section 9).
 pub(crate) const AS_TRANS: u16 = 23_456;
@@ -34,7 +35,7 @@ pub struct Announcement {
     pub as_path: Vec<u32>,
 }
 
-/// What an UPDATE says.
+/// Routes of an UPDATE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes {
     pub withdrawn: Vec<IpNet>,
@@ -58,7 +59,7 @@ pub(crate) fn decode(
         return None;
     }
     let bytes = usize::from(u16::from_be_bytes([stream[16], stream[17]]));
-    // A length that cannot be is the parser's to refuse.
+    // The parser refuses an impossible length.
     if stream.len() < bytes && (HEADER_BYTES..=MAX_MESSAGE_BYTES).contains(&bytes) {
         return None;
     }
@@ -111,7 +112,7 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
     ipv4.chain(ipv6).collect()
 }
 
-/// What an UPDATE says about unicast routes. With `broken` attributes, or without those that a route must have, its
+/// Returns the unicast routes of an UPDATE. With `broken` attributes, or without those that a route must have, its
 /// routes are withdrawn (RFC 7606 section 2).
 pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
     let v4 = |it: &Ipv4UnicastAddress| IpNet::V4(it.network().address().trunc());

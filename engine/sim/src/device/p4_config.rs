@@ -1,4 +1,4 @@
-//! Keys of a device `p4`, and how the values of its entries are written.
+//! Keys of a device `p4`, and the form of the values of its entries.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -42,7 +42,7 @@ impl SnoopingConfig {
     }
 }
 
-/// Where a multicast frame goes.
+/// Outputs of a multicast frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     Flood,
@@ -69,7 +69,7 @@ type GroupKey = (u16, u64);
 /// The time of a membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    /// When the processor is done with the report that began it.
+    /// Time at which the processor is done with the report that began it.
     from_ps: u64,
     until_ps: u64,
 }
@@ -117,7 +117,7 @@ impl Snooping {
         self.groups.values().filter(|members| members.values().any(|it| it.has(now_ps))).count()
     }
 
-    /// Where a frame (without tag) to a group address goes; notes what it says of memberships.
+    /// Returns the outputs of a frame (without tag) to a group address; notes the memberships that it reports.
     pub fn scope(&mut self, vid: u16, group: u64, input: usize, frame: &[u8], now_ps: u64) -> Scope {
         match message_of(frame) {
             Some(Message::Query) => {
@@ -198,7 +198,7 @@ impl Snooping {
         (self.groups.len() as u64) < limit.get()
     }
 
-    /// Ends the memberships of a port, and what a query has told of a router behind it.
+    /// Ends the memberships of a port, and forgets a router behind it.
     pub fn forget_port(&mut self, port: usize) {
         self.routers.remove(&port);
         for members in self.groups.values_mut() {

@@ -262,7 +262,7 @@ impl Router {
         Err(place.invalid(problem, VALID_ADDRESS))
     }
 
-    /// Why a frame ends at the input, if it does.
+    /// Reason why a frame ends at the input, if it does.
     fn refuse(&mut self, port: usize, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
         if arrival.bad_fcs {
             return Some(DropCause::BadFcs);
@@ -336,7 +336,7 @@ impl Router {
         }
     }
 
-    /// Does what BGP wants.
+    /// Carries out the requests of BGP.
     fn obey(&mut self, work: Work, ports: &mut DevicePorts) {
         for route in work.routes {
             self.routes.learn(route.prefix, route.via);
