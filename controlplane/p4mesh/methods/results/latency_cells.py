@@ -33,7 +33,7 @@ class LatencyCells(Record):
     jitter_max_us: float | None = None
     calibrated: str = RAW
     queues: str | None = None
-    """Whether a queue filled meanwhile; None where nobody watched."""
+    """Whether a queue filled meanwhile; None where queues were not watched."""
     overflow_frames: int | None = field(default=None, metadata=OMITTED)
     """No column, but a finding."""
 
@@ -82,7 +82,7 @@ class CalibrationCells(Record):
 def latency_cells(
     summary: LatencySummary | None, definition: str, queues: str | None, calibrated: str = RAW
 ) -> LatencyCells:
-    """Return the cells of a summary, with what is known of the queues that its frames went through."""
+    """Return the cells of a summary, with the state of the queues that its frames went through."""
     if summary is None:
         return LatencyCells(definition=definition, calibrated=calibrated)
     percentiles, jitter = summary.percentiles_ns, summary.jitter

@@ -74,7 +74,7 @@ class Queries(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditioned(Record):
-    """The result of a unit, and what the background has shown."""
+    """The result of a unit, and the observations on its background."""
 
     result: Record = field(metadata=INLINE)
     findings: tuple[str, ...]
@@ -82,7 +82,7 @@ class Conditioned(Record):
 
 
 class UnderConditions(Extension):
-    """A test may run on a router, beside other traffic, and with what IPv6 adds."""
+    """Lets a test run on a router, beside other traffic, and under the conditions for IPv6."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
         """Return the parameters of this module that the method does not declare for itself."""
@@ -95,7 +95,7 @@ class UnderConditions(Extension):
         _check(case.method.name, case.parameters)
 
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
-        """Measure the unit under the conditions, and keep what the background says beside its result."""
+        """Measure the unit under the conditions, and keep the observations on the background beside its result."""
         offered = Conditions(session, case.parameters, case.bed.port_numbers)
         result, size = run(offered), unit.frame_size_bytes
         return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
@@ -156,7 +156,7 @@ class Conditions:
         self._session.announce([self.offered(spec, self._trials + n) for n, spec in enumerate(specs)])
 
     def offered(self, spec: TrialSpec, number: int = 0) -> TrialSpec:
-        """Return what is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
+        """Return the trial that is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
         streams = tuple(part for parts in self._parts(spec).values() for part in parts.values())
         learning, frames = spec.learning, spec.controller_frames
         if self._kind in (BROADCAST, FILTER_1, FILTER_25):
@@ -201,7 +201,7 @@ class Conditions:
         )
 
     def findings(self, size: int) -> tuple[str, ...]:
-        """Return what the reader must know of the background."""
+        """Return the findings on the background."""
         if self._kind == MANAGEMENT and self._answered < self._asked:
             return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
         if self._kind in (FILTER_1, FILTER_25) and self._passed:

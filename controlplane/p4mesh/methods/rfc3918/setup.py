@@ -138,7 +138,7 @@ class Setup:
         return (GroupRange(first, count or self.parameters.integer("groups"), tuple(receivers or self.receivers)),)
 
     def stream(self, size: int, rate_fps: Fraction, count: int, groups: tuple[GroupRange, ...]) -> Stream:
-        """Return what the source sends to groups in turn."""
+        """Return the stream that the source sends to the groups in turn."""
         ports = tuple(dict.fromkeys(port for part in groups for port in part.receivers))
         return Stream(MULTICAST, size, rate_fps, count, Multicast(groups), (self.source,), ports, self.template)
 

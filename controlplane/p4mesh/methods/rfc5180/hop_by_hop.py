@@ -88,7 +88,7 @@ class HopByHop(MethodOf[LossSweep]):
         return loss_sweep(size, rows)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
-        """Return what was offered and what came through."""
+        """Return the offered and the forwarded frames."""
         units = list(results.values())
         rows = tuple(cells_of(row) for unit in units for row in unit.rows)
         note = (

@@ -31,7 +31,7 @@ class LaidRun:
 
 
 def lay_run(run: FileRun, bed: Bed) -> LaidRun:
-    """Return the trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
+    """Return the trial of a run; raises TrafficFileError, with file and line, for what ports cannot do."""
     names = PortNames(bed, run)
     classes = tuple(lay(run, bed, names, name) for name in run.traffic.classes)
     for number, one in enumerate(classes):
