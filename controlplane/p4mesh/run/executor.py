@@ -31,7 +31,7 @@ class Worker(Protocol):
         ...
 
     def measure(self, task: Task) -> Measured:
-        """Return the answer; raises what the trial has raised, WorkerLostError, and ClosedError after the end."""
+        """Return the answer; raises the error of the trial, WorkerLostError, and ClosedError after the end."""
         ...
 
 
@@ -43,7 +43,7 @@ class Executor(Protocol):
 
     @property
     def workers(self) -> Sequence[Worker]:
-        """Those that are there at the beginning."""
+        """The workers that are there at the beginning."""
         ...
 
     def watch(self, joined: Callable[[Worker], None], failed: Callable[[BaseException], None]) -> None:
@@ -51,7 +51,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """End the work, whatever the workers are doing; those who wait for an answer get ClosedError."""
+        """End the work, whatever the workers are doing; threads that wait for an answer get ClosedError."""
         ...
 
 

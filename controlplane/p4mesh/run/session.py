@@ -34,7 +34,7 @@ class Measured:
     started_utc: str
     elapsed_s: float
     samples: tuple[Sample, ...] = ()
-    """Those that nobody has taken while the trial ran."""
+    """Samples that no onlooker has taken while the trial ran."""
 
 
 class Bench(Protocol):
@@ -58,7 +58,7 @@ class Bench(Protocol):
 
 
 class UnitSession:
-    """The session of one unit. Which device a trial meets depends on what the method asks, never on processes."""
+    """The session of one unit. The device that a trial meets depends on the method alone, never on processes."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class UnitSession:
             self._bench.announce(())
 
     def _trials_before(self) -> tuple[TrialSpec, ...]:
-        """Return what a new device must have had before it can take the trial that is asked now.
+        """Return the trials that a new device must measure before it can take the trial that is asked now.
 
         The trials on disk have left theirs in a state that matters where a trial builds on another one, and
         where devices keep more than the learning phase of a trial restores.
@@ -157,13 +157,13 @@ class UnitSession:
     def _stands_alone(self, spec: TrialSpec) -> bool:
         """Return whether a trial may be measured ahead on a device of its own, and then perhaps not be wanted.
 
-        Not so for one that finds what another trial has left, and for one that runs a command of the user's.
+        False for one that meets the state which another trial has left, and for one that runs a command of the user.
         """
         hooks = spec.reset.hook or (spec.interruption and spec.interruption.hook)
         return not (spec.continues or hooks or self._finds_memory(spec))
 
     def _finds_memory(self, spec: TrialSpec) -> bool:
-        """Return whether a trial may find devices other than new: without learning, with what others have taught."""
+        """Return whether devices may keep state for a trial: without learning, they still know earlier addresses."""
         memory = self._job.memory if spec.learning.verify else self._job.memory_without_verification
         return bool(memory) or not spec.learning.enabled
 
@@ -183,7 +183,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
 
 
 def timed(measurer: Measurer, spec: TrialSpec, onlooker: Onlooker | None = None) -> Measured:
-    """Measure one trial, with what the clock on the wall says about it; samples that nobody takes come with it."""
+    """Measure one trial, with its wall-clock facts; samples that no onlooker takes come with it."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
     samples: list[Sample] = []
     if onlooker is None and spec.sampling is not None:
@@ -206,7 +206,7 @@ def _verdict(result: TrialResult, note: TrialNote) -> str:
 def _from_first_departure(result: TrialResult) -> TrialResult:
     """Return the result with times counted from its first departure.
 
-    What the target's clock shows depends on the trials before this one, which a resumed run has not made.
+    The target's clock depends on the trials before this one, which a resumed run has not made.
     """
     origin_ns = result.first_tx_ns
     flows = tuple(
