@@ -1,7 +1,7 @@
 """The target ``tofino``: a switch with a Tofino, whose P4Runtime server the topology names.
 
 The switch is there already: ports, loopback and clock are set by other means (docs/TOFINO.md), P4Runtime does not
-tell about links, and nothing here has met a chip.
+report links, and nothing here was tried on a chip.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def chip_of(switch: TofinoSwitch) -> Chip:
 
 
 class TofinoTarget(Target):
-    """A switch that runs on its own; opening connects nothing and starts nothing."""
+    """A switch that runs by itself; opening connects nothing and starts nothing."""
 
     name = "tofino"
 
@@ -77,7 +77,7 @@ class TofinoTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what the program for Tofino can do on the switch of a topology (docs/LIMITATIONS.md)."""
+        """Return the capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
         switch = switch_of(topology)
         chip = chip_of(switch)
         return Capabilities(
