@@ -1,9 +1,9 @@
 """Reads and clears the cells of the tester in band (docs/DATAPLANE.md, "Records").
 
-A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be
-lost, come twice or come late; what is returned is complete, or an error. Where the way to the controller takes fewer
-records than the loop makes, cells are read in windows: the next one is asked for when the one before has come, and
-a window that loses records is halved.
+A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be lost,
+come twice or come late; the returned records are complete, or an error is raised. Where the channel to the controller
+carries fewer records than the loop makes, cells are read in windows: the next one is asked for when the one before has
+come, and a window that loses records is halved.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def v1model_format(contract: Contract) -> RecordFormat:
 
 
 class CellReader:
-    """Sends reading frames and takes their records; ``keep`` gets packet-ins that are something else."""
+    """Sends reading frames and takes their records; ``keep`` gets all other packet-ins."""
 
     def __init__(
         self, client: Client, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]

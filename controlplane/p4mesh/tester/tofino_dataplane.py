@@ -42,7 +42,9 @@ class TofinoDataPlane(DataPlane):
         self._port_cells = 1 + max(ports.devices.values())
 
     def load_program(self) -> None:
-        """Push the compiled tester and install what every trial needs, with the front ports that are in the loop."""
+        """Push the compiled tester and install the entries that every trial needs, with the front ports that are in the
+        loop.
+        """
         super().load_program()
         if self._ports.front_loops:
             members = [{"": port} for port in self._ports.front_loops]
@@ -88,7 +90,7 @@ class TofinoDataPlane(DataPlane):
         return found[:cells]
 
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, from whichever pipe they count in."""
+        """Return the records of some cells, from the pipe that counted in each."""
         of_pipes = {}
         for loop in self._loops:
             self._enter(loop)
