@@ -41,7 +41,7 @@ class QueueWatch:
 
 
 def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
-    """Return what is read in a transmission of ``duration_ns``; None where it is over before cells could be read.
+    """Return the readings of a transmission of ``duration_ns``; None where it is over before cells could be read.
 
     ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
     """

@@ -20,7 +20,7 @@ _READING_FRAMES = 16
 
 @dataclass(frozen=True)
 class Sampling:
-    """When samples are taken of a trial, and of what."""
+    """Times and subjects of the samples of a trial."""
 
     every_ns: int
     """From the start of one reading to the next; where reading takes longer, they follow each other."""
@@ -38,8 +38,9 @@ class SampledCounts:
     received_frames: int
     """Without duplicates, at all receivers."""
     lost_frames: int
-    """Missing among those sent before the last one received: frames on their way are not lost. A frame that comes late
-    is none of them any more."""
+    """Missing among those sent before the last one received: frames on their way are not lost. A frame that arrives
+    late no longer counts as lost.
+    """
     misordered_frames: int
     duplicate_frames: int
     last_gap_ns: int | None
@@ -81,11 +82,11 @@ class Onlooker:
     take_sample: TakeSample
     """Gets the samples that the trial asks for."""
     wants_end: Callable[[], bool] = lambda: False
-    """Whether the streams are to end now; the trial then ends with what it has."""
+    """Whether the streams are to end now; the trial then ends with its counts so far."""
 
 
 class Sampler:
-    """Which cells a sample of a plan needs, and what their records mean."""
+    """Chooses the cells that a sample of a plan needs, and interprets their records."""
 
     def __init__(self, plan: Plan, sampling: Sampling, tick_ps: int) -> None:
         self.sampling = sampling
