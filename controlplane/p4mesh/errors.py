@@ -8,7 +8,7 @@
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
-    │   ├── CalibrationError       a calibration file that is none, contradicts or does not fit the run
+    │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
     │   ├── ProgramError           compiled P4 program missing or stale

@@ -95,7 +95,7 @@ links: [{{from: "tester:1-{self.ports}", to: "dut:1-{self.ports}"}}]
 
     @property
     def line_pct(self) -> Fraction:
-        """What the slowest sender can bring, in percent of the nominal line rate."""
+        """Load that the slowest sender can bring, in percent of the nominal line rate."""
         return 100 * (1 + Fraction(min(self.tester_ppm)) / 1_000_000)
 
     def spec(self, load_pct: Fraction, longer: int = 1, frames: int = SCALED_FRAMES) -> TrialSpec:
