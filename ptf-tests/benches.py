@@ -59,7 +59,7 @@ class Bench(ABC):
         return self._runs
 
     def port_of_program(self, port: int) -> int:
-        """Return what the program calls one of ports 1 to 4."""
+        """Return the number of one of ports 1 to 4 in the program."""
         return port
 
     @abstractmethod
@@ -120,7 +120,7 @@ class EnginePorts(ptf.dataplane.DataPlane):
         return self.PollFailure(exp_pkt, [], 0)
 
     def flush(self) -> None:
-        """Forget what has been received."""
+        """Forget the received frames."""
         self._collect()
         for queue in self._queues.values():
             queue.clear()
