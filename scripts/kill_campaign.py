@@ -128,7 +128,7 @@ class Forked:
 
 
 def _run(words: list[str], place: Path) -> NoReturn:
-    """Become the command; it and its children are a group, which both sides set up, so that it can be killed at once."""
+    """Become the command; both sides make it and its children a group, so that all are killed at once."""
     code = 4
     try:
         with suppress(PermissionError):

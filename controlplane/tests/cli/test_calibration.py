@@ -1,4 +1,4 @@
-"""``p4mesh calibrate`` and ``run --calibration``: wires measured, joined, shown; what does not fit is refused.
+"""``p4mesh calibrate`` and ``run --calibration``: wires are measured, joined, shown; those that do not fit are refused.
 
 Each refusal has a golden file in ``golden/calibration``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
 """

@@ -1,4 +1,4 @@
-"""Wrong traffic: one message with file, line and what is valid, before anything is sent or written.
+"""Wrong traffic: one message with file, line and valid values, before anything is sent or written.
 
 Golden files as in ``test_cli_errors``, in ``golden/traffic``.
 """

@@ -1,7 +1,7 @@
 """Device models from topology file to result: each behaves as its keys say, measured by the tester itself.
 
-One switch between tester ports of 1 Gbit/s, one short trial per behaviour; what the tester reports
-is compared with the closed form, and with what the model counted where that is random.
+One switch between tester ports of 1 Gbit/s, one short trial per behaviour; the tester's report is compared with the
+closed form, or with the counts of the model where these are random.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ UNKNOWN = Learning(enabled=False)
 
 
 class Bench:
-    """A running set-up: measures streams and shows what the devices counted."""
+    """A running set-up: measures streams and shows the counts of the devices."""
 
     def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
 
     def send(self, port: int, frame: bytes | Packet) -> None:
-        """Send one frame out of a tester port, and wait until it is dealt with."""
+        """Send one frame out of a tester port, and wait until the devices are done with it."""
         self._measurer.tester.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
         self._measurer.tester.target.wait(1_000_000, self._measurer.tester.dataplane.packet_outs_sent)
 

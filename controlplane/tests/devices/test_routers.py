@@ -35,7 +35,7 @@ EMPTY = Topology("", "", "", "", 1000, 0, Loop(10**11, 400.0), (), (), ())
 
 
 class Lab:
-    """A router between three ports of a host, in the hands of the test. Port n is 10.0.n.1/24, 2001:db8:n::1/64."""
+    """A router between three ports of a host, which the test drives. Port n is 10.0.n.1/24, 2001:db8:n::1/64."""
 
     def __init__(self, device: Device | None = None, **model: object) -> None:
         ports = [{"number": number, "rate_bps": 10**9} for number in (1, 2, 3)]
@@ -64,12 +64,12 @@ class Lab:
         self.network = _engine.SimNetwork(json.dumps(document))
 
     def exchange(self, port: int, packet: Packet, wait_ps: int = PS_PER_S // 1000) -> list[tuple[int, Packet]]:
-        """Send a packet; return what the router sends until the wait is over."""
+        """Send a packet; return the frames that the router sends until the wait is over."""
         self.network.host_send("h", port, bytes(packet).ljust(60, b"\0"))
         return self.wait(wait_ps)
 
     def wait(self, wait_ps: int) -> list[tuple[int, Packet]]:
-        """Return what the router sends by then."""
+        """Return the frames that the router sends by then."""
         self.network.advance(wait_ps)
         return [(port, Ether(frame)) for port, _, frame in self.network.host_take("h")]
 

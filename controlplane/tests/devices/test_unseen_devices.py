@@ -1,7 +1,7 @@
-"""Set-ups that nobody wrote: random topologies, of which no frame gets lost without a cause.
+"""Random set-ups: no frame gets lost without a cause.
 
-A seed makes a chain of devices with ports of any rate, gap, clock and queue, and with any models; the
-trial sends every size at any load. What the tester finds must add up with what the devices counted.
+A seed makes a chain of devices with ports of any rate, gap, clock and queue, and with any models; the trial sends every
+size at any load. The tester's counts must add up with those of the devices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The promises of docs/ARCHITECTURE.md about who may know whom, read from the source code."""
+"""The promises of docs/ARCHITECTURE.md about imports between packages, read from the source code."""
 
 from __future__ import annotations
 

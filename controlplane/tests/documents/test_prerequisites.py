@@ -82,5 +82,5 @@ def test_the_check_of_prerequisites_refuses_older_versions(program: str, wanted:
 
 
 def run(*command: str) -> str:
-    """Return what a command prints."""
+    """Return the output of a command."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout

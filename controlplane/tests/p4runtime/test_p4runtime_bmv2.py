@@ -82,7 +82,7 @@ def test_codes_differ_only_where_we_say_so(bmv2: Client) -> None:
 
 
 def test_packet_io_is_alike(bmv2: Client, client: Client, switch: Switch) -> None:
-    """Unaligned controller headers: what goes in by packet-out comes out by packet-in, on both."""
+    """Unaligned controller headers: a packet-out comes back as a packet-in, on both."""
     for controller in (bmv2, client):
         entries = [
             controller.schema.table_entry("forward", {"destination": n}, "to_controller", {"tag": 0x8000 + n})

@@ -1,7 +1,7 @@
 """Shared vectors of the measurement controls, on the program for v1model.
 
-Method: every frame arrives at its tick at a port of a simulated tester, on a clock of nanoseconds. What the registers
-and counters hold then is compared with the vectors, which follow from the definitions and not from a program.
+Method: every frame arrives at its tick at a port of a simulated tester, on a clock of nanoseconds. Registers and
+counters are then compared with the vectors, which follow from the definitions and not from a program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tester that cannot send what is asked for: its limit is found once, and results say what they stand for."""
+"""A tester that cannot send all loads: its limit is found once, and results say so."""
 
 from __future__ import annotations
 

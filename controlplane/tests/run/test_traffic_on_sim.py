@@ -83,7 +83,9 @@ duration_s: 0.01
 
 
 def test_loss_is_that_of_an_output_with_a_queue(tmp_path: Path) -> None:
-    """Two senders at 60 % into one output for T: T x line leave, and what the queue and the line hold at the end."""
+    """Two senders at 60 % into one output for T: T x line leave, and the frames that the queue and the line hold at the
+    end.
+    """
     text = f"""\
 name: overload
 duration_s: 0.02

@@ -1,4 +1,4 @@
-"""Run directories of other versions: refused with what wrote them and what to do, word for word as in golden files.
+"""Run directories of other versions: refused with their version and the next step, word for word as in golden files.
 
 ``P4MESH_UPDATE_GOLDEN=1`` writes the files anew.
 """

@@ -1,11 +1,11 @@
 """A P4Runtime server with a little model of a two-pipe Tofino 1 behind it, written from docs/TOFINO.md.
 
 It knows nothing of the controller and shares no code with it: tables, groups, counters and the packet-outs of the
-contract in, packet-ins out. Streams that are started send all their frames at once, over a device whose latency is
-a number; a cell is read in three passes, the low words, the high words, the report. A controller that leaves the
-contract (a group without the loop, seeds in a port that is no loop) gets nothing, or is noted in ``faults``. As
-Stratum does, it reads ports of groups from ``egress_port``. As PCIe does, it pads packet-outs; as a CPU port does, it
-takes so many reports of a reading frame and drops the others.
+contract in, packet-ins out. Streams that are started send all their frames at once, over a device whose latency is a
+number; a cell is read in three passes, the low words, the high words, the report. A controller that breaks the contract
+(a group without the loop, seeds in a port that is no loop) gets no frames, or ``faults`` notes it. As Stratum does, it
+reads ports of groups from ``egress_port``. As PCIe does, it pads packet-outs; as a CPU port does, it takes so many
+reports of a reading frame and drops the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The phases of a trial (methodology 0.3), each on ``sim``: what makes a trial ABORT or INVALID, and why.
+"""The phases of a trial (methodology 0.3), each on ``sim``: the causes that make a trial ABORT or INVALID.
 
 Method: small switches whose behaviour is known; where the tester itself must be wrong, its records are
 altered between the switch and the engine.
