@@ -19,10 +19,11 @@ from scapy.layers.inet6 import ICMPv6MLReport, IPv6, IPv6ExtHdrHopByHop, RouterA
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from support import networks
+from support.networks import parsed
+from support.runs import truth
 
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Broadcast, FullMesh, GroupRange, Multicast, Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -56,7 +57,7 @@ class Bench:
 
     def node(self, name: str = "dut") -> dict[str, Any]:
         """Return the counters of a node."""
-        node: dict[str, Any] = self._measurer.tester.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
+        node: dict[str, Any] = truth(self._measurer)["nodes"][name]
         return node
 
     def drops(self, cause: str, name: str = "dut") -> int:
@@ -67,7 +68,7 @@ class Bench:
 @contextmanager
 def bench(text: str) -> Iterator[Bench]:
     """Start a set-up."""
-    with open_measurer(parse_topology("bench.yaml", text)) as measurer:
+    with open_measurer(parsed(text)) as measurer:
         yield Bench(measurer)
 
 

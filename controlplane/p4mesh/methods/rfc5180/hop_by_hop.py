@@ -18,8 +18,8 @@ from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, wit
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
 from p4mesh.methods.results.outcome import Outcome, Table
-from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
 from p4mesh.methods.sweeps import executed, swept
 from p4mesh.trial.spec import TrialSpec
 

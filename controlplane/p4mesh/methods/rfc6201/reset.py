@@ -9,6 +9,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions.protocols import NO_MIX, protocol_text
 from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
@@ -21,7 +22,6 @@ from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
-from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
 from p4mesh.methods.rfc6201.reset_trial import (
     NAME,
     POWER,

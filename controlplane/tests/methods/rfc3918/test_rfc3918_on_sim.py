@@ -6,51 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from support.beds import make_bed
+from support.networks import parsed, switch
+from support.runs import OneDevice
 
-from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.base import Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.run.session import timed
-from p4mesh.topology.loader import parse_topology
-from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
-SWITCH = """
-name: snooping
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    latency_ns: 1000
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
-{keys}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
-BED = Bed("snooping", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
-
-
-class Session:
-    """One device for all trials."""
-
-    def __init__(self, engine: TrialEngine) -> None:
-        self.engine = engine
-
-    def announce(self, specs: object) -> None:
-        pass
-
-    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        return timed(self.engine, spec).result
+BED = make_bed(4)
 
 
 @contextmanager
-def session(keys: str) -> Iterator[Session]:
-    with open_measurer(parse_topology("snooping.yaml", SWITCH.format(keys=keys))) as engine:
-        yield Session(engine)
+def session(keys: str) -> Iterator[OneDevice]:
+    with open_measurer(parsed(switch("latency_ns: 1000", keys))) as engine:
+        yield OneDevice(engine)
 
 
 def run(name: str, keys: str, *settings: str) -> Outcome:

@@ -1,5 +1,4 @@
-"""Applies conditions to RFC 2544 tests: a router as the device, the modifiers of sections 11 and 12, and those of
-RFC 5180 for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
+"""Applies conditions to a test: a router as the device, the modifiers of RFC 2544 11 and 12, and IPv6 by RFC 5180.
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -15,13 +14,13 @@ from ipaddress import IPv4Network, IPv6Network
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
+from p4mesh.methods.conditions import advertised_networks, protocols
+from p4mesh.methods.conditions.background import renamed, without
+from p4mesh.methods.conditions.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.rfc2544.background import renamed, without
-from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.rfc5180 import advertised_networks, protocols
 from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac

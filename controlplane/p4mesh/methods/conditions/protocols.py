@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, template_of
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.rfc5180 import advertised_networks
 from p4mesh.traffic.stream import FrameTemplate, Stream
 
 NO_MIX = "none"
