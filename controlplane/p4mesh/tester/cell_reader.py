@@ -8,7 +8,7 @@ come, and a window that loses records is halved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.records import with_read_ticks
 
@@ -113,7 +114,7 @@ class CellReader:
                 found |= come
                 if len(come) < len(asked) and self._window_cells is not None:
                     self._window_cells = max(1, self._window_cells // 2)
-            missing = _runs([cell for cell in cells if cell not in found])
+            missing = ranges_of([cell for cell in cells if cell not in found])
             if not missing:
                 packets = [found[cell] for cell in cells]
                 records = self._form.decode([packet.payload for packet in packets])
@@ -154,14 +155,3 @@ class CellReader:
 def _is_later(ticks: int, other: int) -> bool:
     """Compare two time stamps of 48 bits, which wrap; 0 means no time stamp."""
     return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
-
-
-def _runs(cells: Iterable[int]) -> list[range]:
-    """Return the runs of cells that follow one another."""
-    runs: list[range] = []
-    for cell in cells:
-        if runs and runs[-1].stop == cell:
-            runs[-1] = range(runs[-1].start, cell + 1)
-        else:
-            runs.append(range(cell, cell + 1))
-    return runs

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
@@ -172,11 +173,4 @@ class _Columns:
 
 def cells_in_parts(cells: Sequence[int]) -> list[range]:
     """Return cells, which are in order, as ranges that are read at the same time, none much longer than the others."""
-    longest = max(1, -(-len(cells) // _READING_FRAMES))
-    found: list[range] = []
-    for cell in cells:
-        if found and found[-1].stop == cell and len(found[-1]) < longest:
-            found[-1] = range(found[-1].start, cell + 1)
-        else:
-            found.append(range(cell, cell + 1))
-    return found
+    return ranges_of(cells, max(1, -(-len(cells) // _READING_FRAMES)))

@@ -7,11 +7,11 @@ counters are then compared with the vectors, which follow from the definitions a
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.golden import golden_text
 from support.hosted_network import HostedNetwork
 from support.measurement_vectors import FILE, PORTS, made, text
 
@@ -25,9 +25,7 @@ VECTORS: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"v
 
 
 def test_the_vectors_are_those_of_the_definitions() -> None:
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        FILE.write_text(text(made()))
-    assert FILE.read_text() == text(made())
+    assert text(made()) == golden_text(FILE, text(made()))
 
 
 def test_every_control_of_the_measurement_has_vectors() -> None:
