@@ -108,7 +108,7 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
     let ipv4 = ipv4.into_iter().map(|part| update(nlri_v4(part), Vec::new(), Vec::new()));
     let ipv6 = parts(&ipv6, room, |network| network.prefix_len());
     let ipv6 = ipv6.into_iter().map(|part| {
-        let unreach = MpUnreach::Ipv6Unicast { nlri: nlri_v6(part).into() };
+        let unreach = MpUnreach::Ipv6Unicast { nlri: nlri_v6(part) };
         update(Vec::new(), vec![optional(PathAttributeValue::MpUnreach(unreach))], Vec::new())
     });
     ipv4.chain(ipv6).collect()
@@ -178,14 +178,18 @@ fn by_family(networks: &[IpNet]) -> (Vec<Ipv4Net>, Vec<Ipv6Net>) {
 /// AS_PATH, and AS4_PATH where the neighbour knows two octets only and the path does not fit in these.
 fn path_attributes(path: &[u32], four_octets: bool) -> Vec<PathAttribute> {
     let four = || -> Vec<As4PathSegment> {
-        path.chunks(MAX_SEGMENT).map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec())).collect()
+        path.chunks(MAX_SEGMENT)
+            .map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
+            .collect()
     };
     if four_octets {
         return vec![well_known(PathAttributeValue::AsPath(AsPath::As4PathSegments(four())))];
     }
     let short: Vec<u16> = path.iter().map(|number| u16::try_from(*number).unwrap_or(AS_TRANS)).collect();
-    let two: Vec<As2PathSegment> =
-        short.chunks(MAX_SEGMENT).map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec())).collect();
+    let two: Vec<As2PathSegment> = short
+        .chunks(MAX_SEGMENT)
+        .map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
+        .collect();
     let mut attributes = vec![well_known(PathAttributeValue::AsPath(AsPath::As2PathSegments(two)))];
     if path.iter().any(|number| u16::try_from(*number).is_err()) {
         let value = PathAttributeValue::As4Path(As4Path::new(four()));
@@ -222,7 +226,7 @@ fn nlri_v6(networks: &[Ipv6Net]) -> Vec<Ipv6UnicastAddress> {
 }
 
 fn reach_v6(hop: Ipv6Addr, networks: &[Ipv6Net]) -> MpReach {
-    MpReach::Ipv6Unicast { next_hop_global: hop, next_hop_local: None, nlri: nlri_v6(networks).into() }
+    MpReach::Ipv6Unicast { next_hop_global: hop, next_hop_local: None, nlri: nlri_v6(networks) }
 }
 
 fn update(
