@@ -156,7 +156,7 @@ impl Session {
                 None => break,
                 Some(Ok(message)) => outputs.extend(self.on_message(message, now)),
                 Some(Err(error)) => {
-                    let reason = format!("a message of the neighbour is malformed: {error}");
+                    let reason = format!("a message of the neighbour is malformed: {error:?}");
                     outputs.extend(self.refuse(now, error.into(), reason));
                 }
             }
@@ -334,7 +334,7 @@ impl Session {
             u16::try_from(self.settings.own_as).unwrap_or(AS_TRANS),
             self.settings.hold_time_s,
             self.settings.router_id,
-            [BgpOpenMessageParameter::new_capabilities(capabilities)],
+            vec![BgpOpenMessageParameter::Capabilities(capabilities)],
         ))
     }
 }
