@@ -1,4 +1,4 @@
-"""What the units of the recirculation test measure."""
+"""Measurements of the units of the recirculation test."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ pub struct P4Event {
     pub modify: Vec<P4Entry>,
 }
 
-/// What names an entry of a table.
+/// Table, key and priority of an entry.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct P4Key {
@@ -154,7 +154,7 @@ pub enum P4Match {
 }
 
 impl P4Entry {
-    /// What names it.
+    /// Its table, key and priority.
     pub fn named(&self) -> P4Key {
         P4Key { table: self.table.clone(), priority: self.priority, key: self.key.clone() }
     }
