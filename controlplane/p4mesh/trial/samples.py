@@ -12,6 +12,7 @@ from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.trial.looks import Look
 from p4mesh.trial.sampling import Sampling
 
 _SEQUENCE_BITS = 32
@@ -75,6 +76,9 @@ class Onlooker:
     """Gets the samples that the trial asks for."""
     wants_end: Callable[[], bool] = lambda: False
     """Whether the streams are to end now; the trial then ends with its counts so far."""
+    wants_look: Callable[[], bool] = lambda: False
+    """Whether a look at the trial is due; called only while the trial waits."""
+    take_look: Callable[[Look], None] = lambda look: None
 
 
 class Sampler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from p4mesh.methods.results.forwarding import MeshTrial
+from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, interval_cells
 from p4mesh.methods.results.outcome import Cell, Column
 from p4mesh.methods.results.queues import QUEUES
 
@@ -14,6 +15,7 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
+    *INTERVAL_COLUMNS,
     Column("state", "Result"),
     QUEUES,
 )
@@ -23,5 +25,6 @@ KEYS = ("frame_size_bytes", "load_pct")
 def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load; of an untrusted trial its load and status alone."""
     assert row.verdict is not None
+    interval = interval_cells(row.lost_frames, row.tx_frames) if row.trusted else {}
     known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
-    return row.cells(known) | {"state": row.verdict.value}
+    return row.cells(known) | interval | {"state": row.verdict.value}

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
-from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
+from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
 from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
 from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
 from p4mesh.methods.results.queues import queue_findings
-from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
+from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loses_nothing_twice, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"
@@ -55,25 +54,18 @@ class FrameLoss(MethodOf[LossSweep]):
         """Measure the sweep of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         expected = self.trials_expected(unit, parameters)
-        rows: list[MeshTrial] = []
-
-        def lossless(_: Fraction) -> bool:
-            return rows[-1].trusted and rows[-1].lost_frames == 0
-
-        step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
-        possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
-        needed = frame_loss_loads(lossless, step, full=parameters.flag("full_sweep"), maximum=maximum)
         judge = judge_of(parameters)
         trials = swept(
-            possible,
-            lambda load: trial_spec(mesh, FRAME_LOSS, size, load, parameters),
+            frame_loss_loads(parameters.number("step_pct"), shared.maximum_load_pct(parameters)),
+            lambda load, length_ns: trial_spec(mesh, FRAME_LOSS, size, load, parameters, length_ns),
+            shared.duration_ns_of(parameters, size, mesh.line_rate_bps),
             session,
-            lambda index: max(0, expected - index - 1),
-            judge,
+            lengthen=parameters.flag(shared.SUSTAINED),
+            judge=judge,
+            remaining=lambda index: max(0, expected - index - 1),
+            enough=None if parameters.flag("full_sweep") else loses_nothing_twice,
         )
-        for _, (load, spec, result) in zip(needed, trials, strict=False):
-            rows.append(replace(forwarding_row(spec, result, mesh, load), verdict=judge(result)))
-        return loss_sweep(size, rows)
+        return loss_sweep(size, (swept_row(one, mesh, judge) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
@@ -94,7 +86,7 @@ class FrameLoss(MethodOf[LossSweep]):
             "Frame loss rate",
             COLUMNS,
             tuple(cells_of(row) for unit in units for row in unit.rows),
-            tables.criterion_note(loss_limit_pct(parameters)),
+            f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}",
             keys=KEYS,
             headline=("state", "offered_fps", "loss_pct"),
         )
