@@ -90,7 +90,7 @@ MYPY_TOOLS := $(BIN)/mypy --explicit-package-bases --follow-imports=silent --all
 	--allow-subclassing-any
 types: setup ## check the types of all Python
 	$(BIN)/mypy
-	MYPYPATH=controlplane:ptf-tests $(MYPY_TOOLS) ptf-tests
+	MYPYPATH=controlplane:controlplane/tests:ptf-tests $(MYPY_TOOLS) ptf-tests
 	MYPYPATH=controlplane:scripts $(MYPY_TOOLS) scripts
 	MYPYPATH=controlplane:engine/differential $(MYPY_TOOLS) engine/differential
 	MYPYPATH=controlplane:engine/python $(MYPY_TOOLS) engine/python/bench engine/python/tests

@@ -124,7 +124,7 @@ class TesterTest(BaseTest):
     def _settled(
         self, told: Callable[[dict[tuple[int, str], int]], Counts], complete: Callable[[Counts], bool]
     ) -> Counts:
-        """Return what the reason counters tell: at once where it is complete, else after a switch had time for it."""
+        """Return the reason counters: at once if complete, else after the switch had time for the frames."""
         for _ in range(_LOOKS):
             counts = told(self._count_reasons())
             if complete(counts):

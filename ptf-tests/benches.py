@@ -6,7 +6,6 @@ let time pass.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import ptf.dataplane
+from support.hosted_network import HostedNetwork
 
 from p4mesh.p4runtime import Client
 from p4mesh.target.tofino import TofinoTarget
@@ -59,7 +59,7 @@ class Bench(ABC):
         return self._runs
 
     def port_of_program(self, port: int) -> int:
-        """Return what the program calls one of ports 1 to 4."""
+        """Return the number of one of ports 1 to 4 in the program."""
         return port
 
     @abstractmethod
@@ -87,16 +87,16 @@ class Bench(ABC):
 
 
 class EnginePorts(ptf.dataplane.DataPlane):
-    """PTF's data plane over a simulated network: a host on every tester port, no wall clock."""
+    """PTF's data plane over a simulated network: a host at every tester port, no wall clock."""
 
-    def __init__(self, network: Any, advance: Callable[[int], None]) -> None:
-        self._network = network
+    def __init__(self, hosted: HostedNetwork, advance: Callable[[int], None]) -> None:
+        self._hosted = hosted
         self._advance = advance
         self._queues: dict[int, list[bytes]] = {port: [] for port in PORTS}
 
     def send(self, device_number: int, port_number: int, packet: bytes) -> int:
         """Send from the host behind a tester port."""
-        self._network.host_send(f"host{port_number}", 1, packet)
+        self._hosted.send(port_number, packet)
         return len(packet)
 
     def poll(
@@ -120,7 +120,7 @@ class EnginePorts(ptf.dataplane.DataPlane):
         return self.PollFailure(exp_pkt, [], 0)
 
     def flush(self) -> None:
-        """Forget what has been received."""
+        """Forget the received frames."""
         self._collect()
         for queue in self._queues.values():
             queue.clear()
@@ -133,12 +133,12 @@ class EnginePorts(ptf.dataplane.DataPlane):
         return frames
 
     def _collect(self) -> None:
-        for port, queue in self._queues.items():
-            queue.extend(frame for _, _, frame in self._network.host_take(f"host{port}"))
+        for port, frame in self._hosted.received():
+            self._queues[port].append(frame)
 
 
 class EngineBench(Bench):
-    """The embedded engine: tester ports 1 to 4, each linked to a host."""
+    """The embedded engine: tester ports 1 to 4, with a host at each of them."""
 
     name = "engine"
     tick_ps = 1000
@@ -147,25 +147,16 @@ class EngineBench(Bench):
 
     def __init__(self) -> None:
         super().__init__()
-        from p4mesh import _engine
-
         tester = {
-            "ports": [{"number": port, "rate_bps": _LINE_RATE_BPS, "pad_to_minimum": False} for port in PORTS],
             "loop": {"port": self.contract["PORT_LOOP"], **_LOOP},
             "cpu_port": self.contract["PORT_CPU"],
             "clock_tick_ps": self.tick_ps,
         }
-        hosts = [
-            {"name": f"host{port}", "device": "host", "ports": [{"number": 1, "rate_bps": _LINE_RATE_BPS}]}
-            for port in PORTS
-        ]
-        links = [
-            {"from": {"node": "tester", "port": port}, "to": {"node": f"host{port}", "port": 1}, "latency_ns": 5}
-            for port in PORTS
-        ]
-        self.network = _engine.SimNetwork(json.dumps({"tester": tester, "nodes": hosts, "links": links}))
-        self._load(f"127.0.0.1:{self.network.serve('127.0.0.1:0', 1)}")
-        self.ports = EnginePorts(self.network, self.wait)
+        unpadded = {"pad_to_minimum": False}
+        hosted = HostedNetwork(PORTS, _LINE_RATE_BPS, tester=tester, tester_port=unpadded, latency_ns=5)
+        self.network = hosted.network
+        self._load(hosted.serve())
+        self.ports = EnginePorts(hosted, self.wait)
 
     def wait(self, duration_ns: int) -> None:
         """Advance virtual time."""

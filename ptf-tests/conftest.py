@@ -17,7 +17,7 @@ _CLONE_NEWNET = 0x40000000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --target, and what target tofino needs."""
+    """Add --target, and the options that target tofino needs."""
     parser.addoption("--target", choices=BENCHES, default="engine", help="what runs the P4 program")
     parser.addoption("--switch", metavar="FILE", help="target tofino: topology that names the switch and its ports")
     parser.addoption(

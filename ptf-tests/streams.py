@@ -35,7 +35,7 @@ class StreamTest(TesterTest):
     ) -> Plan:
         """Send all frames of the streams, or those of ``duration_s``, and check the counters of all of them.
 
-        ``payload_of`` is what a seed of a stream carries.
+        ``payload_of`` returns the payload of the seeds of a stream.
         """
         plan = make_plan(streams, self._limits(), dict.fromkeys(PORTS, 10_000_000_000))
         self.tester.clear(READ_CELLS, self.bench.wait_passes)

@@ -246,7 +246,7 @@ class HistogramBinHoldsTheLatency(TesterTest):
 
 
 class ArrivalSpacingIsTheSmallest(TesterTest):
-    """Goal: the smallest distance of two frame starts on a port, whatever the frames are."""
+    """Goal: the smallest distance of two frame starts on a port, of any kind."""
 
     def runTest(self) -> None:
         for gap_ns in (40_000_000, 10_000_000, 30_000_000):

@@ -48,7 +48,7 @@ RULES: tuple[Progression | ValueList | PseudoRandom, ...] = (
 
 
 def added(values: Progression | ValueList | PseudoRandom, k: int) -> int:
-    """Return what a rule adds to the field of frame ``k``."""
+    """Return the number that a rule adds to the field of frame ``k``."""
     if isinstance(values, Progression):
         return (k % values.count * values.step + (1 << 31)) % (1 << 32) - (1 << 31)
     if isinstance(values, ValueList):
@@ -114,7 +114,7 @@ class EveryFieldChangesByEveryRule(ModifierTest):
 
 
 class ValuesAreAddedToTheStation(ModifierTest):
-    """Goal: a modifier adds to what the station has: its first value is not a special case."""
+    """Goal: a modifier adds to the address of the station: its first value is not a special case."""
 
     __test__ = True
 

@@ -118,7 +118,7 @@ class ChannelTest(TesterTest):
 
 
 class LostRecordsAreReadAgain(ChannelTest):
-    """Goal: lost records are noticed and read again, and nothing is read that is there."""
+    """Goal: lost records are noticed and read again, and cells that have come are not read again."""
 
     __test__ = True
 
@@ -175,7 +175,7 @@ class Channel:
 
     @property
     def repeated(self) -> bool:
-        """Whether the last request asks for a part of what was asked before."""
+        """Whether the last request repeats a part of an earlier one."""
         return self.requested[-1] != (0, READ_CELLS)
 
     def packet_out(self, payload: bytes, **metadata: int) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the P4 programs of the project and records what they were compiled from (make p4)."""
+"""Compiles the P4 programs of the project and records the hashes of their sources (make p4)."""
 
 from __future__ import annotations
 

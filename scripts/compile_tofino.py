@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the tester for Tofino 1 and 2 and records what it takes of the chips (make p4-tofino)."""
+"""Compiles the tester for Tofino 1 and 2 and records its use of the chips' resources (make p4-tofino)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMPILER = os.environ.get("P4C_TOFINO", "p4c-barefoot")
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip, and what each stage of it has."""
+    """A chip, its stages and the programs for it."""
 
     title: str
     arguments: tuple[str, ...]
@@ -43,7 +43,7 @@ class Chip:
         return self.title.lower().replace(" ", "")
 
     def defines(self, program: str) -> dict[str, int]:
-        """Return what the compiler is given with -D."""
+        """Return the definitions for the compiler (-D)."""
         return {"__TARGET_TOFINO__": self.number, "PIPES": self.pipes[program]}
 
 
@@ -52,7 +52,7 @@ CHIPS = (
     Chip("Tofino 2", ("--target", "tofino2", "--arch", "t2na"), 2, 20, {"tofino2": 4}),
 )
 BAD_FCS = "-DFORCE_TX_ERROR"
-"""For a compiler whose tna.p4 has force_tx_error; the one that the record is made with has not."""
+"""For a compiler whose tna.p4 has force_tx_error; the compiler of the record does not have it."""
 
 EXPLAINED = {
     r"Unknown annotation: (controller_header|id)$": (

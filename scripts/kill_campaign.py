@@ -44,7 +44,7 @@ PRELOADED = (
 """Imports of a run; none of them starts a thread."""
 WALL_CLOCK = ("timing.jsonl", "report.html")
 REPORTS_SHARE = 0.3
-"""Part of the kills that wait until results are there, so that they hit what is written after them."""
+"""Part of the kills that wait until results are there, so that they hit the files written after them."""
 REPORTS_S = 0.15
 _LATEST = 0.6
 """Of the time of an undisturbed run, so that most runs are killed more than once."""
@@ -128,7 +128,7 @@ class Forked:
 
 
 def _run(words: list[str], place: Path) -> NoReturn:
-    """Become the command; it and its children are a group, as both sides see to, so that it can be killed at once."""
+    """Become the command; both sides make it and its children a group, so that all are killed at once."""
     code = 4
     try:
         with suppress(PermissionError):

@@ -8,8 +8,8 @@
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
-    │   ├── RunFileError           missing or malformed run file, or one that asks for what a test does not have
-    │   ├── CalibrationError       a calibration file that is none, contradicts or does not fit the run
+    │   ├── RunFileError           missing or malformed run file, or one that a test cannot satisfy
+    │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
     │   ├── ProgramError           compiled P4 program missing or stale

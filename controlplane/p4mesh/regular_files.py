@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class UnusualFileError(OSError):
-    """A file that is not a regular one, or is longer than anything that is meant to be in it."""
+    """A file that is not a regular one, or is longer than its reader allows."""
 
 
 def read_text(path: Path, limit_bytes: int) -> str:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the programs of the corpus (needs p4c-bm2-ss) and records what they were compiled from."""
+"""Compiles the programs of the corpus (needs p4c-bm2-ss) and records the hashes of their sources."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say what is compared with what."""
+    """Say which switches are compared."""
     if config.option.record:
         return f"differential: recording from {PROGRAM}, seed {config.option.seed}"
     if config.option.live:

@@ -61,7 +61,7 @@ def _observe(program: str, request: pytest.FixtureRequest) -> list[tuple[Scenari
 
 
 def _record(program: str, request: pytest.FixtureRequest) -> None:
-    """Record twice: what is not the same the second time must not become an expectation."""
+    """Record twice: an output that differs the second time must not become an expectation."""
     recorded, again = _observe(program, request), _observe(program, request)
     for (scenario, first), (_, second) in zip(recorded, again, strict=True):
         found = differences(scenario, first, second)

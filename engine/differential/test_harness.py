@@ -1,4 +1,4 @@
-"""The harness itself: it repeats itself, keeps what it records, and notices differences."""
+"""The harness itself: it repeats scenarios, keeps its records, and notices differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_seed_gives_the_same_scenario_again() -> None:
 
 
 def test_expectations_survive_being_stored(monkeypatch: MonkeyPatch, tmp_path_factory: object) -> None:
-    """Goal: what is recorded is what is compared. Method: store and load a program with every kind of step."""
+    """Goal: recorded and compared outputs are the same. Method: store and load a program with every kind of step."""
     directory = tmp_path_factory.mktemp("expectations")  # type: ignore[attr-defined]
     before = load("packet_io")
     monkeypatch.setattr("harness.expectations.EXPECTATIONS", directory)
@@ -34,7 +34,7 @@ def test_expectations_survive_being_stored(monkeypatch: MonkeyPatch, tmp_path_fa
 
 
 def test_every_kind_of_difference_is_found() -> None:
-    """Goal: the gate can fail. Method: change one thing at a time in a recorded observation."""
+    """Goal: the comparison can fail. Method: change one thing at a time in a recorded observation."""
     scenario, seen = load("packet_io").recorded[0]
     number = next(i for i, step in enumerate(scenario.steps) if isinstance(step, Frame) and seen.outputs[i])
     for change in ("output", "packet-in", "refused"):

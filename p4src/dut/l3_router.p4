@@ -1,7 +1,7 @@
-// An IPv4 and IPv6 router as a device under test: longest prefix match, equal-cost paths by a hash
-// of the flow, time to live, header checksum, ARP (RFC 826) and neighbour discovery (RFC 4861):
-// answers for its own addresses, and next hops whose address it asks for. A packet whose next hop
-// is not known becomes the question, and is lost.
+// An IPv4 and IPv6 router as a device under test: longest prefix match, equal-cost paths by a
+// hash of the flow, time to live, header checksum, ARP (RFC 826) and neighbour discovery (RFC
+// 4861): answers for its own addresses, and next hops whose address it asks for. A packet whose
+// next hop is not known is lost: it becomes the request for its MAC.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -9,14 +9,14 @@ const bit<16> GROUP_READ = 1;
 // count are limited by the transmitters.
 const bit<32> UNLIMITED_DEPARTURES = 0xFFFFFFFF;
 
-// What a frame is to ingress: a kind of the loop, or one of these.
+// Kind of a frame at ingress: a kind of the loop, or one of these.
 const bit<8> PASS_FOREIGN = 0;
 const bit<8> PASS_REQUEST = 16;
 const bit<8> PASS_TEST    = 17;
 // Shorter than an Ethernet header.
 const bit<8> PASS_RUNT    = 18;
 
-// Outcome of the slot counter: these bits for a slot that is sent.
+// Result of the slot counter: it has these bits for a slot that is sent.
 const bit<8> SLOT_SENT = 0xC;
 
 // Departures left of a stream without an end: the smallest signed number. From 2^31 departures on, a

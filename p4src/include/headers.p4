@@ -16,8 +16,8 @@ const bit<8> PROTOCOL_UDP = 17;
 const bit<8> NEXT_HOP_BY_HOP = 0;
 const bit<8> NEXT_ROUTING = 43;
 const bit<8> NEXT_FRAGMENT = 44;
-// RFC 4303: security parameters index and sequence number, 8 bytes; the type of what follows is in a trailer,
-// and a tester has nothing but UDP there, in the clear.
+// RFC 4303: security parameters index and sequence number, 8 bytes; the type of the next header is in a trailer; a
+// tester always has UDP there, not encrypted.
 const bit<8> NEXT_ENCAPSULATION = 50;
 // RFC 4302: counts its length in units of 4 bytes, less 2.
 const bit<8> NEXT_AUTHENTICATION = 51;

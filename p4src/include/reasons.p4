@@ -1,4 +1,4 @@
-// Why a frame ended, or how a received frame was classified.
+// Reasons why a frame ended, and classes of received frames.
 #ifndef P4MESH_REASONS
 #define P4MESH_REASONS
 

@@ -3,7 +3,7 @@
 #ifndef P4MESH_MODIFIERS
 #define P4MESH_MODIFIERS
 
-// Where the values come from.
+// Source of the values.
 const bit<2> SOURCE_PROGRESSION = 0;
 const bit<2> SOURCE_LIST        = 1;
 const bit<2> SOURCE_RANDOM      = 2;

@@ -1,8 +1,8 @@
-// What a received frame is, and what is done to the cells of its flow and of its port.
+// Classifies received frames, and chooses the operation on the cells of their flow and port.
 #ifndef P4MESH_RECEPTION
 #define P4MESH_RECEPTION
 
-// What arrives on a test port: a number of answers that Classification takes together.
+// Examines a frame that arrives on a test port; Classification combines the findings.
 control Reception(in ingress_headers_t hdr, inout ingress_t local, in bit<9> port) {
     @id(ID_ACTION_SET_RECEIVE_RUN)
     @brief("Sets the run whose frames are measured")
@@ -67,7 +67,7 @@ control Reception(in ingress_headers_t hdr, inout ingress_t local, in bit<9> por
     }
 }
 
-// What this pass does to the cells of flow and port, and the reason that is counted.
+// Chooses the operation of this pass on the cells of flow and port, and the reason that is counted.
 control Classification(in ingress_headers_t hdr, inout ingress_t local) {
     @hidden action measured() {
         local.reason = REASON_EXPECTED;

@@ -1,4 +1,4 @@
-// What the controller asks for.
+// Requests of the controller.
 #ifndef P4MESH_REQUESTS
 #define P4MESH_REQUESTS
 

@@ -90,7 +90,7 @@ control Streams(inout ingress_headers_t hdr, inout ingress_t local) {
     }
 }
 
-// Where a seed or a starting frame goes.
+// Decides where a seed or a starting frame goes.
 control Pacing(inout ingress_headers_t hdr, inout ingress_t local, in bit<9> port, inout verdict_t verdict,
                inout manager_t manager) {
     @hidden action end(bit<REASON_BITS> reason) {

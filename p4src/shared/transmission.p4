@@ -4,12 +4,12 @@
 
 #include "modifiers.p4"
 
-// A copy of a seed comes with the reason UNKNOWN_TRANSMITTER and leaves with what became of it; all
-// others have REASON_NONE. `index` is the transmitter of a copy and the cell of a reading pass. A copy with
-// `bad_fcs` is to leave with a frame check sequence that does not fit, where the target can do that.
+// A copy of a seed comes with the reason UNKNOWN_TRANSMITTER and leaves with its final reason; all others have
+// REASON_NONE. `index` is the transmitter of a copy and the cell of a reading pass. A copy with `bad_fcs` is to leave
+// with a frame check sequence that does not fit, where the target can do that.
 //
-// Nothing waits for what it does not need: the registers of the transmitter only for its table, and all
-// arithmetic that does not depend on the position in the destination list is done before it is known.
+// Each step waits for its own inputs only: the registers of the transmitter for its table; arithmetic that does not
+// depend on the position in the destination list comes before the position is known.
 control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> transmitter_id, in bit<48> now,
                      in cell_t index, inout bit<REASON_BITS> reason, inout bit<1> bad_fcs) {
     Circulation() circulation;
@@ -26,7 +26,7 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     @brief("Test frames sent, per flow")
     SENT_COUNTER(FLOWS, flow_transmit);
 
-    // What the registers of the transmitter and of the flow do in this pass.
+    // Operations of this pass on the registers of the transmitter and of the flow.
     op_t op = OP_NONE;
     op_t flow_op = OP_NONE;
 
@@ -39,8 +39,8 @@ control Transmission(inout egress_headers_t hdr, in bit<9> port, in bit<16> tran
     cell_t  flow_cell = 0;
     bit<2>  modifiers = 0;
 
-    // Place in the destination list before and after the list's end has been passed, and how far the
-    // position is beyond it (negative: not yet).
+    // Place in the destination list before and after it wraps at the list's end, and distance of the position beyond
+    // that end (negative: before it).
     cell_t  straight_place = 0;
     cell_t  turned_place = 0;
     cell_t  beyond = 0;

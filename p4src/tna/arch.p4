@@ -1,4 +1,4 @@
-// What the Tofino Native Architecture spells in its own way, so that shared controls are written once.
+// Spelling of the Tofino Native Architecture, so that shared controls are written once.
 #ifndef P4MESH_ARCH
 #define P4MESH_ARCH
 
@@ -45,16 +45,16 @@ typedef ingress_intrinsic_metadata_t arrival_t;
 typedef ingress_intrinsic_metadata_for_deparser_t verdict_t;
 typedef ingress_intrinsic_metadata_for_tm_t manager_t;
 
-// What a register does in a pass.
+// Operation of a register in a pass.
 typedef bit<8> op_t;
 // A transmitter, a flow, or a place in the destination lists.
 typedef bit<16> cell_t;
-// What a register returns to a reading pass.
+// Value that a register returns to a reading pass.
 typedef bit<32> word_t;
-// What a modifier adds; wider fields are counted in their low 32 bits.
+// Number that a modifier adds; wider fields are counted in their low 32 bits.
 typedef bit<32> addend_t;
-// Where a departure lies: `early` before the port's start; `laps_left` of 2^32 departures and `behind` of
-// the last lap until its stop. Registers whose tables have these as keys need not wait for a verdict.
+// Position of a departure: `early` before the port's start; `laps_left` of 2^32 departures and `behind` of the last lap
+// until its stop. Registers whose tables have these as keys need not wait for a verdict.
 struct window_t {
     bit<1>  early;
     bit<32> laps_left;

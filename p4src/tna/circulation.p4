@@ -1,4 +1,4 @@
-// How frames of the loop go round, and what a reading pass does in egress.
+// Next passes of the frames of the loop, and the reading passes in egress.
 #ifndef P4MESH_CIRCULATION
 #define P4MESH_CIRCULATION
 
@@ -77,7 +77,7 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
 
     // There are more flows than transmitters.
 #define BELOW(LIMIT) 32w0 &&& ~((bit<32>)LIMIT - 1)
-    @brief("What a reading pass does to the registers of its cell; fixed by the program")
+    @brief("Operation of a reading pass on the registers of its cell; fixed by the program")
     @hidden table reading {
         key = {
             hdr.loop.kind : exact;

@@ -1,4 +1,4 @@
-// What field modifiers change in a frame.
+// Applies field modifiers to a frame.
 #ifndef P4MESH_FIELDS
 #define P4MESH_FIELDS
 

@@ -19,7 +19,7 @@ const bit<8> KIND_REPORT    = 6;
 // Flag of KIND_READ: the halves of the cell before follow the loop header.
 const bit<8> FLAG_HALVES = 0x80;
 
-// What ingress reads in one pass of a reading frame.
+// Values that ingress reads in one pass of a reading frame.
 header receive_half_t {
     bit<32> duplicates;
     bit<32> next_sequence;
@@ -37,7 +37,7 @@ header receive_half_t {
     bit<32> spacing_min_inverted;
 }
 
-// What egress reads in one pass of a reading frame.
+// Values that egress reads in one pass of a reading frame.
 header transmit_half_t {
     bit<32> flow_sequence;
     bit<32> departures;

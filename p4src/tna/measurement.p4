@@ -1,5 +1,5 @@
-// Everything that is measured about received test frames, per flow and per port. A reading pass goes
-// through the same registers and fills a half of the record.
+// Measures received test frames, per flow and per port. A reading pass goes through the same registers and fills a half
+// of the record.
 #ifndef P4MESH_MEASUREMENT
 #define P4MESH_MEASUREMENT
 
@@ -11,8 +11,8 @@
 const bit<8> ORDER_LATE = 0x1;
 const bit<8> ORDER_GAP  = 0x2;
 
-// 65,536 flows leave the compiler for Tofino 2 little choice, which it takes long to find: a register
-// of pairs fills a stage, with its two banks, and so do two registers of words.
+// With 65,536 flows, few placements fit Tofino 2, and the compiler takes long to find one: a register of pairs, with
+// its two banks, fills a stage, and so do two registers of words.
 #if __TARGET_TOFINO__ == 2
 #define AT_STAGE(N) @stage(N)
 #else
@@ -169,9 +169,9 @@ control FlowCells(inout ingress_headers_t hdr, inout ingress_t local, in arrival
     @hidden action duplicates_update() { duplicates_count.execute(FLOW_CELL); }
     CELL_TABLE(duplicates, 9, local.flow_op, local.duplicate : ternary;, 1, _)
 
-    // Next sequence number that a flow is expected to bring. A stateful ALU compares, it does not look
-    // at the sign of a difference: near 0 numbers are compared as signed, near 2^31 as unsigned ones,
-    // and each comparison is right as long as both are less than 2^30 apart.
+    // Next sequence number that a flow is expected to bring. A stateful ALU compares numbers; it cannot test the sign
+    // of a difference. Numbers near 0 are compared as signed, near 2^31 as unsigned. Each comparison is right as long
+    // as both are less than 2^30 apart.
     WORDS(sequence, BANK_FLOWS);
     RegisterAction<bit<32>, bit<32>, bit<8>>(sequence_cells) advance_near_half = {
         void apply(inout bit<32> cell, out bit<8> order) {
@@ -349,7 +349,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
     }
 }
 
-// Shortest distance between the starts of two frames on a port, whatever the frames are.
+// Shortest distance between the starts of two frames of any kind on a port.
 control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     bit<32> previous = 0;
     bit<32> distance_inverted = 0;

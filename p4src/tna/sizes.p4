@@ -25,7 +25,7 @@
 #define BANK_BITS 14
 #define WINDOW_CELL_BITS 17
 #endif
-// What is in front of a flow of 16 bits and its place in a number of 32 bits.
+// Upper bits of a number of 32 bits that holds a flow of 16 bits and its place.
 #if WINDOW_BITS == 1
 #define PLACE_ZEROS 15w0
 #else

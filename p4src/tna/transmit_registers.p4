@@ -6,7 +6,7 @@
 #include "types.p4"
 #include "registers.p4"
 
-// Where a reading pass puts what it finds.
+// Place for the values that a reading pass reads.
 #define TRANSMIT_RECORD(FIELD) hdr.half.FIELD
 
 // Frames only, in words that the driver adds up: 65,536 pairs of frames and bytes do not fit the memories
@@ -20,8 +20,8 @@
     @hidden table NAME { actions = { NAME##_action; } const default_action = NAME##_action(); size = 1; }
 #define DO(NAME) NAME.apply()
 
-// Around what changes nothing when the condition does not hold. Leaving it out saves time in software; on
-// Tofino it would only make the tables inside wait for the condition.
+// Encloses code that changes nothing when the condition does not hold. Skipping it saves time in software; on Tofino it
+// would only make the tables inside wait for the condition.
 #define WORTHWHILE_IF(CONDITION)
 
 #define CRC32_UNIT(NAME) Hash<bit<32>>(HashAlgorithm_t.CRC32) NAME;
@@ -59,9 +59,9 @@
         size = 8; \
     }
 
-// Counts the departures of a transmitter; this one is inside of the window when it has the number `first`
-// or a later one before `end`. The number has 64 bits, in two registers: what a stateful ALU returns to a
-// frame is one word, and it compares with two.
+// Counts the departures of a transmitter; this one is inside of the window when it has the number `first` or a later
+// one before `end`. The number has 64 bits, in two registers: a stateful ALU returns one word to a frame, and compares
+// with two.
 control DepartureCount(in op_t op, in cell_t index, in bit<32> first, in bit<64> end,
                        inout window_t window, inout bit<1> inside, inout word_t value)(bit<32> capacity) {
     WORDS(skipped, capacity);

@@ -1,11 +1,11 @@
-// What parsers and controls hand to each other.
+// Metadata that parsers and controls hand to each other.
 #ifndef P4MESH_TYPES
 #define P4MESH_TYPES
 
 #include "arch.p4"
 #include "headers.p4"
 
-// What a register cell does in a pass: OP_UPDATE, or one of the reading passes.
+// Operation of a register cell in a pass: OP_UPDATE, or one of the reading passes.
 const bit<8> OP_NONE   = 0;
 const bit<8> OP_UPDATE = 1;
 const bit<8> OP_LOW    = 2;
@@ -40,7 +40,7 @@ struct ingress_t {
     bit<1>  owned;
     bit<8>  receiver_difference;
     bit<1>  punted;
-    // What is done to the cells of the flow and of the port.
+    // Operations on the cells of the flow and of the port.
     bit<8>  flow_op;
     bit<8>  port_op;
     bit<REASON_BITS> reason;
@@ -95,8 +95,8 @@ struct egress_t {
     bit<16> udp_rest;
 }
 
-// The UDP checksum over IPv6 (RFC 8200 8.1) is kept by difference: the template has a right one, the
-// signature adds nothing to it, so only what egress changes is taken out here and put in again.
+// The UDP checksum over IPv6 (RFC 8200 8.1) is kept by difference: the template has a right one, and the signature adds
+// nothing to it. So only the fields that egress changes are taken out here and put in again.
 #define IPV6_ADDRESSES hdr.ipv6.src_prefix, hdr.ipv6.src_low, hdr.ipv6.dst_prefix, hdr.ipv6.dst_low
 
 #endif

@@ -1,4 +1,4 @@
-// What v1model spells in its own way, so that shared controls are written once.
+// Spelling of v1model, so that shared controls are written once.
 #ifndef P4MESH_ARCH
 #define P4MESH_ARCH
 
@@ -13,7 +13,7 @@
 #include "../include/reasons.p4"
 #include "../include/codes.p4"
 
-// Id of what only v1model has; all others are in include/ids.p4.
+// Ids that only v1model has; all others are in include/ids.p4.
 #define ID_COUNTER_GROUP_FRAMES 0x1200_0006
 
 // Ports of the target that are not test ports. simple_switch_grpc is started with --cpu-port 510;
@@ -50,18 +50,18 @@ struct manager_t {
     QueueId_t qid;
 }
 
-// What a register does in a pass.
+// Operation of a register in a pass.
 typedef bit<2> op_t;
 // A transmitter, a flow, or a place in the destination lists.
 typedef bit<16> cell_t;
-// What a register returns to a reading pass.
+// Value that a register returns to a reading pass.
 typedef bit<64> word_t;
-// What a modifier adds.
+// Number that a modifier adds.
 typedef bit<48> addend_t;
 // Whether a departure lies between start and stop of its port.
 typedef bit<1> window_t;
 
-// Egress knows a frame that it has nothing to do with by itself.
+// Egress itself recognizes the frames that it leaves as they are.
 #define UNTOUCHED_BY_EGRESS
 
 #endif

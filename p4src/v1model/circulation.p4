@@ -1,4 +1,4 @@
-// How frames of the loop go round, and what a reading pass does in egress.
+// Next passes of the frames of the loop, and the reading pass in egress.
 #ifndef P4MESH_CIRCULATION
 #define P4MESH_CIRCULATION
 
@@ -25,7 +25,7 @@ control Circulation(inout egress_headers_t hdr, in bit<9> port, in bit<48> now,
     }
 }
 
-// When a port last sent a frame of the controller whose time was to be kept: its first bit.
+// Time of the first bit of the last frame of the controller that a port sent and whose time was to be kept.
 control ControllerDeparture(inout egress_headers_t hdr, in bit<9> port, in bit<48> now) {
     register<bit<64>>(PORTS) cells;
     apply {
@@ -43,7 +43,7 @@ control ControllerDeparture(inout egress_headers_t hdr, in bit<9> port, in bit<4
     }
 }
 
-// Puts what the controller needs to know in front of a frame for it.
+// Puts the header for the controller in front of a frame for it.
 control ToController(inout egress_headers_t hdr, in arrival_t arrival) {
     apply {
         hdr.packet_in.setValid();

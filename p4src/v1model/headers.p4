@@ -4,10 +4,10 @@
 
 #include "../include/headers.p4"
 
-// Everything that is measured at one cell number: the flow, the transmitter and the port of that
-// number, read in one pass. Minima are kept as the maximum of the complement, so that a cleared
-// cell is the neutral element: minimum = ~inverted. A sum is sum_high * 2^32 + sum_low; IPDV is
-// kept with its top bit flipped, and ipdv_sum_high is signed.
+// All measurements at one cell number: the flow, the transmitter and the port of that number,
+// read in one pass. Minima are kept as the maximum of the complement, so that a cleared cell is
+// the neutral element: minimum = ~inverted. A sum is sum_high * 2^32 + sum_low; IPDV is kept with
+// its top bit flipped, and ipdv_sum_high is signed.
 header record_t {
     bit<32> cell;
     bit<64> frames;
@@ -42,7 +42,7 @@ header record_t {
     bit<64> controller_departure;
 }
 
-// Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has none such.
+// Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;
 
 #endif

@@ -1,5 +1,5 @@
-// Everything that is measured about received test frames, per flow and per port. A reading pass
-// goes through the same registers in the same order and fills a record.
+// Measures received test frames, per flow and per port. A reading pass goes through the same registers in the same
+// order and fills a record.
 #ifndef P4MESH_MEASUREMENT
 #define P4MESH_MEASUREMENT
 
@@ -224,8 +224,8 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
                 jitter_smoothed.apply(op, cell, difference_kept, local.seen.jitter_smoothed_x16);
             }
 
-            // IPDV (RFC 5481 4.1): latency less that of the frame sent before, when no frame between
-            // them is missing; a late frame has none and is nobody's predecessor.
+            // IPDV (RFC 5481 4.1): latency less that of the frame sent before, when no frame between them is missing; a
+            // late frame has none and is no predecessor.
             if (in_order_op != OP_NONE) {
                 latency_in_order.apply(op, cell, latency, local.seen.latency_in_order);
             }
@@ -290,7 +290,7 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
     }
 }
 
-// Shortest distance between the starts of two frames on a port, whatever the frames are.
+// Shortest distance between the starts of two frames of any kind on a port.
 control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival) {
     Swap48(PORTS) last_start;
     Extremes(PORTS) spacing;
@@ -319,7 +319,7 @@ control ArrivalSpacing(inout ingress_headers_t hdr, in ingress_t local, in arriv
     }
 }
 
-// Counts frames whose cell is beyond those of the flows: of groups that are counted per port.
+// Counts frames of groups that are counted per port: their cells lie beyond those of the flows.
 control GroupCounting(inout ingress_t local) {
     @id(ID_COUNTER_GROUP_FRAMES)
     @brief("Frames received per group and port; cell = place of the port x 4096 + flow of the group")

@@ -1,4 +1,4 @@
-// What goes to the controller, and the way of a reading frame through ingress; the same for Tofino is in
+// Frames for the controller, and the way of a reading frame through ingress; the same for Tofino is in
 // tna/reporting.p4.
 #ifndef P4MESH_REPORTING
 #define P4MESH_REPORTING
@@ -12,8 +12,8 @@
             (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_PORTS, _) : reading(OP_CLEAR, OP_CLEAR); \
             (KIND_READ, _, _, _, _, _, _, 0 &&& CELL_BEYOND_FLOWS, _) : reading(OP_CLEAR, OP_NONE);
 
-// Where reading frames and frames of test ports go; frames that the controller has not asked for end here.
-// A reading pass reads the cell `loop.value` and goes on to the next.
+// Sends on reading frames and frames of test ports; frames that the controller has not asked for end here. A reading
+// pass reads the cell `loop.value` and goes on to the next.
 control Reporting(inout ingress_headers_t hdr, in ingress_t local, in arrival_t arrival, inout verdict_t verdict,
                   inout manager_t manager) {
     apply {

@@ -5,7 +5,7 @@
 
 #include "types.p4"
 
-// Where a reading pass puts what it finds.
+// Place for the values that a reading pass reads.
 #define TRANSMIT_RECORD(FIELD) hdr.record.FIELD
 
 #define SENT_COUNTER(SIZE, NAME) counter(SIZE, CounterType.packets) NAME
@@ -14,7 +14,7 @@
 #define STEP(NAME, STATEMENTS) @hidden action NAME##_action() { STATEMENTS }
 #define DO(NAME) NAME##_action()
 
-// Around what changes nothing when the condition does not hold.
+// Encloses code that changes nothing when the condition does not hold.
 #define WORTHWHILE_IF(CONDITION) if (CONDITION)
 
 #define CRC32_UNIT(NAME)

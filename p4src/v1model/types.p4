@@ -1,11 +1,11 @@
-// What parsers and controls hand to each other.
+// Metadata that parsers and controls hand to each other.
 #ifndef P4MESH_TYPES
 #define P4MESH_TYPES
 
 #include "arch.p4"
 #include "headers.p4"
 
-// What a register cell does in this pass.
+// Operation of a register cell in this pass.
 const bit<2> OP_NONE   = 0;
 const bit<2> OP_UPDATE = 1;
 const bit<2> OP_READ   = 2;
@@ -26,7 +26,7 @@ struct headers_t {
     signature_t        signature;
 }
 
-// What the registers of a flow held before this pass.
+// Content of the registers of a flow before this pass.
 struct flow_cells_t {
     bit<32> duplicates;
     bit<32> next_sequence;
@@ -67,7 +67,7 @@ struct local_t {
     bit<1>  owned;
     bit<8>  receiver_difference;
     bit<1>  punted;
-    // What is done to the cells of the flow and of the port.
+    // Operations on the cells of the flow and of the port.
     bit<2>  flow_op;
     bit<2>  port_op;
     bit<3>  window;

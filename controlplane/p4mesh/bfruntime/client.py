@@ -348,7 +348,7 @@ class BfClient:
 
 
 _Update = tuple[str, str, Any]
-"""What is done, the name of the table, and the Update message."""
+"""(action, name of the table, Update message)."""
 
 
 def values_of(table: TableInfo, entry: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The arguments of every command; what carries a command out is named, and loaded when it runs."""
+"""Arguments of every command. Each command names the function that carries it out, which is loaded when it runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ def parser() -> Parser:
     _listing(commands.add_parser("tests", help="list the tests, or show one with its parameters"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
     _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
-    _compare(commands.add_parser("compare", help="compare runs of the same test: what differs, and is it chance"))
+    _compare(
+        commands.add_parser(
+            "compare", help="compare runs of the same test: differences, and whether they may be chance"
+        )
+    )
     _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
     _init(commands.add_parser("init", help="write a run file with comments"))
     _runs(commands.add_parser("runs", help="list past runs with their verdicts"))
@@ -144,7 +148,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes results in a form that docs/RESULTS.md describes; CSV is in every run directory."
     parser.add_argument("directory", metavar="DIR")
-    parser.add_argument("--format", choices=("json", "junit", "parquet"), required=True, help="what to write")
+    parser.add_argument("--format", choices=("json", "junit", "parquet"), required=True, help="format to write")
     parser.add_argument("--out", metavar="PATH", help="file, for Parquet a directory; default: in DIR")
     _json(parser)
     parser.set_defaults(handler="p4mesh.cli.export_command:execute")
@@ -161,7 +165,7 @@ def _note(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=TEXT",
         action="append",
         default=[],
-        help="what the report says, such as operator=Ada; topologies have notes, too",
+        help="note for the report, such as operator=Ada; a topology can have notes, too",
     )
 
 

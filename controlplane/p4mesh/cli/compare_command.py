@@ -1,4 +1,4 @@
-"""``p4mesh compare A B [C ...]``: what differs between runs of the same test, and whether it is more than chance."""
+"""``p4mesh compare A B [C ...]``: differences between runs of the same test, and whether they are more than chance."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Ctrl-C and SIGTERM: one line at once, then an orderly end, and an end in any case.
 
 Python hands a signal to the main thread between two of its instructions. That can be late: a trial in the engine is one
-instruction. So a thread of its own reads the signal, prints the line, and lets nothing else through: what is torn down
-may complain. The main thread gets a KeyboardInterrupt, gives up targets and workers, and ends the process. Where that
-takes too long, or at a second signal, the thread ends it. A command that can end with what it has is asked to at the
-first signal, and given up at the second.
+instruction. So a thread of its own reads the signal, prints the line, and suppresses all later output: parts that are
+torn down may complain. The main thread gets a KeyboardInterrupt, gives up targets and workers, and ends the process.
+Where that takes too long, or at a second signal, the thread ends it. A command that can end with the results so far is
+asked to do so at the first signal, and is given up at the second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """A context in which signals end the command; ``line`` says what the user is told."""
+    """A context in which signals end the command; ``line`` returns the text for the user."""
 
     def __init__(self, line: Callable[[], str], keep_errors: bool = False, notice: Notice | None = None) -> None:
         self.exit_code = 0

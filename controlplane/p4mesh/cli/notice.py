@@ -11,7 +11,7 @@ class Notice:
     def __init__(self) -> None:
         self._directory: Path | None = None
         self.may_end = False
-        """Whether the command ends with what it has at a first signal; else it is given up at once."""
+        """Whether the command ends with the results so far at a first signal; else it is given up at once."""
         self.wants_end = False
         """Whether such a signal has come."""
 
@@ -20,7 +20,7 @@ class Notice:
         self._directory = self._directory or directory
 
     def line(self) -> str:
-        """Return what an interrupt prints."""
+        """Return the line that an interrupt prints."""
         if self._directory is None:
             return "interrupted; nothing was written"
         return f"interrupted; the same command with --out {self._directory} resumes the run"

@@ -1,7 +1,7 @@
 """Text for people: results on stdout, progress and errors on stderr. A closed pipe is not an error.
 
-A pipe that its reader has closed ends the printing, not the command. Output that cannot be written for another reason,
-such as a full disk, ends the command where it is results, and nothing where it is progress.
+A pipe that its reader has closed ends the printing, not the command. Where output cannot be written for another reason,
+such as a full disk, results end the command; progress does not.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _write(stream: TextIO | None, text: str) -> None:
 
 
 def _mute(stream: TextIO) -> None:
-    """Send what is still written to nowhere, what the interpreter flushes at its end as well."""
+    """Discard all further output, also the rest that the interpreter flushes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -49,7 +49,7 @@ class Progress:
         self._measured = 0
 
     def __call__(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event."""
         if isinstance(event, TrialFinished):
             self._trial(event)
         elif isinstance(event, SampleTaken):

@@ -1,4 +1,4 @@
-"""Owns the reading of YAML files that users write: text to data with lines, and one message for what is wrong in them.
+"""Owns the reading of YAML files that users write: text to data with line numbers, and one message for a faulty file.
 
-Refuses: knowing what is in a file. Topologies and traffic files bring their schema and their error.
+Refuses: knowing the content of a file. Topologies and traffic files bring their schema and their error.
 """

@@ -1,4 +1,4 @@
-"""Validation against a JSON Schema with one message: file, line, key, what is wrong, what is valid."""
+"""Validation against a JSON Schema with one message: file, line, key, fault, valid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check is asked, and what it answers."""
+"""Question to a check, and its answer."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Finding:
     """The answer of a check."""
 
     about: str
-    """What was looked at, in a few words."""
+    """Subject of the check, in a few words."""
     health: Health
     found: str
-    """What is there, such as a version; what is wrong where something is."""
+    """Observation, such as a version, or the fault."""
     mend: str = ""
-    """What to do about it; needed unless everything is well."""
+    """Remedy; needed unless everything is well."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user wants to know."""
+    """Question of the user."""
 
     topology: Topology | None = None
     """The set-up to look at; None where the user has named none."""

@@ -1,4 +1,4 @@
-"""Checks of what the targets on Linux interfaces need: namespaces, veth cables, bridges, raw sockets."""
+"""Checks for the targets on Linux interfaces: namespaces, veth cables, bridges, raw sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of P4Mesh itself: what every target needs."""
+"""Checks of P4Mesh itself, which every target needs."""
 
 from __future__ import annotations
 

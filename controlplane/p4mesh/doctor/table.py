@@ -9,7 +9,7 @@ from p4mesh.doctor.finding import Asked, Check, Finding, Health
 from p4mesh.errors import P4MeshError
 
 ITSELF = "p4mesh"
-"""The heading of what every target needs."""
+"""Heading of the checks that every target needs."""
 _LINUX: tuple[Check, ...] = (namespaces.linux, namespaces.namespaces, namespaces.raw_sockets)
 CHECKS: Mapping[str, tuple[Check, ...]] = {
     ITSELF: (

@@ -80,7 +80,7 @@ class MethodOf(ABC, Generic[Result]):
     """Default reset of the device before each trial."""
 
     def goal(self, parameters: ParameterSet) -> str:
-        """Return what PASS says of the device; empty where it says no more than that the test was executed."""
+        """Return the goal that PASS confirms; empty where PASS only means that the test was executed."""
         return stated_goal(parameters)
 
     @abstractmethod
@@ -109,4 +109,4 @@ class MethodOf(ABC, Generic[Result]):
 
 
 Method = MethodOf[Any]
-"""A test, whatever it makes of a unit."""
+"""A test with any type of unit result."""

@@ -69,7 +69,7 @@ class Bed:
     resets_devices: bool = True
     """Whether devices under test can be reset without a reset command from the user."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
-    """Simulated devices that can be reset, and what that takes."""
+    """Simulated devices that can be reset, and the time that a reset takes."""
     failures: int = field(default=0, metadata={"stored": "if set"})
     """Failures of the devices that a test can cause."""
     wires: tuple[tuple[int, int], ...] = field(default=(), metadata={"stored": "if set"})
@@ -112,7 +112,7 @@ class Bed:
             )
 
     def common_rate_bps(self, test: str) -> int:
-        """Return what every port can send, its nominal line rate by the slowest clock.
+        """Return the rate that every port can send: the nominal line rate by the slowest clock.
 
         Raises TopologyError when nominal line rates differ.
         """

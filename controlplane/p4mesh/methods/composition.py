@@ -28,7 +28,7 @@ class Case:
 
 
 class Extension:
-    """Something that a test has in addition; what a subclass does not change stays as it is."""
+    """An addition to a test. Functions that a subclass does not override change nothing."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
         """Return the parameters that ``method`` gets in addition."""
@@ -62,7 +62,7 @@ class Composed(MethodOf[Record]):
         self.parameters = (*method.parameters, *added)
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Raise what the outermost extension, else the next one, and at last the method itself raises."""
+        """Run the checks of the extensions, the outermost one first, and at last that of the method itself."""
         for extension in reversed(self._extensions):
             extension.check(Case(self._method, bed, parameters))
         self._method.check(bed, parameters)
@@ -105,7 +105,7 @@ class Composed(MethodOf[Record]):
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of one standard, and what all of them have in addition. Test names begin with the name of the suite."""
+    """The tests of one standard and the extensions of all of them. Test names begin with the name of the suite."""
 
     name: str
     methods: tuple[Method, ...]

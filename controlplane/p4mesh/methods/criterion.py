@@ -1,4 +1,4 @@
-"""Decides whether a load passes: few enough frames lost, now and with full buffers of the device."""
+"""Decides whether a load passes: few enough frames are lost, now and once the buffers of the device are full."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from p4mesh.trial.result import Trend, TrialResult
 
 @dataclass(frozen=True)
 class Criterion:
-    """Acceptable loss in percent of the frames, and whether a load must be carried for as long as one likes."""
+    """Acceptable loss in percent of the frames, and whether the device must carry a load for ever."""
 
     acceptable_pct: Fraction = Fraction(0)
     sustained: bool = False
@@ -40,7 +40,7 @@ def criterion_of(parameters: ParameterSet) -> Criterion:
 
 
 def kept_share(result: TrialResult) -> Fraction:
-    """Return which share of its frames a queue keeps that fills: they are lost when its buffer is full."""
+    """Return the share of its frames that a filling queue keeps: they are lost when its buffer is full."""
     trend = result.queues
     if trend is None or trend.trend is not Trend.FILLING:
         return Fraction(0)

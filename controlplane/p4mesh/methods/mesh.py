@@ -124,11 +124,11 @@ class Describe(Protocol):
     """Columns that a test adds to the rows of its trials."""
 
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
-        """Return the trial with what is to be added counted; ``sweep`` says whether it is one of many loads."""
+        """Return the trial that also counts the values of the added columns; ``sweep``: it is one of many loads."""
         ...
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
-        """Return the row with more in it."""
+        """Return the row with the added columns."""
         ...
 
 
@@ -196,7 +196,7 @@ def measure_throughput(
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
-    """Return what a search has found with the theoretical maximum of its pattern."""
+    """Return the result of a search with the theoretical maximum of its pattern."""
     return MeshThroughput(
         frame_size_bytes=size,
         search=search,

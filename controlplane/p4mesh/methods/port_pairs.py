@@ -52,12 +52,12 @@ def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
 
 
 def percent_of(bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return what loads are percent of, where the ports in use have different rates."""
+    """Return the rate that loads are percent of, where the ports in use have different rates."""
     return rates_text([port for port in bed.ports if port.number in _used(bed, parameters)])
 
 
 def rates_text(ports: Sequence[Port]) -> tuple[str, ...]:
-    """Return the sentence about ports of different nominal rates; nothing where they are the same."""
+    """Return the sentence about ports of different nominal rates; empty where they are the same."""
     rates = sorted({port.rate_bps for port in ports})
     if len(rates) == 1:
         return ()

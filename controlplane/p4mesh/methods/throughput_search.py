@@ -1,4 +1,4 @@
-"""Runs a search for the throughput, and tries its result again before it is believed."""
+"""Runs a search for the throughput, and tries its result again before it is accepted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Confirmation(Generic[Row]):
 def search_throughput(
     search: LimitSearch, duration_ns: int, trial: Trial[Row], confirmation: Confirmation[Row] | None = None
 ) -> Searched[Row]:
-    """Return what a search has found with trials of ``duration_ns``, and every trial of it.
+    """Return the result of a search with trials of ``duration_ns``, and every trial of it.
 
     The result is tried again where a ``confirmation`` asks for that, by its trial, and where trials are scaled
     and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
@@ -83,7 +83,7 @@ class _Trials(Generic[Row]):
     goals: tuple[MlrGoalResult, ...] = ()
 
     def measured(self, trial: Trial[Row], load: Fraction, remaining: int, duration_ns: int) -> JudgedTrial[Row]:
-        """Measure one load and keep what came of it; where a trial is too short to tell, a longer one follows."""
+        """Measure one load and keep the result; where a trial is too short to tell, a longer one follows."""
         length_ns = duration_ns
 
         def of_length(wanted_ns: int) -> JudgedTrial[Row]:

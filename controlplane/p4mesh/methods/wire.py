@@ -45,7 +45,7 @@ def wire_spec(pairs: Sequence[Pair], frame_size_bytes: int, bed: Bed, load_pct: 
 
 
 def wires_of(result: TrialResult, frame_size_bytes: int, bed: Bed) -> tuple[Wire, ...]:
-    """Return what every wire measured; raises TargetError for a trial that cannot be trusted, or loss."""
+    """Return the latencies of every wire; raises TargetError for a trial that cannot be trusted, or loss."""
     where = f"{frame_size_bytes} B frames over the wires of '{bed.topology}'"
     if result.status is not Status.VALID:
         raise TargetError(

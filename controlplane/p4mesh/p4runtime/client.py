@@ -87,8 +87,8 @@ class Client:
     def reconnect(self) -> None:
         """Connect again, after the server has gone and come back; become primary with the next election id.
 
-        The server may have forgotten its pipeline and every entry: call :meth:`set_pipeline`, or :meth:`load_schema`
-        to see what it has. Packet-ins and digests that nobody has taken are gone.
+        The server may have forgotten its pipeline and every entry: call :meth:`set_pipeline`, or :meth:`load_schema` to
+        read its program. Packet-ins and digests that were not taken are lost.
         """
         self._stream.close()
         self._channel.close()
@@ -141,7 +141,7 @@ class Client:
         return self._stream.is_primary
 
     def round_trip(self) -> None:
-        """Wait until the server has handled, and answered, all that went before on the stream.
+        """Wait until the server has handled, and answered, all earlier messages of the stream.
 
         The controller arbitrates again, with the next election id: servers need not answer to the same one.
         """

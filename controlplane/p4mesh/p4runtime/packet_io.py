@@ -13,8 +13,7 @@ from p4mesh.p4runtime.values import Value, encode
 from p4mesh.p4runtime.wire import delimited, number, varint
 
 BATCH_KEY = "p4mesh-packet-batches"
-"""Metadata that asks a server of ours for packets in batches, and says that it does them; others
-ignore it."""
+"""Metadata that asks a P4Mesh server for packets in batches, and by which it agrees; others ignore it."""
 _PACKET_IN_BATCH = "type.googleapis.com/p4mesh.v1.PacketInBatch"
 _PACKET_OUT_BATCH = "type.googleapis.com/p4mesh.v1.PacketOutBatch"
 

@@ -31,7 +31,7 @@ class MeterConfig:
     pburst: int
 
     def message(self) -> p4r.MeterConfig:
-        """Return it as a message."""
+        """Return the P4Runtime message."""
         return p4r.MeterConfig(cir=self.cir, cburst=self.cburst, pir=self.pir, pburst=self.pburst)
 
 

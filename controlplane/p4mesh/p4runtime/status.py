@@ -1,4 +1,4 @@
-"""gRPC errors as exceptions of ours: what was refused, why, and for a batch which element."""
+"""Turns gRPC errors into exceptions that name the refused request, the reason, and in a batch the element."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The StreamChannel of a controller: arbitration, packet I/O, digests and notifications.
 
-One thread reads what the switch sends and sorts it into queues; the gRPC library has one that
-sends. Nothing here interprets a packet.
+One thread sorts the messages of the switch into queues; a thread of the gRPC library sends. Nothing here interprets a
+packet.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Stream:
         self._requests.put(message)
 
     def check(self) -> None:
-        """Raise what the switch has reported about earlier messages, or that the stream is broken."""
+        """Raise the error that the switch has reported about earlier messages, or that the stream is broken."""
         if self._errors:
             error = self._errors.popleft()
             raise PacketOutError(f"the switch refused a message: {error.message} ({code_name(error.canonical_code)})")
@@ -76,7 +76,7 @@ class Stream:
                 yield item
                 continue
             packets = [item]
-            # Packet-outs that wait already go along in one message; nothing is waited for.
+            # Packet-outs that wait already go in one message; none is waited for.
             limit = _MAX_BATCH if self._batches else 1
             while len(packets) < limit and not taken and not requests.empty():
                 following = requests.get()

@@ -11,4 +11,4 @@ from finsy.proto import p4d, p4i, p4r, rpc_status
 __all__ = ["Entity", "p4d", "p4i", "p4r", "rpc_status"]
 
 Entity = p4r.Entity
-"""One P4 entity: what is written, and what reads return."""
+"""One P4 entity, as writes take it and reads return it."""

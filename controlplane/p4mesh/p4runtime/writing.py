@@ -8,7 +8,7 @@ from p4mesh.p4runtime.stubs import Entity, p4r
 from p4mesh.p4runtime.wire import delimited, varint
 
 Update = tuple[str, Entity]
-"""INSERT, MODIFY or DELETE, and what."""
+"""INSERT, MODIFY or DELETE, and the entity."""
 
 _MAX_UPDATES = 4096
 """Updates per request: the answer to a batch that fails throughout has some 150 bytes for each."""

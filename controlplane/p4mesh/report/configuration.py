@@ -1,4 +1,4 @@
-"""What was asked for: parameters, ports, time stamps, calibration and the topology, as stored with the run."""
+"""Configuration of a run: parameters, ports, time stamps, calibration and the topology, as stored with the run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tester_text(config: dict[str, Any]) -> str:
 
 
 def device_text(config: dict[str, Any]) -> str:
-    """Return the names of what the tester's ports are cabled to."""
+    """Return the names of the devices that the tester's ports are cabled to."""
     return ", ".join(dict.fromkeys(port["attached_to"] for port in config["ports"]))
 
 
@@ -84,7 +84,7 @@ def _ports(config: dict[str, Any]) -> Grid:
 
 
 def _traffic(traffic: dict[str, Any]) -> Chapter:
-    """Return the traffic file of a run that had one, and what was set on top of it."""
+    """Return the traffic file of a run that had one, and the settings on top of it."""
     settings = (Bullets("Set in addition", tuple(traffic["settings"])),) if traffic["settings"] else ()
     return Chapter(f"Traffic {traffic['name']}", "traffic", (*settings, Listing("Traffic file", traffic["text"])))
 

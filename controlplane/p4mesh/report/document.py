@@ -1,4 +1,4 @@
-"""What a report says, before it has a form: the page and the PDF are made from the same document.
+"""The content of a report without its form: the page and the PDF are made from the same document.
 
 A document is text, tables and figures in their order. Every cell is text already; nothing here measures or judges.
 """
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 
 class Tone(str, Enum):
-    """How a verdict, or a list, is set apart."""
+    """Emphasis of a verdict or a list."""
 
     GOOD = "good"
     BAD = "bad"
@@ -47,7 +47,7 @@ class Head:
     number: bool = False
     """Aligned to the right."""
     key: bool = False
-    """Says what a row is about: repeated where a table is too wide for paper and continues below."""
+    """Identifies a row: repeated where a table is too wide for paper and continues below."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Document:
     subtitle: str
     badge: Badge
     statement: str
-    """What the verdict means, in one sentence."""
+    """Meaning of the verdict, in one sentence."""
     facts: Facts
     cover: tuple[Block, ...]
     chapters: tuple[Chapter, ...] = field(default=())

@@ -1,4 +1,4 @@
-"""The few numbers that a reader wants first, and under what trial duration each of them holds."""
+"""The few numbers that a reader wants first, with the trial duration for which each of them holds."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _shown(rows: Sequence[dict[str, Cell]]) -> list[dict[str, Cell]]:
 
 
 def _first_columns(table: Table) -> tuple[str, ...]:
-    """Return the verdict and the first numbers of a table that does not say which of its columns matter."""
+    """Return the verdict and the first numbers of a table that names no headline columns."""
     others = [column for column in table.columns if column.key not in table.keys]
     return tuple(column.key for column in others[:_OTHERWISE])
 
 
 def key_numbers(outcome: Outcome) -> str:
-    """Return the number that says most about a test, from its lowest to its highest row; else its words, counted."""
+    """Return the most important number of a test, from its lowest to its highest row; else its words, counted."""
     table = next(iter(_chosen(outcome)), None)
     if table is None:
         return ""

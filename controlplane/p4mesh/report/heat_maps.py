@@ -1,4 +1,4 @@
-"""Matrices as heat maps: what every port received in every trial, and what every flow lost and took."""
+"""Matrices as heat maps: received rate of every port in every trial, loss and latency of every flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document as one page that needs nothing from outside: style, figures and what draws them are in it."""
+"""A document as one page that needs nothing from outside: style, figures and the script that draws them are in it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _MOST_CURVES = 12
 
 
 def measured_definition(config: dict[str, Any]) -> str:
-    """Return the definition of the latencies of trials: what the time stamps of the target give."""
+    """Return the definition of the latencies of trials, as the time stamps of the target give it."""
     return NAME_WITHOUT_DEFINITION[StampKind(config["time_stamps"]["kind"])]
 
 

@@ -1,4 +1,4 @@
-"""Lines over a number, as Vega-Lite: told apart where they coincide, switched off, and read by pointing."""
+"""Line charts as Vega-Lite: lines stay visible where they coincide, can be switched off, and are read by pointing."""
 
 from __future__ import annotations
 

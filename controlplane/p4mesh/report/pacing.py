@@ -27,7 +27,7 @@ _NOTE = (
 
 
 def pacing_table(trials: Sequence[StoredTrial]) -> Table | None:
-    """Return the table, or None when no trial says how it was paced."""
+    """Return the table, or None when no trial has pacing errors."""
     worst: dict[int, dict[str, Any]] = {}
     for trial in trials:
         sizes = {stream["name"]: stream["frame_size_bytes"] for stream in trial.spec["streams"]}

@@ -1,6 +1,6 @@
-"""How lines differ: colour, mark and dash together, so that no reader depends on one of them.
+"""Looks of lines: they differ in colour, mark and dash together, so that no reader depends on one of them.
 
-The colours stand on white paper and on a dark screen.
+The colours are readable on white paper and on a dark screen.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GOOD, BAD, UNKNOWN = "#2e9e5b", "#d64550", "#8a8f98"
 
 
 def legend_of(series: Sequence[tuple[str, bool]]) -> tuple[LegendEntry, ...]:
-    """Return how each series is drawn; ``series`` are names, and whether they are theory."""
+    """Return the legend entry of each series; ``series`` are names, and whether they are theory."""
     entries = []
     measured = 0
     for name, theoretical in series:

@@ -1,4 +1,4 @@
-"""Tables that are wider than a page: split into parts that each repeat the columns which say what a row is about."""
+"""Tables that are wider than a page: split into parts that each repeat the columns which identify a row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from p4mesh.report.document import Grid, GridCell, GridRow, Head
 _LINE_CHARACTERS = 148
 """Characters of a table in the largest letters that fit side by side on a page."""
 _SIZES_PT = ((8.5, 1.0), (7.5, 1.14), (6.6, 1.3))
-"""Sizes of letters, and how many times as many of them fit."""
+"""Sizes of letters, each with the factor by which more of them fit."""
 _GAP = 2
 _LONGEST_CELL = 44
 """Longer cells are set in several lines."""
 _LOOKED_AT = 2000
-"""Rows whose cells say how wide a column is; and every word of a head."""
+"""Rows whose cells, with every word of the head, give the width of a column."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Part:
     size: float
     """Size of the letters in points."""
     widths: tuple[int, ...]
-    """0: as wide as its cells need; else its share of what is left."""
+    """0: as wide as its cells need; else its share of the remaining width."""
 
 
 def parts_of(grid: Grid) -> tuple[Part, ...]:

@@ -1,4 +1,4 @@
-"""Writes what a finished run, or a finished suite, shows: CSV per table, the trial log as CSV, the page."""
+"""Writes the derived files of a finished run or suite: CSV per table, the trial log as CSV, the page."""
 
 from __future__ import annotations
 

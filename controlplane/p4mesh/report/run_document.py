@@ -1,4 +1,4 @@
-"""The report of one run as a document, from what its directory holds and nothing else."""
+"""The report of one run as a document, made from its directory alone."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def run_document(run: StoredRun, outcome: Outcome) -> Document:
 
 
 def cover_blocks(run: StoredRun, outcome: Outcome) -> tuple[Block, ...]:
-    """Return what a reader must not miss: the numbers that matter, and the findings."""
+    """Return the blocks of the cover: the most important numbers, and the findings."""
     found = Bullets("Findings", outcome.findings, Tone.BAD) if outcome.findings else None
     return (*headline_grids(outcome, run.trials), *((found,) if found else ()))
 
 
 def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
-    """Return what was tested, with what, when, and the notes of the people who did."""
+    """Return the facts of a run: device, tester, dates, and the notes of the operator."""
     config = run.config
     pairs = [
         ("Test", f"{config['test']} ({config['section']})"),
@@ -56,7 +56,7 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
 
 
 def dates_of(started_utc: Sequence[str]) -> str:
-    """Return from when to when trials started."""
+    """Return the dates of the first and the last start of a trial."""
     if not started_utc:
         return "-"
     first, last = min(started_utc), max(started_utc)
@@ -77,7 +77,7 @@ def result_chapters(run: StoredRun, outcome: Outcome) -> tuple[Chapter, ...]:
         chapters.append(Chapter("Deviations from the RFC", "deviations", (Bullets("", outcome.deviations),)))
     drawn = _drawn(run)
     if drawn:
-        chapters.append(Chapter("What the trials show", "drawn", drawn))
+        chapters.append(Chapter("Figures from the trials", "drawn", drawn))
     if long:
         chapters.append(Chapter("Details", "details", tuple(long)))
     pacing = pacing_table(run.trials)

@@ -1,4 +1,4 @@
-"""The path of every search: which loads it tried one after the other, and what each of them said."""
+"""The path of every search: the loads that it tried one after the other, and their verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS = ("PASS", "FAIL", "not trusted")
 _NO_SEARCH = "DONE"
 """The verdict of a trial that follows a search, such as one of latency at the throughput."""
 _SEARCH_KEYS = {"lower_pct", "upper_pct", "goal"}
-"""What every stored search over loads has."""
+"""Keys that every stored search over loads has."""
 
 
 def search_chart(units: Mapping[str, Any], trials: Sequence[StoredTrial]) -> Chart | None:

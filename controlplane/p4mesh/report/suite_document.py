@@ -27,7 +27,7 @@ class SuiteTest:
 
 
 def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequence[SuiteTest]) -> Document:
-    """Return the report of a suite; ``rows`` say what became of each test, those that were not run as well."""
+    """Return the report of a suite; ``rows`` hold the state of each test, also of those that were not run."""
     ran = {test.run.label: test for test in tests}
     badges = {str(row["test"]): _badge(row, ran) for row in rows}
     counts = Counter(item.text for item in badges.values())

@@ -1,6 +1,6 @@
 """The script that draws figures in a page: Vega, Vega-Lite and their viewer in one text, from the chart library.
 
-Putting it together takes seconds, so it is kept in the user's cache, under the version of the library.
+Making it takes seconds, so it is kept in the user's cache, under the version of the library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words for verdicts: a test that was executed and one whose device met a goal are not the same."""
+"""Words for verdicts: they tell a test that was executed from one whose device met a goal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def badge(state: str, goal: str) -> Badge:
 
 
 def statement_of(outcome: Outcome) -> str:
-    """Return one sentence on what the verdict says, and what it does not say."""
+    """Return one sentence on the meaning of the verdict, and its limits."""
     verdict = outcome.state
     if verdict is State.INVALID:
         return "INVALID: at least one trial could not be trusted; its numbers are no result."

@@ -1,6 +1,6 @@
 """Runs tests: sessions, workers, journal and resume. The public Python API; docs/API.md shows it at work.
 
-Owns: what is measured where and in which order, and that every finished trial is on disk before the next one starts.
+Owns: place and order of measurements, and that every finished trial is on disk before the next one starts.
 Refuses: printing. An observer gets events and may show them.
 
 ``from p4mesh import run`` names this package and its one verb: the package can be called as :func:`run`.

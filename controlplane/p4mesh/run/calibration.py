@@ -26,7 +26,7 @@ from p4mesh.trial.calibration import Calibration, CalibrationRun, Wire
 from p4mesh.version import __version__
 
 _AT_ONCE = 256
-"""Flows that have a histogram of their own in one trial."""
+"""Most flows in one trial, each with a histogram of its own."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     """Measure every wire in both directions and write the file.
 
     Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
-    trusted, CalibrationError where the file cannot be read or written or contradicts what was measured.
+    trusted, CalibrationError where the file cannot be read or written or contradicts the measurement.
     """
     topology, path = topology_of(options.topology), Path(options.out)
     sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)

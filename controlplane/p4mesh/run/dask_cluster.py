@@ -1,8 +1,8 @@
 """Workers of a Dask cluster, for campaigns that outgrow one machine.
 
 A Dask worker measures one trial of a run at a time, whatever its number of threads; start one per processor. The job
-and the open device are a value in the worker's memory, tied to that worker by every task: they are given up when the
-run releases them, also where the run was killed. A worker that joins later, or comes again, is used.
+and the open device are a value in the worker's memory, tied to that worker by every task: they end when the run
+releases them, also when the run is killed. A worker that joins later, or comes again, is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONNECT_S = 10.0
 _LOOK_S = 0.5
 """Interval at which the list of workers is read."""
 _FETCH_S = 30.0
-"""After this time without an answer that is known to be ready, look whether its worker is still there."""
+"""Time to wait for an answer that is known to be ready, before looking whether its worker is still there."""
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError)
 """The second is the first from Python 3.11 on."""
 
@@ -85,7 +85,7 @@ class DaskCluster(Executor):
 
     @property
     def workers(self) -> Sequence[Worker]:
-        """Those that the cluster had at the beginning."""
+        """The workers that the cluster had at the beginning."""
         return list(self._workers.values())
 
     def watch(self, joined: Callable[[Worker], None], failed: Callable[[BaseException], None]) -> None:
@@ -173,7 +173,7 @@ class _DaskWorker:
         self._news.set()
 
     def close(self) -> None:
-        """Release the device, and tell who waits for an answer that the run is over."""
+        """Release the device, and tell threads that wait for an answer that the run is over."""
         self._closed = True
         self._device = None
         self._news.set()
@@ -211,12 +211,12 @@ class _DaskWorker:
 
 
 def _versions() -> Versions:
-    """Return what must be equal on all machines, so that equal trials give equal results."""
+    """Return the versions that must be equal on all machines, so that equal trials give equal results."""
     return __version__, hashlib.sha256(load_contract().json_path.read_bytes()).hexdigest()
 
 
 def _require_equal(own: Versions, answers: Mapping[str, Versions | Exception]) -> None:
-    """Raise TargetError for the first worker that has something else, or cannot say what it has."""
+    """Raise TargetError for the first worker whose versions differ or are not known."""
     for address, found in sorted(answers.items()):
         if isinstance(found, Exception):
             raise TargetError(

@@ -13,11 +13,11 @@ from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 _WITNESSES = 2
-"""Trials that must have failed to be sent at a load or below it: one alone may have been an accident."""
+"""Trials that must have failed to be sent at a load or below it: a single one may have been chance."""
 
 
 class DeliveryLimits:
-    """The trials that the tester could not send, by what they send from where to where."""
+    """The trials that the tester could not send, by their streams and ports."""
 
     def __init__(self) -> None:
         self._undelivered: dict[Hashable, list[TrialSpec]] = {}

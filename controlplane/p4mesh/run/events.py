@@ -1,7 +1,7 @@
 """Defines the events of a run: one frozen dataclass per kind, handed to an observer after the event.
 
 An observer is called from the threads of a run, never from two at a time. It must return soon: the next trial waits for
-it. What it raises ends the run, which can be resumed.
+it. An exception of the observer ends the run, which can be resumed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class UnitFinished:
 
 @dataclass(frozen=True)
 class WorkerLost:
-    """A worker of a cluster went away; what it was measuring is measured again by another one."""
+    """A worker of a cluster went away; another one measures its trial again."""
 
     worker: str
     workers_left: int

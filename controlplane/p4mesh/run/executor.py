@@ -31,7 +31,7 @@ class Worker(Protocol):
         ...
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
-        """Return the answer; raises what the trial has raised, WorkerLostError, and ClosedError after the end.
+        """Return the answer; raises the error of the trial, WorkerLostError, and ClosedError after the end.
 
         ``take_look`` gets looks at the trial while it runs, from workers that can show them.
         """
@@ -46,7 +46,7 @@ class Executor(Protocol):
 
     @property
     def workers(self) -> Sequence[Worker]:
-        """Those that are there at the beginning."""
+        """The workers that are there at the beginning."""
         ...
 
     def watch(self, joined: Callable[[Worker], None], failed: Callable[[BaseException], None]) -> None:
@@ -54,7 +54,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """End the work, whatever the workers are doing; those who wait for an answer get ClosedError."""
+        """End the work, whatever the workers are doing; threads that wait for an answer get ClosedError."""
         ...
 
 

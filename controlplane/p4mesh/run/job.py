@@ -1,4 +1,4 @@
-"""The job: what every process that measures for a run needs to know, and how it gets a measurer."""
+"""The job: the input that every measuring process of a run needs, and the way to its measurer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import TrialSpec
 
 _MEASURER = "p4mesh.trial.opening:open_measurer"
-"""Named, not imported: only what measures needs gRPC and Scapy, which take long to load."""
+"""Named, not imported: only processes that measure need gRPC and Scapy, which take long to load."""
 
 
 class Measurer(Protocol):
@@ -47,11 +47,11 @@ class Job:
     memory: str = ""
     """Reason why trials on one device depend on each other; empty where the learning phase restores everything."""
     memory_without_verification: str = ""
-    """The same for trials that do not verify what was learned."""
+    """The same for trials that do not verify the learned addresses."""
 
 
 def opener_of(target: str, instead: str = "") -> Opener:
-    """Return what opens measurers on a target, or the function ``module:function`` instead of it."""
+    """Return the function that opens measurers on a target, or ``module:function`` instead of it."""
     module, _, function = (instead or _MEASURER).partition(":")
     found = getattr(importlib.import_module(module), function)
     return cast(Opener, found if instead else partial(found, target=target))

@@ -35,7 +35,7 @@ class RunOptions:
     calibration: str | Path | None = None
     """File of measured wires, to be shown beside latencies."""
     notes: tuple[str, ...] = ()
-    """What the report says about the run, as ``key=text``; they come before those of the topology."""
+    """Notes for the report, as ``key=text``; they come before those of the topology."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
@@ -86,7 +86,7 @@ class TrafficOptions:
     """Address of the scheduler of a Dask cluster."""
     target: str = SIMULATED
     notes: tuple[str, ...] = ()
-    """What the report says about the run, as ``key=text``."""
+    """Notes for the report, as ``key=text``."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
 

@@ -1,4 +1,4 @@
-"""From what the user wrote to a test that can run: every input is checked before anything is written."""
+"""Makes a test that can run from the input of the user: every input is checked before anything is written."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def _with_ports(bed: Bed, text: str | None) -> Bed:
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
-    """Return what the configuration of a run holds of notes: the user's, then those of the topology."""
+    """Return the notes in the configuration of a run: those of the user, then those of the topology."""
     own = notes_of(notes)
     found = own | {key: text for key, text in topology.notes.items() if key not in own}
     return {"notes": found} if found else {}
 
 
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
-    """Return what every process that measures for a run needs to know."""
+    """Return the job for every process that measures for a run."""
     simulated = not TARGETS[options.target].declare(topology).real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
     return Job(method, topology, bed, parameters, options.opener, simulated, *memory)
@@ -110,7 +110,7 @@ def check_settings(topology: Topology) -> None:
 
 
 def _resolve(method: Method, topology: Topology, settings: tuple[str, ...], target: str) -> ParameterSet:
-    """Return the parameters: what the user has set, else what the topology sets for this test, else the defaults.
+    """Return the parameters: the user's settings, else those of the topology for this test, else the defaults.
 
     Trials take as long as the RFC says where time is real, unless something says how long scaled ones are.
     """
@@ -169,7 +169,7 @@ def _check_format(method: Method, sizes: tuple[int, ...], parameters: ParameterS
 
 
 def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
-    """Return what methods may know of a topology and of the target."""
+    """Return the parts of a topology and of the target that methods may know."""
     capabilities = TARGETS[target].declare(topology)
     stamps = capabilities.stamps
     far_ends = {near: far for link in topology.links for near, far in (link.ends, link.ends[::-1])}

@@ -39,7 +39,7 @@ class Measured:
     started_utc: str
     elapsed_s: float
     samples: tuple[Sample, ...] = ()
-    """Those that nobody has taken while the trial ran."""
+    """Samples that no onlooker has taken while the trial ran."""
 
 
 class Bench(Protocol):
@@ -63,7 +63,7 @@ class Bench(Protocol):
 
 
 class UnitSession:
-    """The session of one unit. Which device a trial meets depends on what the method asks, never on processes."""
+    """The session of one unit. The device that a trial meets depends on the method alone, never on processes."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class UnitSession:
             self._bench.announce(())
 
     def _trials_before(self) -> tuple[TrialSpec, ...]:
-        """Return what a new device must have had before it can take the trial that is asked now.
+        """Return the trials that a new device must measure before it can take the trial that is asked now.
 
         The trials on disk have left theirs in a state that matters where a trial builds on another one, and
         where devices keep more than the learning phase of a trial restores.
@@ -162,13 +162,13 @@ class UnitSession:
     def _stands_alone(self, spec: TrialSpec) -> bool:
         """Return whether a trial may be measured ahead on a device of its own, and then perhaps not be wanted.
 
-        Not so for one that finds what another trial has left, and for one that runs a command of the user's.
+        False for one that meets the state which another trial has left, and for one that runs a command of the user.
         """
         hooks = spec.reset.hook or (spec.interruption and spec.interruption.hook)
         return not (spec.continues or hooks or self._finds_memory(spec))
 
     def _finds_memory(self, spec: TrialSpec) -> bool:
-        """Return whether a trial may find devices other than new: without learning, with what others have taught."""
+        """Return whether devices may keep state for a trial: without learning, they still know earlier addresses."""
         memory = self._job.memory if spec.learning.verify else self._job.memory_without_verification
         return bool(memory) or not spec.learning.enabled
 
@@ -188,7 +188,7 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
 
 
 def watched_trial(unit: Unit, spec: TrialSpec) -> WatchedTrial:
-    """Return what those who watch a trial are told of it."""
+    """Return the description of a trial for those who watch it."""
     sizes = sorted({stream.frame_size_bytes for stream in spec.streams})
     return WatchedTrial(unit.key, spec.number, spec.label, spec.duration_ns, tuple(sizes))
 
@@ -200,7 +200,7 @@ def timed(
     take_sample: Callable[[Sample], None] | None = None,
     wants_end: Callable[[], bool] = lambda: False,
 ) -> Measured:
-    """Measure one trial, with what the clock on the wall says about it; samples that nobody takes come with it."""
+    """Measure one trial, with its wall-clock facts; samples that nobody takes come with it."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
     samples: list[Sample] = []
     looked_s = begin
@@ -231,7 +231,7 @@ def _verdict(result: TrialResult, note: TrialNote) -> str:
 def _from_first_departure(result: TrialResult) -> TrialResult:
     """Return the result with times counted from its first departure.
 
-    What the target's clock shows depends on the trials before this one, which a resumed run has not made.
+    The target's clock depends on the trials before this one, which a resumed run has not made.
     """
     origin_ns = result.first_tx_ns
     flows = tuple(

@@ -33,7 +33,7 @@ from p4mesh.version import __version__
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that is over: what it says, and where everything lies that it says it from."""
+    """A run that is over: its outcome and its directory."""
 
     directory: Path
     outcome: Outcome
@@ -42,8 +42,8 @@ class FinishedRun:
 def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
     """Run a test, or finish the run that ``options.out`` holds; a finished one is returned as it is.
 
-    Raises a P4MeshError: UsageError for options that cannot be used, EnvironmentFault for what the machine, the target
-    or the cluster cannot do. Trials that are on disk by then are not measured again when the same options come again.
+    Raises a P4MeshError: UsageError for options that cannot be used, EnvironmentFault where the machine, the target or
+    the cluster fails. Trials that are on disk by then are not measured again when the same options come again.
     """
     method = find_test(options.test)
     prepared = prepare(method, topology_of(options.topology), options)
@@ -56,7 +56,7 @@ def topology_of(topology: str | Path | Topology) -> Topology:
 
 
 def directory_path(out: str | Path | None, name: str) -> Path:
-    """Return where a run goes: what the user named, else a new and empty directory below runs/.
+    """Return the directory of a run: the one that the user named, else a new and empty one below runs/.
 
     It exists when this returns, so that no other run can get the same one.
     """

@@ -29,11 +29,11 @@ def run_traffic(
 ) -> FinishedRun:
     """Run a traffic file, or finish the run that ``options.out`` holds; a finished one is returned as it is.
 
-    On targets in real time ``wants_end`` is asked while traffic runs: a run that is to end ends with what it has, as
-    ABORT. On sim a run that is broken off can be resumed instead.
+    On targets in real time ``wants_end`` is asked while traffic runs: a run that is to end ends with its counts so far,
+    as ABORT. On sim a run that is broken off can be resumed instead.
 
-    Raises a P4MeshError: UsageError for files and options that cannot be used, EnvironmentFault for what the machine,
-    the target or the cluster cannot do.
+    Raises a P4MeshError: UsageError for files and options that cannot be used, EnvironmentFault where the machine, the
+    target or the cluster fails.
     """
     text = load_traffic(options.traffic, options.settings)
     prepared = _prepare(text, topology_of(options.topology), options, wants_end)
@@ -75,7 +75,7 @@ def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wan
 
 
 def _require_room(text: TrafficText, traffic: Traffic, topology: Topology, target: str) -> str:
-    """Raise what lines, program, loop or disk have no room for; return what samples take and cost, if there are some.
+    """Raise where lines, program, loop or disk have no room; return the cost of samples, None without samples.
 
     The cost is that of the run whose samples cost most.
     """

@@ -11,7 +11,7 @@ from p4mesh.topology.device_keys import ROUTER
 
 
 def stray_findings(trials_of: Mapping[str, Sequence[StoredTrial]]) -> Iterator[str]:
-    """Yield what came back other than it was sent; ``trials_of`` are the trials by unit."""
+    """Yield findings on frames that came back other than sent; ``trials_of`` are the trials by unit."""
     for unit, trials in trials_of.items():
         yield from _misdirection(unit, trials)
         yield from _damage(unit, trials)
@@ -40,7 +40,7 @@ def _damage(unit: str, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
 
 
 def router_hint(job: Job, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
-    """Return what to do where no frame came through, because the device routes and the frames were for a switch."""
+    """Return the advice where no frame came through, because the device routes and the frames were for a switch."""
     routed, test = job.parameters.values.get("routed"), job.method.name
     if routed is True or not trials or any(trial.result["rx_frames"] for trial in trials):
         return ()

@@ -24,7 +24,7 @@ _STOPPED_S = 5.0
 
 
 class WorkerProcesses(Executor):
-    """A number of processes. One that dies ends the run: on this machine it is the trial that it dies of."""
+    """A number of processes. One that dies ends the run: on this machine, the trial is the likely cause."""
 
     patience_s = 0.0
 
@@ -69,7 +69,7 @@ class _WorkerProcess:
         self._connection: Connection | None = None
 
     def measure(self, task: Task, take_look: TakeLook) -> Measured:
-        """Return the answer of the process; raises what it has raised, and TargetError when it has died."""
+        """Return the answer of the process; raises its exception, and TargetError when it has died."""
         connection = self._connected()
         try:
             connection.send(task)
@@ -121,7 +121,7 @@ class _WorkerProcess:
 
 
 def _work(connection: Connection, job: Job) -> None:
-    """Measure what comes, in a process of its own, until the parent closes the connection or ends."""
+    """Measure the trials that come, in a process of its own, until the parent closes the connection or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -1,12 +1,11 @@
-"""Shares the units and trials of a run among workers, never more of them than there are.
+"""Shares the units and trials of a run among its workers.
 
-Methods run here, in a thread per unit; a worker measures one trial after the other. A thread that
-computes or measures on its unit's own device holds one of the workers. One that waits for an announced trial
-gives its worker back; who measured that trial hands it over again. A worker that nobody holds begins the next
-unit, and where there is none measures announced trials ahead, those first that their units need first. As long as
-units have not begun, announced trials wait: searches, which are one trial after the other, must not be what is left
-at the end, and announced trials fit in anywhere. What a unit never asks for leaves no trace. The results are those
-of a run in one process.
+Methods run here, in a thread per unit; a worker measures one trial after the other. A thread that computes or measures
+on its unit's own device holds one of the workers. One that waits for an announced trial gives its worker back, and gets
+another one when that trial is measured. A free worker begins the next unit; where there is none, it measures announced
+trials ahead, those first that their units need first. As long as units have not begun, announced trials wait: searches,
+which are one trial after the other, must not be left for the end, and announced trials fit in anywhere. Trials that a
+unit never asks for leave no trace. The results are those of a run in one process.
 
 A worker that is lost takes its device with it. Another one measures the trial again, after those that it builds on.
 """
@@ -35,13 +34,13 @@ from p4mesh.trial.spec import TrialSpec
 _STOPPED_S = 5.0
 _AHEAD_PER_WORKER = 4
 _WORKERS_PER_TRIAL = 3
-"""A trial that as many workers were lost with is given up: it may be what they die of."""
+"""A trial with which so many workers were lost is given up: it may be the cause."""
 
 
 def run_parallel(
     job: Job, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer, executor: Executor
 ) -> Mapping[Unit, Record]:
-    """Run all units on the workers of ``executor``; raises what a unit raised."""
+    """Run all units on the workers of ``executor``; raises the exception of a unit."""
     run = _Run(job, units, directory, observer, executor)
     try:
         return run.results()
@@ -93,7 +92,7 @@ class _Run:
         return bool(self._pending)
 
     def results(self) -> Mapping[Unit, Record]:
-        """Run everything; raise what the first unit that failed has raised."""
+        """Run everything; raise the exception of the first unit that failed."""
         self._executor.watch(self._join, self.fail)
         with self.changed:
             self.assign()
@@ -136,7 +135,7 @@ class _Run:
             self._observer(event)
 
     def release(self, worker: Worker) -> None:
-        """Take a worker back and give it to whoever needs one; the lock is held."""
+        """Take a worker back and give it to the next unit or trial; the lock is held."""
         self._idle.append(worker)
         self.assign()
 
@@ -174,7 +173,7 @@ class _Run:
         self.check_open()
 
     def fail(self, error: BaseException) -> None:
-        """End the run with what a thread has raised."""
+        """End the run with the exception of a thread."""
         with self.changed:
             self._failure = self._failure or error
             self.changed.notify_all()
@@ -202,7 +201,7 @@ class _Run:
         thread.start()
 
     def _guarded(self, work: Callable[..., None], *arguments: object) -> None:
-        """Do the work of a thread; what it raises ends the run."""
+        """Do the work of a thread; its exception ends the run."""
         try:
             work(*arguments)
         except ClosedError:
@@ -226,7 +225,7 @@ class _Run:
 
 
 class _UnitBench:
-    """Where one unit measures: on a worker that its thread holds, or by the answers of others."""
+    """The bench of one unit: a worker that its thread holds, or the answers of others."""
 
     def __init__(self, run: _Run, unit: Unit, worker: Worker) -> None:
         self.unit = unit
@@ -251,7 +250,7 @@ class _UnitBench:
             self._run.assign()
 
     def measure_announced(self, spec: TrialSpec) -> Measured:
-        """Return the answer that is there, measure the trial, or wait for who measures it."""
+        """Return the answer that is there, measure the trial, or wait for the worker that measures it."""
         run = self._run
         with run.changed:
             run.check_open()
@@ -272,7 +271,7 @@ class _UnitBench:
         return cast(Measured, trial.answer)
 
     def distance(self) -> int | None:
-        """Return how many trials the unit asks for before its next one that nobody has begun.
+        """Return how many trials the unit asks for before its next one that no worker has begun.
 
         None without one, and where it is so far ahead that answers would pile up behind a slow trial.
         """
@@ -281,13 +280,13 @@ class _UnitBench:
         return distance if distance < self._run.farthest else None
 
     def take_next(self) -> _Ahead:
-        """Begin the next trial that nobody has begun; the lock is held."""
+        """Begin the next trial that no worker has begun; the lock is held."""
         trial = next(trial for trial in self._trials.values() if not trial.started)
         trial.started = True
         return trial
 
     def measure_ahead(self, trial: _Ahead, worker: Worker) -> None:
-        """Measure an announced trial; what is wrong with it counts when the unit asks for it."""
+        """Measure an announced trial; its error counts when the unit asks for it."""
         answer: Measured | Exception
         try:
             answer = worker.measure(Task(trial.spec, self.unit.iteration), self._shower(trial.spec))

@@ -37,7 +37,7 @@ class _Started:
 
 
 class Control:
-    """What the holder of the token may do."""
+    """Actions of the holder of the token."""
 
     def __init__(self, catalogue: Catalogue, topologies: Path, token: str, p4mesh: Sequence[str]) -> None:
         """Start runs with ``p4mesh``: the words of the command line before its command."""

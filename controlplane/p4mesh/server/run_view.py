@@ -1,4 +1,4 @@
-"""What the live page shows of one run directory; it is read again where a file has changed, and only what is new."""
+"""Reads one run directory for the live page: only files that have changed, and only their new lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calibration file: what wires measured, as JSON; several measurements may be joined in one file."""
+"""The calibration file: latencies of wires, as JSON; several measurements may be joined in one file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _HINT = "name a file that p4mesh calibrate has written"
 
 
 def read_calibration(path: Path, option: str) -> Calibration:
-    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when there is no calibration."""
+    """Return the calibration in ``path``; raises CalibrationError, naming ``option``, when the file holds no
+    calibration.
+    """
     try:
         data = json.loads(read_text(path, MOST_BYTES))
     except OSError as error:

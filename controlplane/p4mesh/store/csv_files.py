@@ -74,7 +74,7 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
     if trial.result["status"] == "VALID":
         row["oload_pct"] = trial.load_pct
     elif trial.result["tx_frames"]:
-        # Not sent as asked: what the time stamps say of the transmitter that is farthest off.
+        # Not sent as asked: the error of the transmitter that is farthest off, by its time stamps.
         row["oload_pct"] = trial.load_pct * (1 + trial.result["oload_error_ppm"] / 1_000_000)
     if latency and latency["count"]:
         row["latency_ns_min"] = latency["min_ns"]
@@ -88,12 +88,12 @@ def trial_row(trial: StoredTrial) -> dict[str, Any]:
 
 
 def ports_csv(trials: Iterable[StoredTrial]) -> str:
-    """Return what each port has counted in each trial, as CSV text."""
+    """Return the counts of each port in each trial, as CSV text."""
     return table_csv(PORT_COLUMNS, port_rows(trials))
 
 
 def port_rows(trials: Iterable[StoredTrial]) -> Iterator[dict[str, Any]]:
-    """Yield what each port has counted in each trial."""
+    """Yield the counts of each port in each trial."""
     for trial in trials:
         for port in trial.result["ports"]:
             yield {"unit": trial.unit, "trial": trial.index, "late_frames": 0, **port}

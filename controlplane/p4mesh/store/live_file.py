@@ -1,4 +1,4 @@
-"""What the trials of a run are doing right now, for people who watch it: ``live.json``.
+"""The trials that run now, for people who watch the run: ``live.json``.
 
 It is there while a run lasts, enters no result, and is never longer than a few dozen kilobytes: of a trial that lasts
 long, every second look is dropped again and again.

@@ -16,7 +16,7 @@ class DirectoryLock:
     """An exclusive lock on a directory, held until it is closed or its process ends, however it ends."""
 
     def __init__(self, path: Path, option: str) -> None:
-        """Take the lock; raises RunDirectoryError, naming who has it."""
+        """Take the lock; raises RunDirectoryError, naming the process that has it."""
         with storing(path):
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -29,7 +29,7 @@ class DirectoryLock:
                 f"{option}{path}: in use{by}", hint="wait for that run to end, or name another directory"
             ) from None
         except OSError:
-            # A file system without locks, as some network ones are: the user looks after it.
+            # A file system without locks, as some network ones are: the user must run one process alone.
             pass
 
     def close(self) -> None:

@@ -75,8 +75,8 @@ class RunDirectory:
     def open(cls, path: Path, config: Mapping[str, Any]) -> RunDirectory:
         """Create the directory, or resume the run in it when its configuration is the same.
 
-        Raises RunDirectoryError, without touching anything, when the directory holds other files,
-        another run, a damaged one, or one that another process is at; StorageError where it cannot be written.
+        Raises RunDirectoryError, without touching anything, when the directory holds other files, another run, a
+        damaged one, or one that another process uses; StorageError where it cannot be written.
         """
         full = {"format": FORMAT, **config}
         open_directory(path)
@@ -149,7 +149,7 @@ class RunDirectory:
 
     @contextmanager
     def discarded_when_nothing_was_measured(self) -> Iterator[None]:
-        """Remove the directory again when the block fails before the first trial of a new run."""
+        """Remove the directory of a new run when the block fails before its first trial."""
         try:
             yield
         except BaseException:
@@ -161,7 +161,7 @@ class RunDirectory:
             raise
 
     def finish(self, unit_order: Sequence[str], results: Mapping[str, Any]) -> None:
-        """Bring the trials into the order of the units, drop those that nobody asked for, and write the results."""
+        """Bring the trials into the order of the units, drop those that no unit asked for, and write the results."""
         place = {unit: position for position, unit in enumerate(unit_order)}
         unknown = next((trial.unit for trial in self._trials if trial.unit not in place), None)
         if unknown is not None:
@@ -223,7 +223,7 @@ class StoredRun:
 def read_run(directory: str | Path) -> StoredRun:
     """Return the finished run in ``directory``.
 
-    Raises RunDirectoryError when there is none, or one that is not what a run has written.
+    Raises RunDirectoryError when there is none, or when its files differ from those that a run has written.
     """
     path = Path(directory)
     hint = "name the run directory that p4mesh run printed"

@@ -1,4 +1,4 @@
-"""Reads the files of a run directory, and refuses what no run has written: every message names file and line.
+"""Reads the files of a run directory, and refuses content that no run has written: every message names file and line.
 
 A trial's line is compared with its checksum, which ``timing.jsonl`` holds beside the wall-clock facts of the trial;
 ``sums.json`` has those of the files that are written once.
@@ -183,7 +183,7 @@ def check_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def read_journal(trials: Path, timing: Path, *, finished: bool) -> Journal:
-    """Return the trials with their timings; raises RunDirectoryError for the first line that cannot be believed."""
+    """Return the trials with their timings; raises RunDirectoryError for the first line that is damaged or missing."""
     times: dict[tuple[str, int], tuple[Timing, str, str]] = {}
     stale = False
     for where, line, text in _lines(timing, finished):

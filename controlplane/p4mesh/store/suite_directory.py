@@ -1,4 +1,4 @@
-"""The directory of a suite: ``suite.json`` says which one it is and, at the end, what became of each test.
+"""The directory of a suite: ``suite.json`` names the suite and, at the end, the state of each test.
 
 The run directories of the tests are in it; ``suite.json`` has their names.
 """
@@ -64,7 +64,7 @@ class SuiteDirectory:
         self._lock.close()
 
     def finish(self, rows: Sequence[Mapping[str, Any]], directories: Mapping[str, str]) -> None:
-        """Store what became of each test, and the directories of those that ran, by test."""
+        """Store the state of each test, and the directories of those that ran, by test."""
         self._write({"tests": list(rows), "directories": dict(directories)})
 
     def _write(self, more: Mapping[str, Any]) -> None:

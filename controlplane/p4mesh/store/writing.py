@@ -1,6 +1,6 @@
 """Puts text on disk so that a crash leaves the old text, the new text, or a line without an end.
 
-What the machine refuses is a StorageError: the run can go on in its directory once there is room and permission.
+A failure of the machine is a StorageError: the run can go on in its directory once there is room and permission.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PARTIAL = ".partial"
 
 @contextmanager
 def storing(path: Path) -> Iterator[None]:
-    """Turn what the machine refuses into a StorageError that names ``path``."""
+    """Turn a failure of the machine into a StorageError that names ``path``."""
     try:
         yield
     except OSError as error:

@@ -39,7 +39,7 @@ _WITHOUT_EFFECT = (
 unchanged. The command says that they have no effect."""
 
 _REFUSED = ("--restore-state", "--dp-grpc-server-addr")
-"""Options of simple_switch_grpc whose absence would change what happens."""
+"""Options of simple_switch_grpc that cannot be ignored, as they change the behaviour."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def parse(words: Sequence[str]) -> SwitchOptions:
 
 
 def _tls(parsed: argparse.Namespace) -> TlsFiles | None:
-    """Return the files of the server; raises UsageError for one that is missing or means nothing."""
+    """Return the files of the server; raises UsageError for one that is missing or has no effect."""
     certificate, key, authority = parsed.grpc_server_cert, parsed.grpc_server_key, parsed.grpc_server_cacert
     names = {"--grpc-server-cert": certificate, "--grpc-server-key": key, "--grpc-server-cacert": authority}
     if not parsed.grpc_server_ssl:

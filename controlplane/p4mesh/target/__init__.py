@@ -1,4 +1,4 @@
-"""Owns what is particular to a target: starting and stopping it, its clock, its capabilities.
+"""Owns the targets: starting and stopping them, their clocks, their capabilities.
 
 Refuses: test methodology, and P4Runtime beyond handing out an address.
 """

@@ -84,7 +84,7 @@ class Target(ABC):
 
     @classmethod
     def check(cls, topology: Topology) -> None:
-        """Raise what :meth:`open` would raise because of the topology; starts nothing."""
+        """Raise the errors of :meth:`open` that the topology causes; starts nothing."""
         cls.declare(topology)
 
     @classmethod
@@ -118,7 +118,7 @@ class Target(ABC):
         """Return the number of frames known to be between the ports; 0 where it cannot be known."""
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:
-        """Let the frames that the rules of a port choose leave with a bad FCS; others leave as they are."""
+        """Let the frames that the rules of a port choose leave with a bad FCS; others leave unchanged."""
         if rules:
             raise UnsupportedError(f"not supported on {self.name}: frames with a bad FCS", hint="use --target sim")
 

@@ -34,7 +34,7 @@ class Bmv2Target(NamespaceTarget):
     name = "bmv2"
     tick_ps = 1_000_000
     loop = LoopModel(rate_bps=10_000_000_000, latency_ps=50_000_000, passes_per_s=20_000)
-    """Loop passes that simple_switch manages on one core with room to spare."""
+    """Loop passes that simple_switch certainly manages on one core."""
     start_lead_ns = 50_000_000
 
     def __init__(self, topology: Topology, network: NetnsNetwork, switch: SimpleSwitch, devices: P4Devices) -> None:

@@ -59,7 +59,7 @@ class Capabilities:
     stamps_controller_frames: bool = True
     """The program keeps when a frame of the controller leaves."""
     resets_devices: bool = False
-    """The devices under test are simulated, and those whose model says how can be reset."""
+    """The devices under test are simulated, and those whose model has a reset can be reset."""
     causes_failures: bool = False
     """Failures that the topology describes can be caused."""
     unmeasured: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Switch chips that can run the tester program: their pipes, their ports, and the loops of them.
 
-The latencies of the chips are assumptions, as nothing in public documents gives them for this
-program: a run on hardware must replace them by the measured round of a lone seed.
+The latencies of the chips are assumptions, as public documents do not give them for this program: a run on hardware
+must replace them by the measured round of a single seed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Chip:
     """Name of its P4Info, which has no ports."""
     pipes: int
     inner_ports: Mapping[range, str]
-    """Numbers within a pipe that no front port has, and what they are."""
+    """Numbers within a pipe that no front port has, with their use."""
     recirculation_bps: int
     """Of the recirculation port of one pipe, as the switch software sets it up by itself."""
     latency_ps: int

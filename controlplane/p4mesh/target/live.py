@@ -21,7 +21,7 @@ class LiveTarget(NamespaceTarget):
     name = "live"
     tick_ps = 1000
     loop = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=200_000)
-    """Loop passes that the engine manages on one core beside its frames, with room to spare."""
+    """Loop passes that the engine certainly manages on one core beside its frames."""
     start_lead_ns = 20_000_000
 
     @classmethod

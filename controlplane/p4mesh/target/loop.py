@@ -1,4 +1,4 @@
-"""The loop that seeds circulate in: what a target declares about it."""
+"""The loop that seeds circulate in, as a target declares it."""
 
 from __future__ import annotations
 

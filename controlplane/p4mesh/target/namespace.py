@@ -29,7 +29,9 @@ class NamespaceTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what software on Linux interfaces can do: it takes stamps around whole frames, on the wall clock."""
+        """Return the capabilities of software on Linux interfaces: it takes stamps around whole frames, on the wall
+        clock.
+        """
         return Capabilities(
             target=cls.name,
             architecture=Architecture.V1MODEL,

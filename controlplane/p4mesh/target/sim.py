@@ -25,7 +25,7 @@ _ANY_PORTS = SpecialPorts(loop=65_533, cpu=65_534, drop=65_535)
 """Ports for a network without a program."""
 _PS_PER_S = 10**12
 _PACKET_IN_TIMEOUT_S = 10
-"""The server has it already; the controller only waits for its thread."""
+"""Time for the controller's thread to take a packet-in that the server has sent."""
 
 
 def build_network(topology: Topology, special: SpecialPorts = _ANY_PORTS) -> _engine.SimNetwork:
@@ -51,7 +51,7 @@ class SimTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what the simulation can do: everything, to the picosecond, with the loop of the topology."""
+        """Return the capabilities of the simulation: all, exact to the picosecond, with the loop of the topology."""
         return Capabilities(
             target=cls.name,
             architecture=Architecture.V1MODEL,
@@ -67,7 +67,7 @@ class SimTarget(Target):
 
     @classmethod
     def check(cls, topology: Topology) -> None:
-        """Build the network and forget it."""
+        """Build the network, to find its errors, and drop it."""
         build_network(topology)
 
     @classmethod
@@ -104,7 +104,7 @@ class SimTarget(Target):
         return Fraction(-self._network.now_ps % _PS_PER_S, 1000)
 
     def reseed(self, packet_outs: int, number: int) -> None:
-        """Let everything happen that is due now, and start the random numbers of this trial."""
+        """Process all events that are due now, and start the random numbers of this trial."""
         self._network.advance(0, packet_outs)
         self._network.reseed(number)
 
@@ -114,7 +114,7 @@ class SimTarget(Target):
             self._network.set_bad_fcs(port.number, list(rules.get(port.number, ())))
 
     def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
-        """Return what the MACs of the tester's ports have counted."""
+        """Return the counts of the MACs of the tester's ports."""
         return {port: (sent, received) for port, sent, received in self._network.bad_fcs_counts()}
 
     def links(self) -> dict[int, LinkState]:

@@ -1,7 +1,7 @@
 """The target ``tofino``: a switch with a Tofino, whose BF Runtime or P4Runtime server the topology names.
 
 The switch runs already (docs/TOFINO.md). With BF Runtime its ports are set up here, and their links are watched.
-P4Runtime does neither. Nothing here has met a chip.
+P4Runtime does neither. Nothing here was tried on a chip.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def port_settings_of(topology: Topology) -> list[PortSettings]:
 
 
 class TofinoTarget(Target):
-    """A switch that runs on its own, with a P4Runtime server; opening connects nothing and starts nothing."""
+    """A switch that runs by itself; opening connects nothing and starts nothing."""
 
     name = "tofino"
 
@@ -99,7 +99,7 @@ class TofinoTarget(Target):
 
     @classmethod
     def declare(cls, topology: Topology) -> Capabilities:
-        """Return what the program for Tofino can do on the switch of a topology (docs/LIMITATIONS.md)."""
+        """Return the capabilities of the program for Tofino on the switch of a topology (docs/LIMITATIONS.md)."""
         switch = switch_of(topology)
         chip = chip_of(switch)
         return Capabilities(

@@ -1,14 +1,14 @@
 """Reads and clears the cells of the tester in band (docs/DATAPLANE.md, "Records").
 
-A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be
-lost, come twice or come late; what is returned is complete, or an error. Where the way to the controller takes fewer
-records than the loop makes, cells are read in windows: the next one is asked for when the one before has come, and
-a window that loses records is halved.
+A reading frame goes round once or more per cell and leaves one packet-in for each. Frames and packet-ins may be lost,
+come twice or come late; the returned records are complete, or an error is raised. Where the channel to the controller
+carries fewer records than the loop makes, cells are read in windows: the next one is asked for when the one before has
+come, and a window that loses records is halved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from p4mesh.errors import TargetError
 from p4mesh.p4runtime import PacketIn
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.records import with_read_ticks
 from p4mesh.tester.switch_client import SwitchClient
@@ -52,7 +53,7 @@ def v1model_format(contract: Contract) -> RecordFormat:
 
 
 class CellReader:
-    """Sends reading frames and takes their records; ``keep`` gets packet-ins that are something else."""
+    """Sends reading frames and takes their records; ``keep`` gets all other packet-ins."""
 
     def __init__(
         self, client: SwitchClient, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]
@@ -114,7 +115,7 @@ class CellReader:
                 found |= come
                 if len(come) < len(asked) and self._window_cells is not None:
                     self._window_cells = max(1, self._window_cells // 2)
-            missing = _runs([cell for cell in cells if cell not in found])
+            missing = ranges_of([cell for cell in cells if cell not in found])
             if not missing:
                 packets = [found[cell] for cell in cells]
                 records = self._form.decode([packet.payload for packet in packets])
@@ -155,14 +156,3 @@ class CellReader:
 def _is_later(ticks: int, other: int) -> bool:
     """Compare two time stamps of 48 bits, which wrap; 0 means no time stamp."""
     return ticks == 0 or 0 < (ticks - other) % (1 << _TIME_BITS) < 1 << (_TIME_BITS - 1)
-
-
-def _runs(cells: Iterable[int]) -> list[range]:
-    """Return the runs of cells that follow one another."""
-    runs: list[range] = []
-    for cell in cells:
-        if runs and runs[-1].stop == cell:
-            runs[-1] = range(runs[-1].start, cell + 1)
-        else:
-            runs.append(range(cell, cell + 1))
-    return runs

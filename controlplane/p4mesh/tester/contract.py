@@ -47,7 +47,7 @@ def hash_of_sources(sources: list[str], p4src: Path = P4SRC) -> str:
 def constants_of(sources: list[str], p4src: Path = P4SRC, defines: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return every ``const bit<N> NAME = number;`` and ``#define NAME number`` of the sources.
 
-    ``defines`` are the numbers that the compiler is given with -D; what their conditionals leave out is left out.
+    ``defines`` are the numbers that the compiler is given with -D; lines that their conditionals exclude are left out.
     """
     pattern = re.compile(r"^(?:const\s+bit<\w+>\s+(\w+)\s*=\s*|#define\s+(\w+)\s+)(0[xX][0-9a-fA-F_]+|\d+);?\s*$", re.M)
     constants = {}

@@ -48,7 +48,7 @@ class SwitchPorts:
     """Ports in loopback, which are loops 1, 2, ... beside loop 0 of the program."""
 
     def of(self, number: int) -> int:
-        """Return what the program calls a tester port."""
+        """Return the number of a tester port in the program."""
         return self.devices.get(number, number)
 
 
@@ -81,7 +81,7 @@ class DataPlane:
         self._handed: list[tuple[int, bytes]] = []
 
     def load_program(self) -> None:
-        """Push the compiled tester and install what every trial needs."""
+        """Push the compiled tester and install the entries that every trial needs."""
         self._client.set_pipeline(self._contract.p4info_path, self._contract.device_config_path)
         self._entries.clear()
         self._bins_before.clear()
@@ -96,7 +96,7 @@ class DataPlane:
 
     @property
     def is_connected(self) -> bool:
-        """False once the server has gone; what was installed may be gone with it."""
+        """False once the server has gone; its entries may be gone with it."""
         return self._client.is_connected
 
     def ensure_connected(self) -> None:
@@ -144,7 +144,7 @@ class DataPlane:
         self._request("SEED", payload, stream=stream, value=begun, window=int(begun < fraction_q32), port=port)
 
     def hold(self, streams: int, wait: WaitForPasses) -> None:
-        """Set the clocks of streams 0 to ``streams`` - 1 far ahead: a run that was broken off has left departures."""
+        """Set the clocks of streams 0 to ``streams`` - 1 far ahead: an interrupted run may have left departures."""
         self.start(streams, _HOLD_TICKS)
         wait(streams + 2)
 
@@ -231,7 +231,7 @@ class DataPlane:
         return self._reader.read([range(cells)], wait)
 
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, in their order; what belongs to ports may be missing from them."""
+        """Return the records of some cells, in their order; fields of ports may be missing from them."""
         return self._reader.read(wanted, wait)
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -310,7 +310,7 @@ class DataPlane:
         return {self._contract["GROUP_READ"]: ((self._contract["PORT_CPU"], _RECORD_REPLICA), (loop_port, 0))}
 
     def _set_entries(self, wanted: dict[EntryKey, Entity]) -> None:
-        """Write the difference between what is installed and what is wanted."""
+        """Write the difference between the installed and the wanted entries."""
         self._client.delete([entry for key, entry in self._entries.items() if key not in wanted])
         self._client.modify(
             [entry for key, entry in wanted.items() if key in self._entries and self._entries[key] != entry]

@@ -20,10 +20,10 @@ _BAD_FCS = 1 << len(_MODIFIERS)
 
 
 class PlanEntries:
-    """Builds entities; knows tables and actions, not what is installed."""
+    """Builds entities; knows tables and actions, not the state of the switch."""
 
     def __init__(self, schema: SwitchSchema, contract: Contract, port_of: Callable[[int], int] = int) -> None:
-        """Take what the program calls a tester port from ``port_of``: its own number unless told otherwise."""
+        """Take the number of a tester port in the program from ``port_of``; by default it is the same."""
         self._schema = schema
         self._contract = contract
         self._port_of = port_of

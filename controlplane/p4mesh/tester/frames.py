@@ -31,14 +31,14 @@ _NEXT_HEADER = {
 _SECURITY_ASSOCIATION = (0x100).to_bytes(4, "big") + (1).to_bytes(4, "big")
 """The first index that is not reserved (RFC 4303 2.1), and the first sequence number, which stays."""
 _EXTENSIONS = {
-    # Padding only (RFC 8200 4.3): a router that reads the options has nothing to do.
+    # Padding only (RFC 8200 4.3): no option that a router must act on.
     "hop_by_hop": bytes(IPv6ExtHdrHopByHop()),
     "destination": bytes(IPv6ExtHdrDestOpt()),
     "routing": bytes(IPv6ExtHdrRouting(addresses=["::1"], segleft=0)),
     "fragment": bytes(IPv6ExtHdrFragment(id=1)),
     # RFC 4302 2.2: length in units of 4 bytes less 2, integrity check value of 12 zeros.
     "ah": bytes([59, 4, 0, 0]) + _SECURITY_ASSOCIATION + bytes(12),
-    # RFC 4303 with null encryption: UDP follows in the clear, without a trailer that would say so.
+    # RFC 4303 with null encryption: UDP follows unencrypted, without the trailer that would name it.
     _ENCAPSULATION: _SECURITY_ASSOCIATION,
     # Binding refresh request (RFC 6275 6.1.2): no payload, length 0, checksum 0.
     "mobility": bytes([59, 0, 0, 0, 0, 0, 0, 0]),
@@ -84,7 +84,7 @@ def _extension_headers(names: tuple[str, ...]) -> bytes:
 
 
 def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
-    """Return what a seed carries behind its loop header, which has the size of the signature.
+    """Return the bytes of a seed behind its loop header, which has the size of the signature.
 
     The loop header and these bytes are ``frame_size_bytes`` - 4 long: a seed is as long as the
     frames made from it. The payload is incrementing (methodology 0.2).
@@ -102,8 +102,8 @@ def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
 def _udp_checksum(udp: bytes, payload: bytes) -> bytes:
     """Return the UDP checksum over IPv6 (RFC 8200 8.1) between addresses of zeros.
 
-    The signature in front of the payload adds nothing to it: its own checksum makes its sum zero.
-    Tofino does not see a whole frame and changes this checksum by what it changes in the headers.
+    The signature in front of the payload adds nothing to it: its own checksum makes its sum zero. Tofino does not see a
+    whole frame: it changes this checksum by its changes to the headers.
     """
     pseudo_header = udp[4:6] + _UDP.to_bytes(2, "big")
     return (checksum(pseudo_header + udp + payload) or 0xFFFF).to_bytes(2, "big")

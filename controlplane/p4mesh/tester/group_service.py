@@ -23,7 +23,7 @@ class GroupService:
     """The members of the groups of a trial; nothing is attached in trials without memberships."""
 
     def __init__(self, packets: PacketService, wait: Callable[[int | Fraction], None]) -> None:
-        """Take the packet I/O, and what lets the target's time pass while protocols are served."""
+        """Take the packet I/O, and a function that lets the target's time pass while protocols are served."""
         self._packets = packets
         self._wait = wait
         self._given: Memberships | None = None
@@ -32,7 +32,7 @@ class GroupService:
     def join(self, memberships: Memberships | None, number: int) -> None:
         """Let the hosts of trial ``number`` join, and wait until the last report is out and the device has had time.
 
-        Hosts of a trial that was broken off are forgotten.
+        Hosts of an interrupted trial are forgotten.
         """
         self._silence()
         self._given = memberships
@@ -55,14 +55,14 @@ class GroupService:
         self._wait(memberships.join_wait_ns)
 
     def change_after(self, lead_ns: int) -> None:
-        """Let the hosts that join or leave while the streams run do so; these begin in ``lead_ns``."""
+        """Let hosts join or leave while the streams run, which begin in ``lead_ns``."""
         memberships = self._given
         if memberships is not None and (change := memberships.change) is not None:
             at_ns = self._packets.now_ns + lead_ns + change.at_ns
             self._alarm.set(at_ns, lambda now_ns: self._change(memberships, change, now_ns))
 
     def leave(self) -> None:
-        """Let all hosts leave what they receive, and be silent from then on."""
+        """Let all hosts leave their groups, and be silent from then on."""
         memberships, self._given = self._given, None
         if memberships is None:
             return
@@ -120,7 +120,7 @@ class GroupService:
 
 
 class _Alarm:
-    """Does one thing at its time; attached before those that it makes speak."""
+    """Calls one function at its time; attached before the responders that the call makes speak."""
 
     def __init__(self) -> None:
         self._due: tuple[int, Callable[[int], None]] | None = None
@@ -142,7 +142,7 @@ class _Alarm:
         return self._due[0] if self._due else None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Do what was set."""
+        """Call the function that was set."""
         if self._due:
             action, self._due = self._due[1], None
             action(now_ns)

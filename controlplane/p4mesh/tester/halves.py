@@ -15,7 +15,7 @@ from p4mesh.tester.contract import P4SRC, Contract
 PASSES_PER_CELL = 3
 """Rounds of a reading frame for one cell: low words, high words, report."""
 SHORTEST_PACKET_OUT_BYTES = 60
-"""A shorter packet-out gets zeros at its end on the way over PCIe, and a reading frame keeps them to its end."""
+"""A shorter packet-out gets zeros at its end on the way over PCIe, and the reading frame keeps these zeros."""
 _WORD = ">u4"
 _EXTREMES = {"_min_inverted": ("_extremes", "high"), "_max": ("_extremes", "low")}
 _SUMS = {"_sum_high": ("_sum", "high"), "_sum_low": ("_sum", "low")}

@@ -1,4 +1,4 @@
-"""Histograms of latency and IPDV: which flows go where, and percentiles from the bins.
+"""Histograms of latency and IPDV: the flows of each histogram, and percentiles from the bins.
 
 The bins are those of the P4 program (docs/DATAPLANE.md): below 64 ticks one bin per tick, above it 64
 bins per power of two. A percentile is the middle of its bin, at most 0.79 % away from the true value.
@@ -20,7 +20,7 @@ RELATIVE_ERROR = Fraction(1, 128)
 
 PERCENTILES = (Fraction(50), Fraction(99), Fraction("99.9"), Fraction("99.99"))
 SIGNED_PERCENTILES = (*(100 - percent for percent in reversed(PERCENTILES[1:])), *PERCENTILES)
-"""Both tails of a distribution that has two: 0.01, 0.1, 1, 50, 99, 99.9 and 99.99 per cent."""
+"""Percentiles of a distribution with two tails: 0.01, 0.1, 1, 50, 99, 99.9 and 99.99 per cent."""
 
 
 class HistogramPer(str, Enum):

@@ -1,7 +1,7 @@
 """The instrument: ``load`` streams, ``arm``, ``start``, ``read`` at any time, ``stop``.
 
-It knows when something can be read and what that takes, not what it means: a trial, or a server, decides what to
-load, how long to let it run and what to make of the counts.
+It knows how to read counts, not their meaning: a trial, or a server, chooses the streams and their time, and interprets
+the counts.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Tester:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
     ) -> Plan:
-        """Return what the streams need, as :meth:`Planner.plan`; nothing is sent."""
+        """Return the plan of the streams, as :meth:`Planner.plan`; nothing is sent."""
         return self._planner.plan(streams, per, chosen, departure_error_ns)
 
     # Verbs
 
     def load(self, streams: Sequence[Stream] | Plan) -> None:
-        """Install streams, or what :meth:`plan` has made of them, with cleared registers; counts begin here."""
+        """Install streams, or their plan by :meth:`plan`, with cleared registers; counts begin here."""
         plan = streams if isinstance(streams, Plan) else self.plan(streams)
         self._circulating = False
         self._next_run()
@@ -94,12 +94,12 @@ class Tester:
         """Return counts and registers of the loaded streams, also while traffic runs.
 
         A record is one consistent copy of a cell, made in one pass: its receive registers are of one time, and its
-        transmit registers are of one time a moment later, when the copy leaves for the controller. That is within
-        one round of the loop after its READ_TICKS. On Tofino a copy takes three passes: low and high words of a value
-        that moves may be two rounds apart. Records of one reading are copied one after the other, all within the
-        target time that the reading takes: about a round for each cell and pass. Counters and histograms are read
-        after the records. So what only counts up never goes back from reading to reading, and sums over cells, or
-        over records and counters, agree only when nothing is in flight.
+        transmit registers are of one time a moment later, when the copy leaves for the controller. That is within one
+        round of the loop after its READ_TICKS. On Tofino a copy takes three passes: low and high words of a value that
+        moves may be two rounds apart. Records of one reading are copied one after the other, all within the target time
+        that the reading takes: about a round for each cell and pass. Counters and histograms are read after the
+        records. So a counter never decreases from one reading to the next, and sums over cells, or over records and
+        counters, agree only when nothing is in flight.
         """
         plan = self.loaded
         records = self.records()

@@ -1,10 +1,9 @@
 """Predicts the pacing of a loop: seeds, share of the recirculation port, rate grid and worst departure error.
 
-The model has two parts (:class:`~p4mesh.target.loop.LoopModel`). A pass occupies the recirculation
-port for the frame's time on its wire, and comes back ``latency_ps`` later; a lone seed needs both for
-a round, and seeds that fill the port go round in the sum of their wire times. The same figures
-configure ``sim`` (``tester.loop`` of a topology), so that what is predicted for a chip is what a
-simulation with its loop does.
+The model has two parts (:class:`~p4mesh.target.loop.LoopModel`). A pass occupies the recirculation port for the frame's
+time on its wire, and comes back ``latency_ps`` later; a lone seed needs both for a round, and seeds that fill the port
+go round in the sum of their wire times. The same figures configure ``sim`` (``tester.loop`` of a topology), so that a
+simulation with the loop of a chip does what is predicted for the chip.
 """
 
 from __future__ import annotations

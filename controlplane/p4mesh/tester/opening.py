@@ -45,7 +45,7 @@ def client_of(target: Target) -> Iterator[Client | BfClient]:
 
 
 def credentials_of(target: Target) -> TlsCredentials | None:
-    """Return what a client of the target's server needs; None where it does not encrypt."""
+    """Return the credentials for the target's server; None where it does not encrypt."""
     files = target.tls
     if files is None:
         return None

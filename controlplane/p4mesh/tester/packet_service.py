@@ -1,4 +1,4 @@
-"""Gives frames that come to the controller to the protocols of the tester's ports, and sends what these say.
+"""Gives frames that come to the controller to the protocols of the tester's ports, and sends their frames.
 
 Nothing is polled: while time passes here, a punted frame or the next timer ends the waiting. On a target with virtual
 time a reply leaves at the very time at which the frame came.
@@ -36,7 +36,7 @@ class PacketService:
         return self._target.now_ps // _PS_PER_NS
 
     def attach(self, *responders: Responder) -> None:
-        """Let responders speak from now on; the program hands over what they want now."""
+        """Let responders speak from now on; the program hands over the frames that they want now."""
         self._responders.extend(responders)
         self._punt()
 
@@ -59,7 +59,7 @@ class PacketService:
         self._scheduled.clear()
 
     def wait(self, duration_ns: int | Fraction) -> None:
-        """Let the target's time pass, and let responders do what they have to do meanwhile."""
+        """Let the target's time pass, and serve the responders meanwhile."""
         if not self._responders and not self._scheduled:
             self._target.wait(duration_ns, self._dataplane.packet_outs_sent)
             return
@@ -85,7 +85,7 @@ class PacketService:
                 self.send(responder.on_frame(port, frame, self.now_ns))
 
     def _be_on_time(self) -> None:
-        """Send what is due."""
+        """Send the frames that are due."""
         while self._scheduled and self._scheduled[0][0] <= self._target.now_ps:
             self.send([heappop(self._scheduled)[2]])
         for responder in self._responders:

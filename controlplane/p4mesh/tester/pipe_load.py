@@ -28,8 +28,8 @@ def require_pipe_rates(
     """Raise UnsupportedError when a pipe would have to pass more frames per second than it can.
 
     ``uses`` are those of the streams of the plan. Streams count while they send, each with its mean rate; a port
-    receives at most its line rate. Whether the device under test forwards at all is not known: what it is expected to
-    deliver counts.
+    receives at most its line rate. Whether the device under test forwards at all is not known: the frames that it is
+    expected to deliver count.
     """
     passes = sum(stream.seeds * PS_PER_S / float(use.round_ps) for stream, use in zip(plan.streams, uses, strict=True))
     for gress, of_pipes in _frames_per_s(plan, pipes, rate_bps_of).items():

@@ -1,4 +1,4 @@
-"""From streams to cells, places and replicas: what the tables of the P4 program will hold.
+"""From streams to cells, places and replicas: the content of the tables of the P4 program.
 
 Pure: no target, no I/O. Places and cells are the ones of docs/DATAPLANE.md: a transmitter is one
 (stream, transmit port), a flow is one (stream, source, destination) and has one cell.
@@ -210,8 +210,8 @@ def limits_of(contract: Contract, capabilities: Capabilities) -> Limits:
 def make_plan(streams: Sequence[Stream], limits: Limits, rate_bps_of: dict[int, int]) -> Plan:
     """Allocate cells and places for ``streams``; raises when the program has no room for them.
 
-    Start offsets are kept to the tick where the loop has room for the clocks and seeds that this needs;
-    else they are whole departures (``start_offset_error_ticks``).
+    Start offsets are exact to the tick where the loop has room for the clocks and seeds that this needs; else they are
+    whole departures (``start_offset_error_ticks``).
     """
     for stream in streams:
         check_stream(stream)

@@ -38,7 +38,7 @@ class Planner:
         chosen: Sequence[FlowName] = (),
         departure_error_ns: int | None = None,
     ) -> Plan:
-        """Return what the streams need, with histograms per class, stream, receive port or flow.
+        """Return the plan of the streams, with histograms per class, stream, receive port or flow.
 
         With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Raises
         ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
@@ -98,7 +98,7 @@ class Planner:
         return passes * max(map(len, cells), default=0) * self.round_ns(plan)
 
     def reading_share(self, cells: Sequence[range], every_ns: int) -> float:
-        """Return which part of the recirculation port readings of cells take, one in ``every_ns``."""
+        """Return the share of the recirculation port that readings of cells take, one in ``every_ns``."""
         record_bytes = sum(width for _, width in self._contract.record_fields)
         passes = 1 if self._capabilities.architecture is Architecture.V1MODEL else PASSES_PER_CELL
         busy_ps = passes * sum(map(len, cells)) * self._capabilities.loop.pass_ps(record_bytes)

@@ -1,4 +1,4 @@
-"""Records of the tester's cells: which histogram bins their extremes leave, and what a target may not measure."""
+"""Records of the tester's cells: the histogram bins within their extremes, and fields that a target may not measure."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class RoutingService:
     def begin(self, streams: tuple[Stream, ...], number: int) -> str:
         """Announce the networks behind the stations of trial ``number``, and give the routers time to use them.
 
-        Returns which session is not up, or an empty text.
+        Returns a sentence on sessions that are not up, or an empty text.
         """
         self._silence()
         settings = self._settings
@@ -70,7 +70,7 @@ class RoutingService:
         return ""
 
     def end(self) -> str:
-        """End the sessions; return which of them had ended before, or an empty text."""
+        """End the sessions; return a sentence on one that had ended before, or an empty text."""
         peers = self._peers
         if peers is None:
             return ""

@@ -1,4 +1,4 @@
-"""Ports that receive frames addressed to many: which of their flows have cells, and which are counted alone."""
+"""Ports that receive frames addressed to many: their flows with cells, and those that are counted alone."""
 
 from __future__ import annotations
 

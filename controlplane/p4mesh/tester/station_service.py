@@ -1,5 +1,6 @@
 """Acts for the test stations around the streams of a trial: finds the routers of routed streams, answers devices that
-ask for a station, sends the single frames that a trial asks for, and counts what comes back to them."""
+ask for a station, sends the single frames that a trial asks for, and counts their answers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ _RESOLUTION_NS = 10_000_000
 
 
 class StationService:
-    """The stations of one trial after the other; idle in trials without routed streams and controller's frames."""
+    """The stations of one trial after the other; idle in trials without routed streams and without frames of the
+    controller.
+    """
 
     def __init__(self, packets: PacketService) -> None:
         self._packets = packets
@@ -29,7 +32,7 @@ class StationService:
 
     @property
     def answered_frames(self) -> int:
-        """Datagrams from where the controller's frames went, since :meth:`forget_answers`."""
+        """Datagrams from destinations of the controller's frames, since :meth:`forget_answers`."""
         return self._answers.count
 
     def forget_answers(self) -> None:
@@ -37,7 +40,8 @@ class StationService:
         self._answers.count = 0
 
     def begin(self, streams: tuple[Stream, ...], frames: Sequence[ControllerFrame]) -> tuple[tuple[Stream, ...], str]:
-        """Return the streams with the routers' addresses, and which router did not answer, or an empty text.
+        """Return the streams with the routers' addresses, and a sentence on a router that did not answer, or an empty
+        text.
 
         Every station of a routed stream asks, receivers too: their routers then know them.
         """

@@ -1,4 +1,4 @@
-"""Test addresses: who is sent to, and which port owns which destination."""
+"""Test addresses: the destinations of streams, and the port that owns each of them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def host_behind(owner: Station, ip_version: int | None, prefix_bits: int) -> Sta
 
 
 def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range_length: int) -> tuple[Receiver, ...]:
-    """Return what each port owns; the flow offset of an address of many is the port's range of flows."""
+    """Return the destinations of each port; the flow offset of an address of many is the port's range of flows."""
     receivers = {
         _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
@@ -115,7 +115,7 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
 def counting_receivers_of(
     streams: Sequence[Stream], shared_ports: tuple[int, ...], ranges: Sequence[tuple[set[int], int, int]]
 ) -> tuple[Receiver, ...]:
-    """Return what each port owns where groups are counted.
+    """Return the destinations that each port owns where groups are counted.
 
     ``ranges`` are (addresses, flow offset of the first port, distance of the offsets of two ports).
     """
@@ -135,7 +135,7 @@ def _shared(block: tuple[bytes, int], ports: tuple[int, ...], distance: int, fir
 
 
 def _receiver(stream: Stream, port: int) -> Receiver:
-    """Return what ``port`` owns: its address, and all that modifiers of the stream make of it."""
+    """Return the destinations that ``port`` owns: its address, and all that modifiers of the stream make of it."""
     mac, mask = _owned(stream, stream.destination_mac or station(port).mac)
     return Receiver(port, mac, 0, mask, receiver_tag(port))
 

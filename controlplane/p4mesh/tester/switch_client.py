@@ -1,4 +1,4 @@
-"""What the data plane needs of a client: the same for P4Runtime and BF Runtime."""
+"""The part of a client that the data plane uses: the same for P4Runtime and BF Runtime."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from p4mesh.p4runtime import CounterData, PacketIn
 from p4mesh.p4runtime.info import Info
 
 Entity = Any
-"""What a schema builds, for the client that it belongs to; equal entities have the same effect."""
+"""An entity of a schema, for the client of the same interface; equal entities have the same effect."""
 
 
 class SwitchSchema(Protocol):

@@ -45,7 +45,9 @@ class TofinoDataPlane(DataPlane, ABC):
         self._pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
 
     def load_program(self) -> None:
-        """Push the compiled tester and install what every trial needs, with the front ports that are in the loop."""
+        """Push the compiled tester and install the entries that every trial needs, with the front ports that are in the
+        loop.
+        """
         super().load_program()
         if self._ports.front_loops:
             members = [{"": port} for port in self._ports.front_loops]

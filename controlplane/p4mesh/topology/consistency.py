@@ -1,4 +1,4 @@
-"""Parts of a topology that are valid by themselves and contradict each other."""
+"""Refuses parts of a topology that are valid by themselves and contradict each other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_outages(source: YamlSource, path: Path, outages: Sequence[dict[str, An
 
 
 class Bridged:
-    """Links between switches that flood: a second way between two of them would carry a frame for ever."""
+    """Links between switches that flood: on a second way between two of them a frame would circulate for ever."""
 
     def __init__(self, devices: Sequence[Device]) -> None:
         """Note the nodes that flood; switches with VLANs can have a way for each VLAN."""

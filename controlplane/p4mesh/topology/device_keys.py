@@ -19,7 +19,7 @@ _P4INFO = ".p4info.txtpb"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
 _SWITCH = "ethernet_switch"
-"""Its keys are many: whoever gives it another model's is told whose that is."""
+"""It has many keys: the error about a key of another model names that model."""
 
 
 def keys_of(device: str) -> frozenset[str]:
@@ -50,7 +50,7 @@ def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, mod
 
 
 def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:
-    """Return a model whose program, where that is a file, has its place beside the topology file."""
+    """Return a model with the path of its program resolved against the topology file, where the program is a file."""
     if not _is_file(model.get("program", "")):
         return model
     place = (Path(source.name).parent / model["program"]).resolve()

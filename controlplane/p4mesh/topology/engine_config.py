@@ -1,6 +1,6 @@
 """Topology to the JSON document of the embedded engine (``engine/sim``, ``NetworkConfig``).
 
-Both have the same keys. What differs is structure: a file has groups of ports and of links, and names of programs; the
+Both have the same keys. The structure differs: a file has groups of ports and of links, and names of programs; the
 document has every port and every link by itself, and the programs.
 """
 

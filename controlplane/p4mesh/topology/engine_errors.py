@@ -1,7 +1,7 @@
 """Maps errors of the engine about a network to places of the topology file.
 
-The schema knows types and ranges; the models in the engine know what must fit together, such as
-ports that an entry names, or the ways of a table. Keys are the same on both sides.
+The schema knows types and ranges; the models in the engine know the relations between keys, such as ports that an entry
+names, or the ways of a table. Keys are the same on both sides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def topology_error(topology: Topology, place: Path, problem: str, valid: str | N
 
 
 def _in_file(data: Any, place: Path) -> Path:
-    """Return the place as far as the file has it."""
+    """Return the part of the place that exists in the file."""
     for start in _LISTS_OF_GROUPS:
         steps = zip(start, place, strict=False)
         if len(place) >= len(start) and all(step == found or step is type(found) for step, found in steps):

@@ -34,7 +34,7 @@ MOST_BYTES = 4_000_000
 """Of a topology file; 512 ports, each with routes and entries, need a quarter of this."""
 HIGHEST_PORT = 512
 HIGHEST_TESTER_PORT = 508
-"""The tester program has the numbers above it for its loop, the controller and drops."""
+"""The tester program uses higher numbers for its loop, the controller and drops."""
 DEFAULT_LOOP = Loop(rate_bps=400_000_000_000, latency_ns=400.0)
 _FASTEST_LOOP_BPS = 1_600_000_000_000
 _LOOP_LINES = 4

@@ -1,4 +1,4 @@
-"""The topology model: what the YAML file means after ranges are expanded and defaults applied."""
+"""The topology model: the YAML file after ranges are expanded and defaults applied."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class Topology:
     devices: tuple[Device, ...]
     links: tuple[Link, ...]
     notes: dict[str, str] = field(default_factory=dict)
-    """What a report says about the set-up: device, cables, operator and whatever else, in the order of the file."""
+    """Notes of the report on the set-up: device, cables, operator and others, in the order of the file."""
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None

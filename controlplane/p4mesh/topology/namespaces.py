@@ -14,7 +14,7 @@ from p4mesh.errors import TargetError
 
 _NAMES = Path("/run/netns")
 _OURS = re.compile(r"p4mesh-(\d+)-(\d+)-[0-9a-f]{8}")
-"""Process, its start in clock ticks since the machine's (numbers of processes come again), and a number by chance."""
+"""Process, its start in clock ticks since that of the machine (process numbers are used again), and a random number."""
 _STATE, _STARTED = 0, 19
 """Fields of /proc/PID/stat behind the name of the program."""
 

@@ -1,7 +1,7 @@
 """Builds a topology from Linux parts in a network namespace of its own.
 
 An Ethernet switch becomes a Linux bridge, a link a veth pair; a P4 device has interfaces, on which the target runs a
-switch. What Linux cannot model (latency, queues, line rates) is left out; the numbers of such a run belong to the
+switch. Latency, queues and line rates, which Linux cannot model, are left out; the numbers of such a run belong to the
 Linux bridge.
 """
 
@@ -117,7 +117,7 @@ class NetnsNetwork:
         for port in self._topology.tester_ports:
             item = shown[self.interface(port.number)]
             up = "LOWER_UP" in item["flags"]
-            # The carrier comes and goes in turns.
+            # Each change of the carrier counts once, up and down in turn.
             changes = item["stats64"]["tx"]["carrier_changes"]
             found[port.number] = (up, (changes + (not up)) // 2)
         return found

@@ -1,7 +1,7 @@
-"""The schema of topology files, made of what the engine says of its keys and of what is declared here.
+"""The schema of topology files, made of the engine's description of its keys and of the keys declared here.
 
 The engine describes the keys that it reads: meaning, unit, range and default (``_engine.describe_config``). Declared
-here is what a file has beside them: groups of ports and links, the Tofino, parameters of tests, names. Each key is
+here are the other keys of a file: groups of ports and links, the Tofino, parameters of tests, names. Each key is
 written once, here or there; ``schema.json`` is the result (``scripts/describe_devices.py``).
 """
 
@@ -65,7 +65,7 @@ def _text(title: str) -> Rule:
 
 
 def _retitled(rule: Rule, title: str) -> Rule:
-    """Return the engine's rule of a key that means more, or something else, in a file."""
+    """Return the engine's rule of a key with the description that it has in a file."""
     return {"title": title} | {key: value for key, value in rule.items() if key not in ("title", "default")}
 
 

@@ -64,7 +64,7 @@ def station_ipv6(port: int, host: int = 2, *, output_half: bool = False) -> IPv6
 
 
 def ipv6_host_behind(port: int, prefix_bits: int) -> IPv6Address:
-    """Return a host one hop behind the station of ``port``, in a network that a device is told of (RFC 5180 5.2).
+    """Return a host one hop behind the station of ``port``, in a network that a device has a route to (RFC 5180 5.2).
 
     No route of another length leads to it: networks of 64, 126 and 128 bits are apart in the destination half of
     2001:2::/48, and those of 48 bits are 2001:2:N::/48, N the port, as the range of the RFC is only one of them.

@@ -26,8 +26,8 @@ SIMPLE_IMIX = (MixPart(64, 7), MixPart(570, 4), MixPart(1518, 1))
 def mixed(stream: Stream, parts: Sequence[MixPart] = SIMPLE_IMIX) -> tuple[Stream, ...]:
     """Return one stream per frame size, which together have the rate and the count of ``stream``.
 
-    Each has its own seeds and its exact share of the rate, so the shares hold over any time. The
-    frame counts are rounded down, except that of the first part, which takes what is left.
+    Each has its own seeds and its exact share of the rate, so the shares hold over any time. The frame counts are
+    rounded down, except that of the first part, which takes the rest.
     """
     total = sum(part.weight for part in parts)
     streams = []
@@ -68,7 +68,8 @@ def with_independent_phases(stream: Stream, seed: int = 0) -> Stream:
 
 
 def consecutive(stream: Stream, parts: Mapping[str, int]) -> tuple[Stream, ...]:
-    """Return streams that send what ``stream`` sends, one after the other: names and numbers of frames.
+    """Return streams that send the frames of ``stream`` one part after the other; parts are names and numbers of
+    frames.
 
     Each begins in the slot after the last one of the part before it, so that the frames keep their distance.
     Parts without frames are left out. The order of destinations starts anew in every part.

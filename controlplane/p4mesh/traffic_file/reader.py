@@ -1,4 +1,4 @@
-"""Traffic file to runs: settings of the user's and values of the sweep put in, then checked as a whole."""
+"""Traffic file to runs: puts in the settings of the user and the values of the sweep, then checks the whole."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class FileRun:
     source: YamlSource
 
     def error(self, place: Sequence[str | int], problem: str, hint: str) -> TrafficFileError:
-        """Return the error about a value: where it comes from, what is wrong, what is valid."""
+        """Return the error about a value: its origin, the fault, the valid values."""
         return TrafficFileError(f"{self.source.where(tuple(place))}: {problem}", hint=hint)
 
 
 @dataclass(frozen=True)
 class TrafficText:
-    """A traffic file as it was read, and what was set on top of it."""
+    """A traffic file as it was read, and the settings on top of it."""
 
     name: str
     text: str

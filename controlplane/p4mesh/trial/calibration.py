@@ -1,7 +1,7 @@
 """Holds the latency over wires: the tester's own part of every latency (RFC 8238 4.3).
 
-A wire joins two tester ports without a device. What is measured there, per ordered pair of ports, line
-rates and frame size, is shown beside latencies and subtracted only where a table says so.
+A wire joins two tester ports without a device. Its latency, per ordered pair of ports, line rates and frame size, is
+shown beside latencies of devices and subtracted only where a table says so.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Calibration:
         return {wire.place: wire for wire in self.wires}
 
     def wire(self, tx_port: int, rx_port: int, frame_size_bytes: int) -> Wire:
-        """Return what was measured; KeyError when :meth:`require` was not asked before."""
+        """Return a measured wire; raises KeyError for one that :meth:`require` has not confirmed."""
         return self._by_place[tx_port, rx_port, frame_size_bytes]
 
     def require(

@@ -1,4 +1,4 @@
-"""Groups that have a counter on each port and no cell: what was sent to them, and what each port has received."""
+"""Groups that have a counter on each port instead of a cell: frames sent to them, and frames received by each port."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GroupFrames:
 
 
 def group_frames(plan: Plan, reading: Reading) -> Iterator[GroupFrames]:
-    """Yield what was counted for each transmitter."""
+    """Yield the counts of each transmitter."""
     if reading.groups is None:
         return
     places = {port: place for place, port in enumerate(plan.counted_ports)}

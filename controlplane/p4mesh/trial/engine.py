@@ -57,7 +57,7 @@ class TrialEngine:
 
 
 class _Trial:
-    """The phases of one trial, in their order, and what they know of each other."""
+    """The phases of one trial, in their order, and the state that they share."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class _Trial:
         return unanswered
 
     def announce(self) -> str:
-        """Tell the routers which networks are behind the stations; return why they do not know, or an empty text."""
+        """Tell the routers which networks are behind the stations; return the reason of a failure, or an empty text."""
         problem = self._routing.begin(self._spec.streams, self._spec.number)
         self._watch.require_links()
         return problem
@@ -123,7 +123,7 @@ class _Trial:
         return f"joins not verified: {silent}" if silent else ""
 
     def transmit(self) -> None:
-        """Let the streams of the trial run, and read what they did."""
+        """Let the streams of the trial run, and read their counts."""
         self._transmitted(self._plan, self._spec, self._onlooker)
 
     def result(self, aborted: str) -> TrialResult:

@@ -1,4 +1,4 @@
-"""Runs a command of the user's: what resets a device that P4Mesh does not know."""
+"""Runs a command of the user, such as one that resets a device which P4Mesh cannot reset itself."""
 
 from __future__ import annotations
 

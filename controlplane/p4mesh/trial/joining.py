@@ -1,4 +1,4 @@
-"""The proof that hosts have joined their groups: the streams of a trial, in short, reach every member (RFC 3918 3)."""
+"""Verifies that hosts have joined their groups: shortened streams of the trial reach every member (RFC 3918 3)."""
 
 from __future__ import annotations
 

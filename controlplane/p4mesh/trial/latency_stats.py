@@ -24,7 +24,7 @@ from p4mesh.trial.result import HistogramStats, LatencyStats
 def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
     """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames.
 
-    What the records have no fields for, because the target does not measure it, has a count of 0.
+    Statistics that the target does not measure have a count of 0.
     """
     records = _above(records, "frames", 0)
     if not len(records):

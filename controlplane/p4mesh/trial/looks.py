@@ -12,7 +12,7 @@ from p4mesh.trial.latency_stats import latency_stats
 
 @dataclass(frozen=True)
 class Look:
-    """What the tester has counted since the first departure of a trial."""
+    """Counts of the tester since the first departure of a trial."""
 
     at_ns: int
     """Since the first departure, by the clock of the target."""

@@ -1,4 +1,4 @@
-"""Opens what can measure trials on a target."""
+"""Opens a measurer of trials on a target."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ from p4mesh.trial.engine import TrialEngine
 
 @contextmanager
 def open_measurer(topology: Topology, target: str = "sim") -> Iterator[TrialEngine]:
-    """Start a target of :data:`TARGETS` on a topology; yields what can measure trials on it."""
+    """Start a target of :data:`TARGETS` on a topology; yields a measurer of trials on it."""
     with open_tester(TARGETS[target], topology) as tester:
         yield TrialEngine(tester)

@@ -63,7 +63,7 @@ def queue_trend(
     spreads = {pair: _Spread.of(last, flows) for pair, flows in pairs.items()}
     moved = {pair for pair, spread in spreads.items() if spread.ticks > _CERTAIN_LIMIT * spread.span_ticks}
     if not moved:
-        # The latency of no frame is so much longer than that of another one that a queue could have filled.
+        # No two latencies differ by so much that a queue could have filled.
         return _steady(max(spread.ticks / spread.span_ticks for spread in spreads.values() if spread.span_ticks))
     return _Judge(plan, pairs, spreads, moved, readings, last, duration_ticks, tick_ps).trend()
 
@@ -86,7 +86,7 @@ class _Spread:
 
 @dataclass(frozen=True)
 class _Series:
-    """Mean latency per window, in ticks, with what single frames leave of their jitter in it."""
+    """Mean latency per window, in ticks, with its error from the jitter of single frames."""
 
     times: Array
     means: Array
@@ -304,7 +304,7 @@ def _joined(series: Sequence[_Series]) -> _Series | None:
 
 
 def _slope(series: _Series) -> _Slope:
-    """Fit a line; its error is that of the jitter of single frames and that of what the line leaves over."""
+    """Fit a line; its error combines the jitter of single frames and the residuals of the line."""
     count = len(series.times)
     value, left = _line(series.times, series.means)
     half = count // 2
@@ -324,7 +324,7 @@ def _slope(series: _Series) -> _Slope:
 
 
 def _line(times: Array, values: Array) -> tuple[float, Array]:
-    """Return the slope of the line through points, and what it leaves over of each."""
+    """Return the slope of the line through points, and its residual at each of them."""
     centred = times - times.mean()
     slope = float((centred * values).sum() / (centred**2).sum())
     return slope, values - values.mean() - slope * centred

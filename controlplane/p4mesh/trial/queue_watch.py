@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, lcm
 
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Flow, Plan
 
 READINGS = 7
@@ -41,7 +42,7 @@ class QueueWatch:
 
 
 def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passes_per_cell: int) -> QueueWatch | None:
-    """Return what is read in a transmission of ``duration_ns``; None where it is over before cells could be read.
+    """Return the readings of a transmission of ``duration_ns``; None where it is over before cells could be read.
 
     ``round_ns`` is one round of a reading frame, of which it makes ``passes_per_cell`` for a cell.
     """
@@ -58,7 +59,7 @@ def queue_watch(plan: Plan, duration_ns: int, tick_ps: int, round_ns: int, passe
     ports = len({rx for _, rx in pairs})
     room = min(max(2 * ports, frames // _FRAMES_PER_CELL), longest * (rounds // 2))
     chosen = sorted(cell for pair in _chosen(pairs, room) for cell in (flow.cell for flow in pairs[pair]))
-    return QueueWatch(tuple(_ranges(chosen, max(1, min(longest, isqrt(len(chosen)))))), step_ns) if chosen else None
+    return QueueWatch(tuple(ranges_of(chosen, max(1, min(longest, isqrt(len(chosen)))))), step_ns) if chosen else None
 
 
 def pairs_of(plan: Plan) -> dict[Pair, list[Flow]]:
@@ -99,14 +100,3 @@ def _one_of_each(pairs: Sequence[Pair], end: int) -> list[Pair]:
     for pair in pairs:
         first.setdefault(pair[end], pair)
     return list(first.values())
-
-
-def _ranges(cells: Sequence[int], longest: int) -> list[range]:
-    """Return the cells, which are in order, as ranges of at most ``longest``."""
-    found: list[range] = []
-    for cell in cells:
-        if found and found[-1].stop == cell and len(found[-1]) < longest:
-            found[-1] = range(found[-1].start, cell + 1)
-        else:
-            found.append(range(cell, cell + 1))
-    return found

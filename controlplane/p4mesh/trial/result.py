@@ -78,10 +78,11 @@ class PortCounts:
     min_spacing_ns: float | None = None
     """Smallest distance of the starts of two frames received; None with fewer than two frames."""
     late_frames: int = field(default=0, metadata={"stored": "if set"})
-    """Of those received, in excess of what arrives in the time that the streams take at the mean rate from the first
-    to the last: what came while queues of the device were emptied."""
+    """Of those received, in excess of what arrives in the time that the streams take at the mean rate from the first to
+    the last: frames that came while the device emptied its queues.
+    """
     controller_tx_ns: int | None = field(default=None, metadata={"stored": "if set"})
-    """When the first bit of the last report of a change left that a host on the port has sent among the streams."""
+    """Departure of the first bit of the last report of a change that a host on the port sent among the streams."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Trend(str, Enum):
 
 @dataclass(frozen=True)
 class QueueTrend:
-    """The trend of the queues, and of the one that fills fastest by how much (docs/methodology/common.md)."""
+    """The trend of the queues, and the excess of the one that fills fastest (docs/methodology/common.md)."""
 
     trend: Trend
     excess_ppm: float = 0.0
@@ -240,4 +241,4 @@ class TrialResult:
     undelivered: bool = field(default=False, metadata={"stored": "if set"})
     """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})
-    """None where nobody watched, or where there was nothing to see."""
+    """None when queues were not watched, or when too few frames came to judge them."""

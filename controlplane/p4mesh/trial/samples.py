@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
@@ -30,8 +31,9 @@ class SampledCounts:
     received_frames: int
     """Without duplicates, at all receivers."""
     lost_frames: int
-    """Missing among those sent before the last one received: frames on their way are not lost. A frame that comes late
-    is none of them any more."""
+    """Missing among those sent before the last one received: frames on their way are not lost. A frame that arrives
+    late no longer counts as lost.
+    """
     misordered_frames: int
     duplicate_frames: int
     last_gap_ns: int | None
@@ -73,14 +75,14 @@ class Onlooker:
     take_sample: TakeSample
     """Gets the samples that the trial asks for."""
     wants_end: Callable[[], bool] = lambda: False
-    """Whether the streams are to end now; the trial then ends with what it has."""
+    """Whether the streams are to end now; the trial then ends with its counts so far."""
     wants_look: Callable[[], bool] = lambda: False
-    """Whether a look at the trial is due; it is asked at times when the trial does nothing but wait."""
+    """Whether a look at the trial is due; called only while the trial waits."""
     take_look: Callable[[Look], None] = lambda look: None
 
 
 class Sampler:
-    """Which cells a sample of a plan needs, and what their records mean."""
+    """Chooses the cells that a sample of a plan needs, and interprets their records."""
 
     def __init__(self, plan: Plan, sampling: Sampling, tick_ps: int) -> None:
         self.sampling = sampling
@@ -166,11 +168,4 @@ class _Columns:
 
 def cells_in_parts(cells: Sequence[int]) -> list[range]:
     """Return cells, which are in order, as ranges that are read at the same time, none much longer than the others."""
-    longest = max(1, -(-len(cells) // _READING_FRAMES))
-    found: list[range] = []
-    for cell in cells:
-        if found and found[-1].stop == cell and len(found[-1]) < longest:
-            found[-1] = range(found[-1].start, cell + 1)
-        else:
-            found.append(range(cell, cell + 1))
-    return found
+    return ranges_of(cells, max(1, -(-len(cells) // _READING_FRAMES)))

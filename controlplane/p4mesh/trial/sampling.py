@@ -1,4 +1,4 @@
-"""When samples are taken of a trial: part of its specification, without what takes them."""
+"""The samples that a trial asks for: part of its specification, without the code that takes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sampling:
-    """When samples are taken of a trial, and of what."""
+    """Times and subjects of the samples of a trial."""
 
     every_ns: int
     """From the start of one reading to the next; where reading takes longer, they follow each other."""

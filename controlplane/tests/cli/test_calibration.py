@@ -1,4 +1,4 @@
-"""``p4mesh calibrate`` and ``run --calibration``: wires measured, joined, shown; what does not fit is refused.
+"""``p4mesh calibrate`` and ``run --calibration``: wires are measured, joined, shown; those that do not fit are refused.
 
 Each refusal has a golden file in ``golden/calibration``, written anew with ``P4MESH_UPDATE_GOLDEN=1``.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.golden import golden_text
 
 from p4mesh.cli import single_command
 from p4mesh.cli.calibrate_command import measure_wires
@@ -59,11 +59,8 @@ def measure(
 
 def refuse(name: str, error: P4MeshError) -> None:
     """Compare an error with its golden file."""
-    golden, text = GOLDEN / f"{name}.txt", f"exit {error.exit_code}\n{error.render()}\n"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        golden.write_text(text)
-    assert text == golden.read_text()
+    text = f"exit {error.exit_code}\n{error.render()}\n"
+    assert text == golden_text(GOLDEN / f"{name}.txt", text)
 
 
 def latency(out: str, source: str = "switch.yaml", sizes: str = "64", **more: Any) -> int:
@@ -259,10 +256,8 @@ def test_wrong_commands(
     name: str, arguments: tuple[str, ...], workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(("calibrate", *arguments))
-    golden, text = GOLDEN / f"{name}.txt", f"exit {code}\n{capsys.readouterr().err}"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        golden.write_text(text)
-    assert text == golden.read_text()
+    text = f"exit {code}\n{capsys.readouterr().err}"
+    assert text == golden_text(GOLDEN / f"{name}.txt", text)
     assert not (workplace / "wires.json").exists()
 
 

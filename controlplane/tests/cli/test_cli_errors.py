@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+from support.golden import expect_refusal
 
 from p4mesh.cli import single_command
 from p4mesh.cli.main import main
@@ -227,19 +228,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expect(name: str, arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run a command that must fail, and compare code and message with the golden file."""
-    before = sorted(place.rglob("*"))
-    code = main(arguments)
-    shown = capsys.readouterr()
-    text = f"exit {code}\n{shown.err}"
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        golden.write_text(text)
-    assert text == golden.read_text()
-    assert shown.out == ""
-    assert code in (2, 3)
-    assert "Traceback" not in shown.err
-    assert sorted(place.rglob("*")) == before, "nothing is written"
+    expect_refusal(GOLDEN / f"{name}.txt", arguments, place, capsys)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,4 +1,4 @@
-"""Signals and closed pipes: an interrupt is one line at any moment, and output that nobody reads ends nothing else."""
+"""Signals and closed pipes: an interrupt is one line at any moment, and a closed pipe ends the printing alone."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-"""Wrong traffic: one message with file, line and what is valid, before anything is sent or written.
+"""Wrong traffic: one message with file, line and valid values, before anything is sent or written.
 
 Golden files as in ``test_cli_errors``, in ``golden/traffic``.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-
-from p4mesh.cli.main import main
+from support.golden import expect_refusal
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "traffic"
 TOPOLOGY = """\
@@ -117,18 +115,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def expect(name: str, arguments: tuple[str, ...], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run a command that must fail, and compare code and message with the golden file."""
-    before = sorted(place.rglob("*"))
-    code = main(arguments)
-    shown = capsys.readouterr()
-    text = f"exit {code}\n{shown.err}"
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        golden.write_text(text)
-    assert text == golden.read_text()
-    assert (shown.out, code) in (("", 2), ("", 3))
-    assert "Traceback" not in shown.err
-    assert sorted(place.rglob("*")) == before, "nothing is written"
+    expect_refusal(GOLDEN / f"{name}.txt", arguments, place, capsys)
 
 
 @pytest.mark.parametrize("name", FILES)

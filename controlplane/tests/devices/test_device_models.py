@@ -1,7 +1,7 @@
 """Device models from topology file to result: each behaves as its keys say, measured by the tester itself.
 
-One switch between tester ports of 1 Gbit/s, one short trial per behaviour; what the tester reports
-is compared with the closed form, and with what the model counted where that is random.
+One switch between tester ports of 1 Gbit/s, one short trial per behaviour; the tester's report is compared with the
+closed form, or with the counts of the model where these are random.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from scapy.layers.inet6 import ICMPv6MLReport, IPv6, IPv6ExtHdrHopByHop, RouterA
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 from support import networks
+from support.networks import parsed
+from support.runs import truth
 
 from p4mesh.tester.frames import learning_frame
 from p4mesh.tester.stations import station
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import Broadcast, FullMesh, GroupRange, Multicast, Pairs, Pattern, Rotate
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -37,13 +38,13 @@ UNKNOWN = Learning(enabled=False)
 
 
 class Bench:
-    """A running set-up: measures streams and shows what the devices counted."""
+    """A running set-up: measures streams and shows the counts of the devices."""
 
     def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
 
     def send(self, port: int, frame: bytes | Packet) -> None:
-        """Send one frame out of a tester port, and wait until it is dealt with."""
+        """Send one frame out of a tester port, and wait until the devices are done with it."""
         self._measurer.tester.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
         self._measurer.tester.target.wait(1_000_000, self._measurer.tester.dataplane.packet_outs_sent)
 
@@ -56,7 +57,7 @@ class Bench:
 
     def node(self, name: str = "dut") -> dict[str, Any]:
         """Return the counters of a node."""
-        node: dict[str, Any] = self._measurer.tester.target._network.truth()["nodes"][name]  # type: ignore[attr-defined]
+        node: dict[str, Any] = truth(self._measurer)["nodes"][name]
         return node
 
     def drops(self, cause: str, name: str = "dut") -> int:
@@ -67,7 +68,7 @@ class Bench:
 @contextmanager
 def bench(text: str) -> Iterator[Bench]:
     """Start a set-up."""
-    with open_measurer(parse_topology("bench.yaml", text)) as measurer:
+    with open_measurer(parsed(text)) as measurer:
         yield Bench(measurer)
 
 

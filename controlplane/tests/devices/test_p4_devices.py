@@ -6,13 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.networks import TOPOLOGIES, changed, shipped, switch
+from support.networks import TOPOLOGIES, changed, parsed, shipped, switch
 
 from p4mesh.errors import TopologyError
 from p4mesh.target.sim import build_network
 from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.device_keys import COMPILED
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
@@ -82,7 +81,7 @@ def test_an_unknown_program_and_a_key_of_another_device_are_refused() -> None:
 def test_a_router_without_routes_forwards_nothing() -> None:
     stream = Stream("pair", 64, Fraction(1000), 20, Pairs(), (1,), (2,))
     spec = TrialSpec("pair", (stream,), 20_000_000, Learning(enabled=False))
-    with open_measurer(parse_topology("routed.yaml", ROUTER)) as measurer:
+    with open_measurer(parsed(ROUTER)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 20, 0)
 

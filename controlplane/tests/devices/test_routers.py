@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,10 +10,12 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Packet
+from support.hosted_network import HostedNetwork
+from support.networks import parsed
+from support.runs import truth
 
-from p4mesh import _engine
 from p4mesh.errors import TopologyError
-from p4mesh.target.sim import SimTarget, build_network
+from p4mesh.target.sim import build_network
 from p4mesh.topology import Device, DevicePort, Loop, Topology
 from p4mesh.topology.engine_config import SpecialPorts, engine_config
 from p4mesh.topology.loader import parse_topology
@@ -31,53 +31,39 @@ ROUTER_MAC = "02:00:5e:00:00:{:02x}"
 HOST_MAC = "02:00:00:00:00:{:02x}"
 
 
+PORTS = (1, 2, 3)
+ROUTER = "r"
 EMPTY = Topology("", "", "", "", 1000, 0, Loop(10**11, 400.0), (), (), ())
 
 
-class Lab:
-    """A router between three ports of a host, in the hands of the test. Port n is 10.0.n.1/24, 2001:db8:n::1/64."""
+class Lab(HostedNetwork):
+    """A router with a host at its three ports. Port n is 10.0.n.1/24, 2001:db8:n::1/64."""
 
     def __init__(self, device: Device | None = None, **model: object) -> None:
-        ports = [{"number": number, "rate_bps": 10**9} for number in (1, 2, 3)]
-        interfaces = [
-            {
-                "port": number,
-                "mac": ROUTER_MAC.format(number),
-                "addresses": [f"10.0.{number}.1/24", f"2001:db8:{number}::1/64"],
-            }
-            for number in (1, 2, 3)
-        ]
-        router: dict[str, object] = {"name": "r", "device": "router", "ports": ports}
-        router |= {"interfaces": interfaces, **model}
         if device:
             (router,) = engine_config(replace(EMPTY, devices=(device,)), SpecialPorts(509, 510, 511))["nodes"]
-        document = {
-            "tester": {"ports": [], "loop": {"port": 509, "rate_bps": 10**11}},
-            "nodes": [
-                {"name": "h", "device": "host", "ports": ports},
-                router,
-            ],
-            "links": [
-                {"from": {"node": "h", "port": number}, "to": {"node": "r", "port": number}} for number in (1, 2, 3)
-            ],
-        }
-        self.network = _engine.SimNetwork(json.dumps(document))
+        else:
+            interfaces = [
+                {
+                    "port": number,
+                    "mac": ROUTER_MAC.format(number),
+                    "addresses": [f"10.0.{number}.1/24", f"2001:db8:{number}::1/64"],
+                }
+                for number in PORTS
+            ]
+            ports = [{"number": number, "rate_bps": 10**9} for number in PORTS]
+            router = {"name": ROUTER, "device": "router", "ports": ports, "interfaces": interfaces, **model}
+        super().__init__(PORTS, device=router)
 
     def exchange(self, port: int, packet: Packet, wait_ps: int = PS_PER_S // 1000) -> list[tuple[int, Packet]]:
-        """Send a packet; return what the router sends until the wait is over."""
-        self.network.host_send("h", port, bytes(packet).ljust(60, b"\0"))
+        """Send a packet; return the frames that the router sends until the wait is over."""
+        self.send(port, bytes(packet).ljust(60, b"\0"))
         return self.wait(wait_ps)
 
     def wait(self, wait_ps: int) -> list[tuple[int, Packet]]:
-        """Return what the router sends by then."""
+        """Return the frames that the router sends by then."""
         self.network.advance(wait_ps)
-        return [(port, Ether(frame)) for port, _, frame in self.network.host_take("h")]
-
-    @property
-    def drops(self) -> Counter[str]:
-        """Drops of the router by cause."""
-        ports = self.network.truth()["nodes"]["r"]["ports"].values()
-        return sum((Counter(port["drops"]) for port in ports), Counter())
+        return [(port, Ether(frame)) for port, frame in self.received()]
 
 
 def to_router(port: int) -> Ether:
@@ -130,7 +116,7 @@ def test_packets_wait_until_the_neighbour_has_answered_and_go_out_in_order(desti
         assert (frame.src, frame.dst) == (ROUTER_MAC.format(2), HOST_MAC.format(2))
         expected = packet(destination, frame[UDP].sport, ttl=8)
         assert bytes(frame)[14:].rstrip(b"\0") == bytes(expected)[14:].rstrip(b"\0"), "one hop less, checksum right"
-    assert sum(lab.drops.values()) == 0
+    assert sum(lab.drops(ROUTER).values()) == 0
 
 
 @pytest.mark.parametrize("destination", ["10.0.2.9", "2001:db8:2::9"])
@@ -138,7 +124,7 @@ def test_a_neighbour_that_does_not_answer_is_asked_three_times_a_second_apart(de
     lab = Lab()
     questions = lab.exchange(1, packet(destination), 4 * PS_PER_S)
     assert len(questions) == 3
-    assert lab.drops == {"no_neighbour": 1}
+    assert lab.drops(ROUTER) == {"no_neighbour": 1}
     assert lab.network.in_flight() == 0
 
 
@@ -185,9 +171,9 @@ def test_packets_that_a_router_must_not_forward_end_with_a_cause() -> None:
         (Ether(src=HOST_MAC.format(1), dst=HOST_MAC.format(7)) / IP(dst="10.0.2.9"), "not_routed"),
         (to_router(1) / b"unknown type", "not_routed"),
     ):
-        before = lab.drops
+        before = lab.drops(ROUTER)
         assert lab.exchange(1, sent) == []
-        assert lab.drops - before == {cause: 1}
+        assert lab.drops(ROUTER) - before == {cause: 1}
 
 
 def test_the_longest_prefix_wins_and_a_lost_link_moves_flows_to_the_other_path() -> None:
@@ -206,7 +192,7 @@ def test_the_longest_prefix_wins_and_a_lost_link_moves_flows_to_the_other_path()
     spread = outputs("198.51.100.1")
     assert outputs("198.51.100.1") == spread, "a flow stays on its path"
     assert 16 <= spread.count(2) <= 48
-    lab.network.set_link("r", 2, False)
+    lab.network.set_link(ROUTER, 2, False)
     assert set(outputs("198.51.100.1")) == {3}
 
 
@@ -348,10 +334,9 @@ TWO_PATHS = {
 
 
 def trial(paths: dict[str, str], *streams: Stream, duration_ns: int = 10_000_000) -> tuple[TrialResult, dict]:
-    with open_measurer(parse_topology("routed.yaml", ROUTED.format(**paths))) as measurer:
+    with open_measurer(parsed(ROUTED.format(**paths))) as measurer:
         result = measurer.measure(TrialSpec("routed", streams, duration_ns, Learning(wait_ns=1_000_000), per_flow=True))
-        assert isinstance(measurer.tester.target, SimTarget)
-        return result, measurer.tester.target._network.truth()["nodes"]
+        return result, truth(measurer)["nodes"]
 
 
 @pytest.mark.parametrize("version", [4, 6])

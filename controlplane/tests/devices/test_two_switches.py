@@ -1,4 +1,4 @@
-"""RFC 2889 5.3 on two simulated switches and an uplink: the results are what the uplink lets through."""
+"""RFC 2889 5.3 on two simulated switches and an uplink: the results are those of the uplink's capacity."""
 
 from __future__ import annotations
 

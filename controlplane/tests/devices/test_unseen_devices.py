@@ -1,7 +1,7 @@
-"""Set-ups that nobody wrote: random topologies, of which no frame gets lost without a cause.
+"""Random set-ups: no frame gets lost without a cause.
 
-A seed makes a chain of devices with ports of any rate, gap, clock and queue, and with any models; the
-trial sends every size at any load. What the tester finds must add up with what the devices counted.
+A seed makes a chain of devices with ports of any rate, gap, clock and queue, and with any models; the trial sends every
+size at any load. The tester's counts must add up with those of the devices.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import yaml
+from support.networks import parsed
+from support.runs import truth
 
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -118,7 +119,7 @@ def chain(random: Random) -> tuple[dict[str, Any], list[int]]:
 def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
     random = Random(seed)
     data, rates = chain(random)
-    topology = parse_topology("unseen.yaml", yaml.safe_dump(data, sort_keys=False))
+    topology = parsed(yaml.safe_dump(data, sort_keys=False))
     streams = []
     for port, rate in enumerate(rates, 1):
         size = random.choice([64, 65, 127, 300, 777, 1517, 1518, 4000, 9000])
@@ -133,9 +134,9 @@ def test_no_frame_is_lost_without_a_cause(seed: int) -> None:
     duration_ns = max(int(stream.frame_count * 10**9 / stream.rate_fps) for stream in streams)
     learning = Learning(wait_ns=10_000_000, verify=False, rate_fps=100)
     with open_measurer(topology) as measurer:
-        before = measurer.tester.target._network.truth()  # type: ignore[attr-defined]
+        before = truth(measurer)
         result = measurer.measure(TrialSpec("unseen", tuple(streams), duration_ns, learning, per_flow=True))
-        after = measurer.tester.target._network.truth()  # type: ignore[attr-defined]
+        after = truth(measurer)
     assert (result.status, result.reason) == (Status.VALID, "")
     assert after["in_flight_frames"] == 0
     assert sum(before["nodes"]["tester"]["drops"].values()) == 0

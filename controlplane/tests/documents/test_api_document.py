@@ -1,4 +1,4 @@
-"""docs/API.md does what it says: its Python blocks run one after the other, as the cells of a notebook would."""
+"""docs/API.md works: its Python blocks run one after the other, as the cells of a notebook would."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def test_circles_are_found(tmp_path: Path) -> None:
 def imports_of(source: Path) -> dict[Path, set[Path]]:
     """Return the files that each file imports from; declaring a module (``mod name;``) is no import.
 
-    What the files of a folder share may stand in the file of their module, which also hands out what is in them: an
-    import from there is not counted. One from the root of the crate is.
+    The file of a module may hold what its files share, and hands out their names: an import from there is not counted.
+    One from the root of the crate is.
     """
     files = {module_of(file, source): file for file in sorted(source.rglob("*.rs"))}
     imports: dict[Path, set[Path]] = {}
@@ -85,7 +85,7 @@ def paths(text: str, children: set[str]) -> Iterator[list[str]]:
 
 
 def leaves(tree: str) -> Iterator[str]:
-    """Yield what ``a::{b, c::{d, e}}`` stands for: a::b, a::c::d, a::c::e."""
+    """Yield the paths of ``a::{b, c::{d, e}}``: a::b, a::c::d, a::c::e."""
     head, brace, rest = tree.partition("{")
     if not brace:
         yield tree

@@ -1,4 +1,4 @@
-"""What a wheel holds is enough: the package runs where there is no checkout and no compiler."""
+"""A wheel holds all that the package needs: it runs where there is no checkout and no compiler."""
 
 from __future__ import annotations
 

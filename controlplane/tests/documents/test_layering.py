@@ -1,4 +1,4 @@
-"""The promises of docs/ARCHITECTURE.md about who may know whom, read from the source code."""
+"""The promises of docs/ARCHITECTURE.md about imports between packages, read from the source code."""
 
 from __future__ import annotations
 
@@ -114,6 +114,21 @@ def circles(imports: dict[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
+def imports_of_packages(package: Path) -> dict[str, set[str]]:
+    """Return the packages that each package imports from, but for those that it is in or that are in it."""
+    found: dict[str, set[str]] = {}
+    for module, others in imports_of_modules(package).items():
+        importer = _package_of(module, package)
+        imported_from = {_package_of(other, package) for other in others}
+        related = {name for name in imported_from if is_within(name, importer) or is_within(importer, name)}
+        found.setdefault(importer, set()).update(imported_from - related)
+    return found
+
+
+def _package_of(module: str, package: Path) -> str:
+    return module if package.parent.joinpath(*module.split(".")).is_dir() else module.rpartition(".")[0]
+
+
 def modules(package: str) -> list[Path]:
     """Return the files of a package, or of a module with that name."""
     return sorted((PACKAGE / package).rglob("*.py")) or [PACKAGE / f"{package}.py"]
@@ -180,6 +195,29 @@ def test_a_circle_of_modules_is_found(tmp_path: Path) -> None:
     for name, text in texts.items():
         (package / f"{name}.py").write_text(text)
     assert circles(imports_of_modules(package)) == [["p4mesh.first", "p4mesh.parts.second", "p4mesh.third"]]
+
+
+def test_no_packages_import_each_other_in_a_circle() -> None:
+    assert circles(imports_of_packages(PACKAGE)) == []
+
+
+def test_a_circle_of_packages_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "p4mesh"
+    texts = {
+        "one/__init__": "",
+        "one/above": "from p4mesh.two.base import Thing",
+        "one/base": "import json",
+        "two/__init__": "",
+        "two/above": "from p4mesh.one.base import Thing",
+        "two/base": "from p4mesh.two.inner.thing import Thing",
+        "two/inner/__init__": "",
+        "two/inner/thing": "from p4mesh.two import base",
+    }
+    for name, text in texts.items():
+        path = package / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert circles(imports_of_packages(package)) == [["p4mesh.one", "p4mesh.two"]]
 
 
 def test_nothing_in_the_control_plane_sleeps_in_methods() -> None:

@@ -88,7 +88,7 @@ def mentions(tree: ast.AST, name: str, but: str = "") -> bool:
 
 
 def is_used(name: str) -> bool:
-    """Return whether product code other than its own definition uses a module, or what is in it."""
+    """Return whether product code other than its own definition uses a module or a name in it."""
     if name in TEST_NAMES:
         return True
     try:

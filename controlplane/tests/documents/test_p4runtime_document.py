@@ -28,7 +28,9 @@ def functions_of(file: str) -> set[str]:
 
 
 def missing_tests(tests: str) -> list[str]:
-    """Return what a cell of the last column names and does not exist; a file's name holds for what follows it."""
+    """Return the tests that a cell of the last column names and that do not exist; a file's name holds for the tests
+    behind it.
+    """
     found, known = [], set[str]()
     for file, function in _TEST.findall(tests):
         if file:
@@ -47,7 +49,7 @@ def test_every_row_names_tests_that_exist() -> None:
 
 
 def test_a_test_that_is_gone_is_noticed() -> None:
-    """Goal: the gate can fail. Method: a name that no file has."""
+    """Goal: the check can fail. Method: a name that no file has."""
     assert missing_tests("`test_p4runtime_session.py::test_capabilities`, `test_of_nothing`") == ["test_of_nothing"]
 
 

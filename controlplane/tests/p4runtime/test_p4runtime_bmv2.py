@@ -7,7 +7,6 @@ differences must be those of ``golden/p4runtime_bmv2.txt``. Needs simple_switch_
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.golden import golden_text
 from support.p4runtime_support import CPU_PORT, DEVICE_ID, JSON, P4INFO, Switch, ethernet
 from test_p4runtime_errors import GOLDEN, other_cases, read_cases, table_cases
 
@@ -76,13 +76,11 @@ def test_codes_differ_only_where_we_say_so(bmv2: Client) -> None:
         if ours != theirs:
             lines.append(f"{name}: {ours}, simple_switch_grpc {theirs}\n")
     text = "".join(sorted(lines))
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        DIFFERENCES.write_text(text)
-    assert text == DIFFERENCES.read_text()
+    assert text == golden_text(DIFFERENCES, text)
 
 
 def test_packet_io_is_alike(bmv2: Client, client: Client, switch: Switch) -> None:
-    """Unaligned controller headers: what goes in by packet-out comes out by packet-in, on both."""
+    """Unaligned controller headers: a packet-out comes back as a packet-in, on both."""
     for controller in (bmv2, client):
         entries = [
             controller.schema.table_entry("forward", {"destination": n}, "to_controller", {"tag": 0x8000 + n})

@@ -160,7 +160,7 @@ def test_a_client_connects_again_when_its_server_is_back(switch: Switch, client:
 
 
 def test_a_server_that_has_forgotten_its_pipeline_says_so(switch: Switch, client: Client) -> None:
-    """Goal: nothing is taken for still there. Method: another switch is behind the address when it is back."""
+    """Goal: no entry is taken to be still there. Method: another switch is behind the address when it is back."""
     address = switch.address
     switch.network.stop()
     wait_until_lost(client)

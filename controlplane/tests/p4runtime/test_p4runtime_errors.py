@@ -5,10 +5,10 @@ Run with ``P4MESH_UPDATE_GOLDEN=1`` to write the files anew, then read the diffe
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
+from support.golden import golden_text
 from support.p4runtime_support import Switch
 
 from p4mesh.p4runtime import Client, CounterData, MeterConfig, ReadError, Schema, WriteError
@@ -256,11 +256,7 @@ def read_cases(s: Schema) -> dict[str, Entity]:
 
 
 def check(name: str, text: str) -> str:
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return path.read_text() if path.exists() else f"{path} is missing"
+    return golden_text(GOLDEN / f"{name}.txt", text)
 
 
 def test_refused_writes(client: Client) -> None:

@@ -71,7 +71,7 @@ def test_a_new_commit_clears_the_forwarding_state(client: Client) -> None:
 
 
 def everything(client: Client) -> list[Entity]:
-    """Write state of every kind and return what a read of all of it gives."""
+    """Write state of every kind, and return the result of reading all of it."""
     s = client.schema
     client.insert(
         [
@@ -301,7 +301,7 @@ def test_p4info_that_does_not_fit_is_refused(
 
 
 def test_what_the_compiler_removed_is_known_and_refused(client: Client) -> None:
-    """p4c leaves out of the program what nothing uses; P4Info still has it."""
+    """p4c removes unused objects from the program; P4Info still has them."""
     info = load_p4info(P4INFO)
     info.counters.add(preamble=p4i.Preamble(id=0x12000001, name="EverythingIngress.unused"), size=4)
     client.set_pipeline_config(info, JSON.read_bytes())

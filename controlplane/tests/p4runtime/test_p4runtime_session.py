@@ -1,4 +1,4 @@
-"""Controllers: who is primary, who may write, what each is told."""
+"""Controllers: the primary, rights to write, and the notices to each."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_every_table_says_what_it_is_for() -> None:
 
 
 def test_constants_of_a_chip_are_those_of_its_branch(tmp_path: Path) -> None:
-    """Goal: what the conditionals on a -D leave out is left out; other conditions do not count."""
+    """Goal: lines that the conditionals on a -D exclude are left out; other conditions do not count."""
     (tmp_path / "a.p4").write_text(
         "#ifndef GUARD\n#define GUARD\n#if CHIP == 2\n#define FLOWS 65536\n#if INNER > 1\n#define DEEP 7\n#endif\n"
         "#else\n#define FLOWS 16384\nconst bit<9> PORT = 0x44;\n#endif\n#ifdef CHIP\n#define KNOWN 1\n#endif\n#endif\n"

@@ -1,20 +1,20 @@
 """Shared vectors of the measurement controls, on the program for v1model.
 
-Method: every frame arrives at its tick at a port of a simulated tester, on a clock of nanoseconds. What the registers
-and counters hold then is compared with the vectors, which follow from the definitions and not from a program.
+Method: every frame arrives at its tick at a port of a simulated tester, on a clock of nanoseconds. Registers and
+counters are then compared with the vectors, which follow from the definitions and not from a program.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.golden import golden_text
+from support.hosted_network import HostedNetwork
 from support.measurement_vectors import FILE, PORTS, made, text
 
-from p4mesh import _engine
 from p4mesh.p4runtime import Client
 from p4mesh.tester.contract import Contract, load_contract
 from p4mesh.tester.dataplane import DataPlane
@@ -25,9 +25,7 @@ VECTORS: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"v
 
 
 def test_the_vectors_are_those_of_the_definitions() -> None:
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        FILE.write_text(text(made()))
-    assert FILE.read_text() == text(made())
+    assert text(made()) == golden_text(FILE, text(made()))
 
 
 def test_every_control_of_the_measurement_has_vectors() -> None:
@@ -41,18 +39,13 @@ class SimulatedTester:
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
         tester = {
-            "ports": [{"number": port, "rate_bps": RATE_BPS} for port in PORTS],
             "loop": {"port": contract["PORT_LOOP"], "rate_bps": RATE_BPS, "latency_ns": 100},
             "cpu_port": contract["PORT_CPU"],
             "clock_tick_ps": 1000,
         }
-        hosts = [{"name": f"host{n}", "device": "host", "ports": [{"number": 1, "rate_bps": RATE_BPS}]} for n in PORTS]
-        links = [
-            {"from": {"node": "tester", "port": n}, "to": {"node": f"host{n}", "port": 1}, "latency_ns": 0}
-            for n in PORTS
-        ]
-        self.network = _engine.SimNetwork(json.dumps({"tester": tester, "nodes": hosts, "links": links}))
-        self.client = Client(f"127.0.0.1:{self.network.serve('127.0.0.1:0', 1)}", 1).__enter__()
+        self.hosted = HostedNetwork(PORTS, RATE_BPS, tester=tester)
+        self.network = self.hosted.network
+        self.client = Client(self.hosted.serve(), 1).__enter__()
         self.dataplane = DataPlane(self.client, contract)
         self.dataplane.load_program()
         self._install()
@@ -63,7 +56,7 @@ class SimulatedTester:
 
     def arrive(self, port: int, at_ticks: int, frame: bytes) -> None:
         self.network.run_until(at_ticks * 1000, self.client.packet_outs_sent)
-        self.network.host_send(f"host{port}", 1, frame)
+        self.hosted.send(port, frame)
 
     def wait(self, passes: int) -> None:
         self.network.advance(passes * 1_000_000, self.client.packet_outs_sent)

@@ -1,4 +1,4 @@
-"""v1model and TNA: what must differ is in controls of the same name with the same signature; the rest is shared."""
+"""v1model and TNA: parts that must differ are controls of the same name with the same signature; the rest is shared."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Shared vectors of the measurement controls, on the program for Tofino.
 
 Method: an interpreter executes the ingress control of the sources, as the parser would hand frames to it, and reads
-cells as reading frames do. It is none of the chip: what a stage can do, and how a stateful ALU compares, is not in it.
+cells as reading frames do. It does not model the chip: the limits of a stage, and the comparison in a stateful ALU, are
+not in it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Ingress:
         self.control = Control(program, program.tree.controls["TesterIngress"], entries)
 
     def arrive(self, port: int, at_ticks: int, frame: bytes) -> None:
-        """Do what the parser does with a frame of a test port, and execute ingress."""
+        """Parse a frame of a test port, and execute ingress."""
         headers, local, arrival = self._pass(port, at_ticks)
         ethernet = headers.members["ethernet"]
         ethernet.is_valid = True
@@ -91,7 +92,7 @@ class Ingress:
         self._execute(headers, local, arrival)
 
     def report(self, cell: int) -> bytes:
-        """Return what a reading frame brings of a cell; words of egress are 0."""
+        """Return the words of a cell that a reading frame brings; those of egress are 0."""
         nothing = bytes(sum(number.width for number in self._half("transmit_half_t").members.values()) // 8)
         return cell.to_bytes(4, "big") + b"".join(
             nothing + self._read(cell, kind) for kind in ("KIND_READ_HIGH", "KIND_READ")
@@ -136,7 +137,7 @@ class Ingress:
 
 
 def differences(program: Program, vector: dict[str, Any]) -> list[str]:
-    """Return where a program leaves something else than a vector says."""
+    """Return the differences between the state that a program leaves and a vector."""
     ingress = Ingress(program, vector["run"])
     for frame in vector["frames"]:
         ingress.arrive(frame["port"], frame["arrival_ticks"], bytes.fromhex(frame["hex"]))

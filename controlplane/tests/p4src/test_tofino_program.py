@@ -1,4 +1,4 @@
-"""The tester for Tofino has the contract of v1model, and what is recorded about it is of its sources."""
+"""The tester for Tofino has the contract of v1model, and its records belong to its sources."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def p4info_of(chip: str) -> Path:
 
 
 def contract_of(path: Path) -> dict[str, str]:
-    """Return what a controller sees of a program, one line per property.
+    """Return the properties of a program that a controller sees, one line each.
 
     Tables that the program fills itself are left out: no controller reads or writes them.
     """

@@ -1,4 +1,4 @@
-"""``p4mesh report``: what readers must see first, what must not be lost on paper, what names must not do to a page."""
+"""``p4mesh report``: the cover has verdict and numbers, paper loses no column, and names cannot break a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tester that cannot send what is asked for: its limit is found once, and results say what they stand for."""
+"""A tester that cannot send all loads: its limit is found once, and results say so."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_run_that_is_resumed_knows_the_limit(tmp_path: Path) -> None:
 
 
 def test_the_limit_is_found_once_for_all_tests_of_a_suite(tmp_path: Path) -> None:
-    """What a full mesh could not send, the pairs of the same ports do not try, nor after an interruption."""
+    """Loads that a full mesh could not send are not tried by the pairs of the same ports, nor after an interruption."""
     measured: dict[str, list[int]] = {}
     for name in ("whole", "resumed"):
         limits = DeliveryLimits()

@@ -178,7 +178,7 @@ def open_namer(_: Topology) -> Iterator[Namer]:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, bytes]]:
-    """Return what runs 26.3 in a scene and returns the files but those of the wall clock."""
+    """Return the function that runs 26.3 in a scene and returns the files but those of the wall clock."""
 
     def perform(
         name: str, workers: int, scene: Callable[[str], None] | None = None, *settings: str, **changes: str

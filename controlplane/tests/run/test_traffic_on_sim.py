@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.networks import network, node, parsed, switch
 
 from p4mesh.cli.main import main
 from p4mesh.methods.results.outcome import State
@@ -16,31 +17,25 @@ from p4mesh.run.events import Event, RunStarted, SampleTaken
 from p4mesh.run.options import TrafficOptions
 from p4mesh.run.single import FinishedRun
 from p4mesh.run.traffic import run_traffic
-from p4mesh.topology.loader import parse_topology
 
 ROOT = Path(__file__).parents[3]
 COMMANDS = re.findall(r"^p4mesh (traffic .*)$", (ROOT / "docs" / "TRAFFIC.md").read_text(), re.MULTILINE)
-SWITCH = """\
-name: switch
-tester:
-  clock_tick_ps: 1000
-  ports:
-    - {numbers: 1-2, rate_bps: 1000000000, role: west}
-    - {numbers: 3-4, rate_bps: 1000000000, layer: access}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    latency_ns: 500
-    ports: [{numbers: 1-4, rate_bps: 1000000000, queue_frames: 32}]
-links: [{from: "tester:1-4", to: "dut:1-4", latency_ns: 5}]
-"""
+PLACES = {1: "role: west", 2: "role: west", 3: "layer: access", 4: "layer: access"}
+SWITCH = parsed(
+    switch(
+        "latency_ns: 500",
+        port="queue_frames: 32",
+        tester="clock_tick_ps: 1000",
+        tester_port=PLACES,
+        link="latency_ns: 5",
+    )
+)
 PHASES = "phases: {learning_wait_ms: 1, settle_ms: 1, restabilise_ms: 0}\n"
 
 
 def send(tmp_path: Path, text: str, *settings: str, jobs: int = 1, out: str = "out") -> FinishedRun:
     (tmp_path / "traffic.yaml").write_text(text)
-    topology = parse_topology("switch.yaml", SWITCH)
-    return run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, settings, tmp_path / out, jobs))
+    return run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, settings, tmp_path / out, jobs))
 
 
 def rows(run: FinishedRun, name: str) -> list[dict[str, Any]]:
@@ -83,7 +78,9 @@ duration_s: 0.01
 
 
 def test_loss_is_that_of_an_output_with_a_queue(tmp_path: Path) -> None:
-    """Two senders at 60 % into one output for T: T x line leave, and what the queue and the line hold at the end."""
+    """Two senders at 60 % into one output for T: T x line leave, and the frames that the queue and the line hold at the
+    end.
+    """
     text = f"""\
 name: overload
 duration_s: 0.02
@@ -149,7 +146,7 @@ duration_s: 0.001
 {PHASES}classes:
   one: {{senders: 1, receivers: 3, pattern: pairs, rate: 10 %, sizes: 64}}
 """
-    (tmp_path / "switch.yaml").write_text(SWITCH)
+    (tmp_path / "switch.yaml").write_text(SWITCH.text)
     first = send(tmp_path, text)
     assert send(tmp_path, text).outcome == first.outcome
     command = ["traffic", str(tmp_path / "traffic.yaml"), "--topology", str(tmp_path / "switch.yaml")]
@@ -208,8 +205,7 @@ samples: {{every_s: 0.005}}
 def test_the_cost_of_samples_is_told_before_they_are_taken(tmp_path: Path) -> None:
     events: list[Event] = []
     (tmp_path / "traffic.yaml").write_text(LONG)
-    topology = parse_topology("switch.yaml", SWITCH)
-    run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, (), tmp_path / "out", 1), events.append)
+    run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, (), tmp_path / "out", 1), events.append)
     assert isinstance(events[0], RunStarted)
     assert events[0].sampling.startswith("7 samples of 10 lines, one each 0.02 s: 5 cells in ")
     assert events[0].sampling.endswith(" kB on disk in all")
@@ -224,9 +220,8 @@ def test_samples_of_a_trial_that_was_broken_off_are_dropped(tmp_path: Path) -> N
             raise KeyboardInterrupt
 
     (tmp_path / "traffic.yaml").write_text(text)
-    topology = parse_topology("switch.yaml", SWITCH)
     with pytest.raises(KeyboardInterrupt):
-        run_traffic(TrafficOptions(tmp_path / "traffic.yaml", topology, (), tmp_path / "cut", 1), stop)
+        run_traffic(TrafficOptions(tmp_path / "traffic.yaml", SWITCH, (), tmp_path / "cut", 1), stop)
     whole, resumed = send(tmp_path, text, out="whole", jobs=2), send(tmp_path, text, out="cut")
     for name in ("samples.csv", "trials.jsonl", "results.json"):
         assert (whole.directory / name).read_bytes() == (resumed.directory / name).read_bytes(), name
@@ -241,25 +236,21 @@ duration_s: 0.005
   down: {{senders: near, receivers: 2-4, pattern: broadcast, rate: 1 %, sizes: 256}}
 groups: {{near: 1}}
 """
-    chain = """\
-name: chain
-tester:
-  clock_tick_ps: 1000
-  ports:
-    - {numbers: 1-2, rate_bps: 1000000000, layer: top}
-    - {numbers: 3-4, rate_bps: 1000000000, layer: bottom}
-nodes:
-  - {name: first, device: ethernet_switch, MODEL}
-  - {name: second, device: ethernet_switch, MODEL}
-links:
-  - {from: "tester:1-2", to: "first:1-2"}
-  - {from: "tester:3-4", to: "second:1-2"}
-  - {from: "first:3", to: "second:3", latency_ns: 20}
-"""
     model = "forwarding: cut_through, look_ahead_bytes: 100, latency_ns: 700"
-    chain = chain.replace("MODEL", f"{model}, ports: [{{numbers: 1-3, rate_bps: 1000000000}}]")
+    layers = {1: "layer: top", 2: "layer: top", 3: "layer: bottom", 4: "layer: bottom"}
+    chain = network(
+        node("first", model, ports=3),
+        node("second", model, ports=3),
+        links=(
+            ("tester:1-2", "first:1-2"),
+            ("tester:3-4", "second:1-2"),
+            ("first:3", "second:3", "latency_ns: 20"),
+        ),
+        tester="clock_tick_ps: 1000",
+        tester_port=layers,
+    )
     (tmp_path / "traffic.yaml").write_text(text)
-    options = TrafficOptions(tmp_path / "traffic.yaml", parse_topology("chain.yaml", chain), (), tmp_path / "out", 1)
+    options = TrafficOptions(tmp_path / "traffic.yaml", parsed(chain), (), tmp_path / "out", 1)
     top, bottom = rows(run_traffic(options), "layers")
     assert (top["layer"], top["receivers"], top["latency_us_avg"]) == ("top", 1, 1.5)
     assert (bottom["layer"], bottom["receivers"], bottom["latency_us_avg"]) == ("bottom", 2, 3.02)

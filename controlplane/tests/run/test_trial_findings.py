@@ -87,7 +87,7 @@ def test_damaged_frames_are_a_finding(tmp_path: Path, test: str) -> None:
     "test", ["rfc2544.throughput", "rfc2544.latency", "rfc2544.frame_loss", "rfc2889.fully_meshed", "rfc2889.broadcast"]
 )
 def test_rows_that_cannot_be_trusted_show_no_loss_and_no_rate(tmp_path: Path, test: str) -> None:
-    """A load stands in them as what was asked (load_pct) alone, never as a result (tx_pct)."""
+    """They hold a load as it was asked for (load_pct), never as a result (tx_pct)."""
     opener = f"{__name__}:open_untrusted"
     asked = RunOptions(test, TOPOLOGIES / "back-to-back.yaml", "64", QUICK, tmp_path / "run", 1, opener=opener)
     found = run(asked)

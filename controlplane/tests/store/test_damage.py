@@ -1,4 +1,4 @@
-"""A run directory that is not what a run has written is refused with file and line; a crash is no damage.
+"""A changed run directory is refused with file and line; a crash is no damage.
 
 Every file of a finished run, and of one that was interrupted, is damaged in every way below. Each time ``p4mesh show``
 and the command that resumes the run must say so with exit code 2, or the run must end with the bytes of the whole one.

@@ -1,4 +1,4 @@
-"""Run directories of other versions: refused with what wrote them and what to do, word for word as in golden files.
+"""Run directories of other versions: refused with their version and the next step, word for word as in golden files.
 
 ``P4MESH_UPDATE_GOLDEN=1`` writes the files anew.
 """
@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.golden import golden_text
 from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
@@ -54,11 +54,8 @@ def test_a_run_of_another_format_is_refused(
     (tmp_path / "run" / "run.json").write_text(json.dumps({**CHANGES[name], **config}, indent=2))
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     assert main(command) == 2
-    golden, shown = GOLDEN / f"{name}_{command[0]}.txt", capsys.readouterr().err
-    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        golden.write_text(shown)
-    assert shown == golden.read_text()
+    shown = capsys.readouterr().err
+    assert shown == golden_text(GOLDEN / f"{name}_{command[0]}.txt", shown)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before, "it stays as it was"
 
 

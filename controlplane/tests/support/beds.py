@@ -17,13 +17,14 @@ def make_bed(
     behind: str = "",
     ifg_bits: int = 96,
     padding: Collection[int] | None = None,
+    clocks_ppm: Sequence[float] = (),
     topology: str = "fake",
     **more: Any,
 ) -> Bed:
     """Return a bed with the ports 1 to ``count``, or one for each of ``rates_bps``.
 
     ``behind`` names the node behind each port with one letter, ``padding`` the ports that pad short frames (all of
-    them where it is not given). ``more`` are further fields of the bed.
+    them where it is not given), ``clocks_ppm`` the offset of each port's clock. ``more`` are further fields of the bed.
     """
     rates = [rates_bps] * count if isinstance(rates_bps, int) else rates_bps
     ports = tuple(
@@ -34,6 +35,7 @@ def make_bed(
             ifg_bits,
             behind[number - 1] if behind else "",
             pads_short_frames=padding is None or number in padding,
+            clock_offset_ppm=clocks_ppm[number - 1] if clocks_ppm else 0,
         )
         for number, rate_bps in enumerate(rates, 1)
     )

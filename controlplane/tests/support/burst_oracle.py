@@ -1,4 +1,4 @@
-"""Burst arithmetic of RFC 2889 appendix A, in exact rationals of a nanosecond: what the tester's bursts must show.
+"""Burst arithmetic of RFC 2889 appendix A, in exact rationals of a nanosecond: an oracle for the tester's bursts.
 
 ``TXTIME`` lost its numerator in the RFC text; methodology 0.4 has the formulas used here.
 """
@@ -17,7 +17,7 @@ _PREAMBLE_BITS = 64
 
 @dataclass(frozen=True)
 class BurstPlan:
-    """When a source sends ``burst_frames`` at minimum gap and how long it is silent after that."""
+    """The bursts of a source: ``burst_frames`` at minimum gap, and the silence after that."""
 
     burst_frames: int
     tx_time_ns: Fraction

@@ -20,7 +20,7 @@ class Certificates:
 
 
 def make_certificates(directory: Path, server: str = "127.0.0.1") -> Certificates:
-    """Write an authority and what it has signed for a server with this name, and for a client."""
+    """Write an authority and its certificates for a server with this name, and for a client."""
     directory.mkdir(exist_ok=True)
     authority = trustme.CA()
     made = Certificates(*(directory / f"{name}.pem" for name in ("ca", "server", "server_key", "client", "client_key")))

@@ -28,7 +28,7 @@ def constant(nanoseconds: float) -> Delays:
 
 
 def statistics(delays: Sequence[float], *, percentiles: bool) -> LatencyStats:
-    """Return what the tester measures of one flow whose frames arrive in order."""
+    """Return the statistics that the tester measures of one flow whose frames arrive in order."""
     changes = [later - earlier for earlier, later in itertools.pairwise(delays)]
     sizes = [abs(change) for change in changes]
     smoothed = 0.0

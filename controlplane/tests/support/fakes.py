@@ -52,7 +52,7 @@ class FakeMeasurer:
         self.announced: list[TrialSpec] = []
 
     def announce(self, specs: Sequence[TrialSpec]) -> None:
-        """Take note of what is measured next."""
+        """Take note of the next trials."""
         self.announced = list(specs)
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
@@ -98,7 +98,7 @@ class TrialLog(FakeMeasurer):
         self.verdicts: list[str] = []
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
-        """Return what the other one measures."""
+        """Return the result of the other one."""
         result = self.inner.measure(spec, note)
         self.verdicts.append(note.judge(result).value if note and note.judge else "DONE")
         return result

@@ -121,14 +121,14 @@ class FlowCells:
 
 @dataclass
 class Outcome:
-    """Everything that the frames of a vector leave."""
+    """The state that the frames of a vector leave."""
 
     flows: dict[int, FlowCells] = field(default_factory=lambda: defaultdict(FlowCells))
     reasons: dict[tuple[int, str], int] = field(default_factory=lambda: defaultdict(int))
     bins: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Cells of the latency histogram."""
     starts: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Arrivals by port, whatever the frames are."""
+    """Arrivals by port, of all frames."""
 
     def spacing(self, port: int) -> int:
         """Return the complement of the smallest distance of two frame starts on a port, 0 without two frames."""
@@ -138,7 +138,7 @@ class Outcome:
 
 
 def outcome_of(arrivals: list[Arrival], run: int, window_places: int) -> Outcome:
-    """Return what the frames leave in cleared registers."""
+    """Return the state that the frames leave in cleared registers."""
     found = Outcome()
     for frame in arrivals:
         reason = _reason(frame, run)

@@ -1,7 +1,7 @@
 """The vectors of the measurement controls: frames in, records out, for every program of the tester.
 
-``p4src/vectors/measurement.json`` holds them so that anything can read them. The frames are made here, what they must
-leave is made by :mod:`support.measurement_oracle`, and ``P4MESH_UPDATE_GOLDEN=1`` writes the file anew.
+``p4src/vectors/measurement.json`` holds them so that anything can read them. The frames are made here, the expected
+records by :mod:`support.measurement_oracle`, and ``P4MESH_UPDATE_GOLDEN=1`` writes the file anew.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ SCENARIOS: dict[str, tuple[str, list[Arrival]]] = {
 
 
 def made() -> dict[str, Any]:
-    """Return what the file must hold."""
+    """Return the content that the file must have."""
     vectors = []
     for number, (name, (control, frames)) in enumerate(SCENARIOS.items(), start=1):
         moved = [_later(frame, number * _SECOND) for frame in frames]

@@ -1,4 +1,4 @@
-"""Makes the topologies that tests simulate: wires, one device between all tester ports, and those of the repository.
+"""Makes the topologies that tests simulate: wires, one or more devices, and those of the repository.
 
 Keys are written as in a topology file, ``"queue_frames: 8, ifg_bits: 88"``: for all ports (links), or for some of them
 by number.
@@ -21,6 +21,9 @@ GIGABIT = 10**9
 Rates = int | Sequence[int]
 """Rate of all ports, or of each port in order."""
 Keys = str | Mapping[int, str]
+Node = dict[str, Any]
+Link = tuple[str, str] | tuple[str, str, str]
+"""Both ends, such as ``tester:1-2`` and ``dut:1-2``, and keys of the link."""
 
 
 def wire(
@@ -52,19 +55,44 @@ def switch(
     ``link`` of the links.
     """
     rates = _each(rates_bps, ports)
-    node: dict[str, Any] = {"name": "dut", "device": device, "ports": _ports(rates, port)}
+    links = [(f"tester:{n}", f"dut:{n}", _of_number(link, n)) for n in range(1, len(rates) + 1)]
+    dut = node("dut", *model, rates_bps=rates, port=port, device=device)
+    return network(dut, links=links, rates_bps=rates, tester=tester, tester_port=tester_port, seed=seed, name="switch")
+
+
+def node(
+    name: str,
+    *model: str,
+    ports: int = 4,
+    rates_bps: Rates = GIGABIT,
+    port: Keys = "",
+    device: str = "ethernet_switch",
+) -> Node:
+    """Return one device of a :func:`network`; ``model`` are its keys, ``port`` those of its ports."""
+    made: Node = {"name": name, "device": device, "ports": _ports(_each(rates_bps, ports), port)}
     for text in model:
-        node |= _keys(text)
+        made |= _keys(text)
+    return made
+
+
+def network(
+    *nodes: Node,
+    links: Sequence[Link],
+    ports: int = 4,
+    rates_bps: Rates = GIGABIT,
+    tester: str = "",
+    tester_port: Keys = "",
+    seed: int | None = None,
+    name: str = "network",
+) -> str:
+    """Return a tester, devices and the links between all of them."""
     return _text(
         {
-            "name": "switch",
+            "name": name,
             **({} if seed is None else {"seed": seed}),
-            "tester": {**_keys(tester), "ports": _ports(rates, tester_port)},
-            "nodes": [node],
-            "links": [
-                {"from": f"tester:{number}", "to": f"dut:{number}", **_keys_of(link, number)}
-                for number in range(1, len(rates) + 1)
-            ],
+            "tester": {**_keys(tester), "ports": _ports(_each(rates_bps, ports), tester_port)},
+            "nodes": list(nodes),
+            "links": [{"from": near, "to": far, **_keys(" ".join(keys))} for near, far, *keys in links],
         }
     )
 
@@ -93,11 +121,14 @@ def _each(rates_bps: Rates, count: int) -> Sequence[int]:
 
 
 def _ports(rates_bps: Sequence[int], more: Keys) -> list[dict[str, Any]]:
-    return [{"numbers": number, "rate_bps": rate, **_keys_of(more, number)} for number, rate in enumerate(rates_bps, 1)]
+    return [
+        {"numbers": number, "rate_bps": rate, **_keys(_of_number(more, number))}
+        for number, rate in enumerate(rates_bps, 1)
+    ]
 
 
-def _keys_of(keys: Keys, number: int) -> dict[str, Any]:
-    return _keys(keys if isinstance(keys, str) else keys.get(number, ""))
+def _of_number(keys: Keys, number: int) -> str:
+    return keys if isinstance(keys, str) else keys.get(number, "")
 
 
 def _keys(text: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Executes controls of a program for Tofino, one frame at a time, on registers that stay.
 
-It knows P4_16 and what TNA adds: registers with register actions, counters and identity hashes. It does not know the
-chip: what fits into a stage, in which order stages work, how a stateful ALU compares. A table that the controller
+It knows P4_16 and the additions of TNA: registers with register actions, counters and identity hashes. It does not
+model the chip: the capacity and order of stages, and the comparison in a stateful ALU. A table that the controller
 fills has the entries that it is given; all others have their own.
 """
 
@@ -37,7 +37,7 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 
 
 class Number:
-    """A number of so many bits; without a width it takes that of what it meets."""
+    """A number of so many bits; without a width it takes that of the other operand."""
 
     __slots__ = ("is_signed", "value", "width")
 

@@ -38,7 +38,7 @@ class Declaration:
 
 
 def declarations(path: Path) -> list[Declaration]:
-    """Return what a file declares; AssertionError for a parameter that is no plain one."""
+    """Return the declarations of a file; AssertionError for a parameter that is not a plain one."""
     return [
         Declaration(kind, name, _parameters(path, parameters), _parameters(path, constructor or ""))
         for kind, name, parameters, constructor in _DECLARATION.findall(_plain(path))

@@ -52,7 +52,7 @@ class ControlTree:
 
 @dataclass
 class ProgramTree:
-    """Everything that a text declares."""
+    """The declarations of a text."""
 
     types: dict[str, Node] = field(default_factory=dict)
     structs: dict[str, list[tuple[str, Node]]] = field(default_factory=dict)

@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable
 from time import perf_counter
 
-from support.p4runtime_support import DEVICE_ID, NETWORK, PROGRAMS
+from support.p4runtime_support import DEVICE_ID, PROGRAMS, Switch
 
-from p4mesh import _engine
 from p4mesh.p4runtime import Client
 from p4mesh.p4runtime.stubs import p4r
 
@@ -28,10 +27,10 @@ def rate(count: int, work: Callable[[], object]) -> int:
 
 
 def main() -> None:
-    network = _engine.SimNetwork(json.dumps(NETWORK))
-    address = f"127.0.0.1:{network.serve('127.0.0.1:0', DEVICE_ID)}"
+    switch = Switch()
+    network = switch.network
     rates = {}
-    with Client(address, DEVICE_ID, timeout_s=60) as client:
+    with Client(switch.address, DEVICE_ID, timeout_s=60) as client:
         client.set_pipeline(PROGRAMS / "large.p4info.txtpb", PROGRAMS / "large.json")
         s = client.schema
 

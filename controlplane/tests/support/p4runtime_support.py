@@ -6,11 +6,11 @@ Ports 0 to 3 are cabled to the ports of a host, where tests put frames in and ta
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.hosted_network import HostedNetwork
 
 from p4mesh.p4runtime import Client, PacketIn
 
@@ -20,41 +20,21 @@ JSON = PROGRAMS / "everything.json"
 
 CPU_PORT = 510
 DEVICE_ID = 3
-_PORTS = range(4)
 _MICROSECOND_PS = 1_000_000
 
-NETWORK = {
-    "tester": {
-        "ports": [{"number": port, "rate_bps": 10**10} for port in _PORTS],
-        "loop": {"port": 508, "rate_bps": 10**11},
-        "cpu_port": CPU_PORT,
-        "clock_tick_ps": _MICROSECOND_PS,
-    },
-    "nodes": [{"name": "host", "device": "host", "ports": [{"number": port, "rate_bps": 10**10} for port in _PORTS]}],
-    "links": [{"from": {"node": "tester", "port": port}, "to": {"node": "host", "port": port}} for port in _PORTS],
-}
 
-
-class Switch:
+class Switch(HostedNetwork):
     """The switch and its clock."""
 
     def __init__(self) -> None:
-        from p4mesh import _engine
-
-        self.network = _engine.SimNetwork(json.dumps(NETWORK))
-        self.address = f"127.0.0.1:{self.network.serve('127.0.0.1:0', DEVICE_ID)}"
-
-    def send(self, port: int, frame: bytes) -> None:
-        """Put a frame into a port."""
-        self.network.host_send("host", port, frame)
+        loop = {"port": 508, "rate_bps": 10**11}
+        tester = {"loop": loop, "cpu_port": CPU_PORT, "clock_tick_ps": _MICROSECOND_PS}
+        super().__init__(range(4), 10**10, tester=tester)
+        self.address = self.serve(DEVICE_ID)
 
     def run(self, duration_us: int = 100, packet_outs: int = 0) -> None:
         """Let time pass, after packet-outs have been handled."""
         self.network.advance(duration_us * _MICROSECOND_PS, packet_outs)
-
-    def received(self) -> list[tuple[int, bytes]]:
-        """Take the frames that came out: (port, frame)."""
-        return [(port, frame) for port, _, frame in self.network.host_take("host")]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Seeded devices, each with a load and the closed form of what its slowest output sends for long."""
+"""Seeded devices, each with a load and the closed form of the rate that its slowest output sustains."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GIGABIT = 10**9
 
 @dataclass(frozen=True)
 class Device:
-    """A switch with all ports on the tester, and what is sent through it."""
+    """A switch with all ports on the tester, and the traffic through it."""
 
     ports: int = 2
     rate_bps: int = GIGABIT
@@ -95,7 +95,7 @@ links: [{{from: "tester:1-{self.ports}", to: "dut:1-{self.ports}"}}]
 
     @property
     def line_pct(self) -> Fraction:
-        """What the slowest sender can bring, in percent of the nominal line rate."""
+        """Load that the slowest sender can bring, in percent of the nominal line rate."""
         return 100 * (1 + Fraction(min(self.tester_ppm)) / 1_000_000)
 
     def spec(self, load_pct: Fraction, longer: int = 1, frames: int = SCALED_FRAMES) -> TrialSpec:

@@ -13,6 +13,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.run.preparation import bed_of
+from p4mesh.target.sim import SimTarget
 from p4mesh.topology import Topology
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
@@ -51,7 +52,7 @@ def run_on_sim(
     trials: list[tuple[TrialSpec, TrialResult]] = []
     for unit in test.units(parameters, tuple(sizes)):
         with open_measurer(topology) as measurer:
-            session = _Session(measurer)
+            session = OneDevice(measurer)
             results[unit] = test.run_unit(unit, bed, parameters, session)
             trials += session.trials
     return results, test.assemble(bed, parameters, results), trials
@@ -63,12 +64,22 @@ def measure(topology: Topology | str, *specs: TrialSpec) -> list[TrialResult]:
         return [measurer.measure(spec) for spec in specs]
 
 
+def truth(measurer: TrialEngine) -> dict[str, Any]:
+    """Return the true counts of all nodes of the simulated network that a measurer is on."""
+    target = measurer.tester.target
+    assert isinstance(target, SimTarget)
+    counted: dict[str, Any] = target._network.truth()
+    return counted
+
+
 def files(directory: Path) -> dict[str, bytes]:
     """Return the files of a run directory that do not depend on the wall clock."""
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name not in WALL_CLOCK}
 
 
-class _Session:
+class OneDevice:
+    """A session whose trials meet the device of one measurer, one after the other; every trial must be VALID."""
+
     def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
         self.trials: list[tuple[TrialSpec, TrialResult]] = []

@@ -1,4 +1,4 @@
-"""One declaration per target: what the rest of P4Mesh knows of it, and that nobody asks for its name instead."""
+"""One declaration per target: the rest of P4Mesh uses it, and never asks for the target's name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The bench of the PTF tests for a Tofino: what it does to a switch, on the fake one.
+"""The bench of the PTF tests for a Tofino, on the fake switch.
 
-Frames of PTF need cables, which the fake switch does not have; what a test does before and after them is shown here.
+Frames of PTF need cables, which the fake switch does not have; the steps of a test before and after them are tested
+here.
 """
 
 from __future__ import annotations

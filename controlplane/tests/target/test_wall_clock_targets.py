@@ -1,6 +1,6 @@
 """Targets live and bmv2: an RFC 2889 full-mesh trial of four ports through the same code as sim.
 
-Needs root for network namespaces; bmv2 needs simple_switch_grpc. What is missing is said.
+Needs root for network namespaces; bmv2 needs simple_switch_grpc. A skipped test names the missing part.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hosts that receive multicast groups: what they send and when, and a snooping switch that believes them."""
+"""Hosts that receive multicast groups: their messages and times, and a snooping switch that acts on them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(given: GroupHosts, until_ns: int) -> list[tuple[int, int, Packet]]:
 
 
 def told(packet: Packet) -> list[tuple[str, str, list[str]]]:
-    """Return (kind, group, sources) of what a packet says."""
+    """Return (kind, group, sources) of the records of a packet."""
     if IGMPv3_MR in packet:
         return [(RecordKind(r.rtype).name, r.maddr, list(r.srcaddrs)) for r in packet[IGMPv3_MR].records]
     if ICMPv6MLReport2 in packet:

@@ -1,7 +1,7 @@
 """The instrument on ``sim``: its verbs, and readings while traffic runs.
 
 Method: a full mesh of four ports through a switch that forwards everything, once in silence and once with a reading
-every few microseconds. What is measured must be the same, and no reading may fall behind the one before it.
+every few microseconds. The counts must be the same, and none may decrease from one reading to the next.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def opened() -> Iterator[tester.Tester]:
 
 
 def transmitted(instrument: tester.Tester, readings: int = 0) -> tuple[Reading, list[Reading]]:
-    """Let what is loaded run to its end, with readings spread over it; return the last reading, and the others."""
+    """Let the loaded streams run to their end, with readings in between; return the last reading, and the others."""
     instrument.arm()
     lead_ns = instrument.start()
     began_ns, found = instrument.elapsed_ns, []

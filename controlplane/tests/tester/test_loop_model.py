@@ -1,4 +1,4 @@
-"""The model of the loop: what it predicts is what ``sim`` does, to the picosecond.
+"""The model of the loop: ``sim`` does as it predicts, to the picosecond.
 
 Method: a stream whose interval is one tick departs on every pass of each of its seeds. On a tester
 with a clock of 1 ps, m passes of a seed take exactly m times the predicted round.

@@ -1,4 +1,4 @@
-"""The tester as querier: what it asks and when, after a leave, and beside another querier."""
+"""The tester as querier: its questions and their times, after a leave, and beside another querier."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def test_resets_and_outages_reach_the_engine() -> None:
 
 
 def test_the_schema_and_the_document_of_keys_are_fresh() -> None:
-    """Both are made of what the engine says of its keys and of what topology/structure.py declares."""
+    """Both are made of the engine's description of its keys and of the declarations in topology/structure.py."""
     scripts = str(TOPOLOGIES.parent / "scripts")
     sys.path.insert(0, scripts)
     try:

@@ -1,4 +1,4 @@
-"""Traffic patterns: the tables of the RFCs, an independent oracle frame by frame, and what each pattern refuses."""
+"""Traffic patterns: the tables of the RFCs, an independent oracle frame by frame, and the refusals of each pattern."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 from support.networks import parsed, switch
+from support.runs import truth
 
 from p4mesh.errors import ParameterError
 from p4mesh.tester.stream_checks import check_stream
@@ -52,8 +53,8 @@ def test_frames_come_from_every_address() -> None:
     """Without a learning phase the switch learns from the test frames alone."""
     with table_of(1024) as measurer:
         measurer.measure(trial(Learning(enabled=False)))
-        truth = measurer.tester.target._network.truth()["nodes"]["dut"]  # type: ignore[attr-defined]
-    assert truth["counters"]["learned"] == len(PORTS) * ADDRESSES
+        counted = truth(measurer)["nodes"]["dut"]
+    assert counted["counters"]["learned"] == len(PORTS) * ADDRESSES
 
 
 @pytest.mark.parametrize("count", [0, 3, 2048])

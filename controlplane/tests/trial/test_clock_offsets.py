@@ -5,15 +5,14 @@ With an offset of p ppm a port of R bit/s sends R (1 + p / 10^6) bit/s, 1 / (8 (
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from support.beds import make_bed
 from support.networks import parsed, switch
 from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import State
@@ -91,11 +90,8 @@ def test_two_ports_are_measured_at_their_own_line_rate(test: ForwardPressure, of
 
 
 def test_ports_with_different_clocks_all_send_what_the_slowest_can() -> None:
-    topology = offset_switch(0)
-    ports = tuple(
-        replace(port, clock_offset_ppm=ppm) for port, ppm in zip(topology.tester_ports, (100, -50), strict=True)
-    )
-    topology = replace(topology, tester_ports=ports)
+    clocks = {1: "clock_offset_ppm: 100", 2: "clock_offset_ppm: -50"}
+    topology = parsed(switch(ports=2, port="queue_frames: 64", tester_port=clocks))
     test = find_test("rfc2544.throughput")
     _, outcome, trials = run_on_sim(test, topology, (64,), "scaled_frames=20000", *QUICK)
     assert {stream.rate_fps for spec, _ in trials for stream in spec.streams} == {own_fps(-50)}
@@ -108,9 +104,7 @@ def test_ports_with_different_clocks_all_send_what_the_slowest_can() -> None:
 
 
 def test_one_port_of_another_rate_has_a_clock_of_its_own() -> None:
-    offsets = {1: -100.0, 2: 20.0, 3: 50.0}
-    rates = {1: 10 * GIGABIT, 2: GIGABIT, 3: GIGABIT}
-    bed = Bed("mixed", tuple(Port(n, f"p{n}", rates[n], clock_offset_ppm=offsets[n]) for n in rates))
+    bed = make_bed(rates_bps=(10 * GIGABIT, GIGABIT, GIGABIT), clocks_ppm=(-100, 20, 50))
     test = PartiallyMeshed()
     mesh = test.mesh(bed, resolve(test.name, test.parameters, ("direction=both",)))
     assert [leg.line_rate_bps for leg in mesh.legs] == [9_999_000_000, 1_000_020_000]

@@ -6,7 +6,8 @@ from fractions import Fraction
 from ipaddress import IPv4Address
 from random import Random
 
-from p4mesh.topology.loader import parse_topology
+from support.networks import parsed, switch
+
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
@@ -14,16 +15,7 @@ from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
-SNOOPING = """
-name: snooping
-tester: {ports: [{numbers: 1-20, rate_bps: 10000000000}]}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    ports: [{numbers: 1-20, rate_bps: 10000000000}]
-    snooping: {leave_delay_ns: 1000000}
-links: [{from: "tester:1-20", to: "dut:1-20"}]
-"""
+SNOOPING = switch("snooping: {leave_delay_ns: 1000000}", ports=20, rates_bps=10**10)
 GROUPS = 4095
 MEMBERS = tuple(range(2, 19))
 """17 ports and 4,095 groups are 69,615 pairs, more than the 65,536 cells."""
@@ -42,7 +34,7 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
     spec = TrialSpec(
         "counted", (stream, mesh), 2_000_000, Learning(verify=False), 0, 0, per_flow=True, memberships=memberships
     )
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+    with open_measurer(parsed(SNOOPING)) as measurer:
         first, second = (measurer.measure(spec) for _ in range(2))
     for result in (first, second):
         assert (result.status, result.reason) == (Status.VALID, "")
@@ -61,7 +53,7 @@ def test_a_member_that_has_not_joined_is_silent_beyond_the_cells() -> None:
     stream = Stream("groups", 128, Fraction(5_000_000), GROUPS, Multicast((everyone,)), (1,), MEMBERS)
     memberships = Memberships(Version.IGMPV3, (some,), joins_per_s=1_000_000, robustness=1, verify=False)
     spec = TrialSpec("silent", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+    with open_measurer(parsed(SNOOPING)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.lost_frames, result.silent_flows) == (Status.VALID, 170, 170)
 
@@ -77,7 +69,7 @@ def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
     stream = Stream("groups", 128, Fraction(5_000_000), 2 * GROUPS, Multicast(ranges), (1,), MEMBERS)
     memberships = Memberships(Version.IGMPV3, ranges, joins_per_s=1_000_000, robustness=1, verify=False)
     spec = TrialSpec("sets", (stream,), 2_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
-    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+    with open_measurer(parsed(SNOOPING)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     assert result.expected_rx_frames == result.rx_frames == 2 * sum(map(len, sets))

@@ -68,7 +68,7 @@ def test_members_for_single_senders_get_those_alone(device: TrialEngine) -> None
 
 
 def test_a_member_that_receives_nothing_makes_the_trial_invalid() -> None:
-    """Memberships end within a second here, and nobody asks for them again."""
+    """Memberships end within a second here, and no querier asks for them again."""
     for device in measurer(", membership_s: 1"):
         result = device.measure(trial(Version.IGMPV2, (GroupRange("225.1.1.1", 1, (2, 3)),)))
     assert result.status is Status.INVALID

@@ -1,4 +1,4 @@
-"""The phases of a trial (methodology 0.3), each on ``sim``: what makes a trial ABORT or INVALID, and why.
+"""The phases of a trial (methodology 0.3), each on ``sim``: the causes that make a trial ABORT or INVALID.
 
 Method: small switches whose behaviour is known; where the tester itself must be wrong, its records are
 altered between the switch and the engine.
@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.networks import switch
+from support.networks import parsed, switch
 from support.runs import measure
 
 from p4mesh.errors import HookError
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
@@ -46,7 +45,7 @@ def one_way(frames: int, fps: int = 10_000, source: int = 1, target: int = 2, **
 
 @contextmanager
 def engine(topology: str) -> Iterator[TrialEngine]:
-    with open_measurer(parse_topology("test.yaml", topology)) as measurer:
+    with open_measurer(parsed(topology)) as measurer:
         yield measurer
 
 

@@ -1,7 +1,7 @@
 """Truth checks of the whole tester on ``sim``: wires, switches with known limits, conservation.
 
-Goal: what the tester prints is what the simulated world is. Method: topologies whose answer is
-known in closed form, measured through the P4 program as a user would.
+Goal: the tester prints the true state of the simulated network. Method: topologies whose answer is known in closed
+form, measured through the P4 program as a user would.
 """
 
 from __future__ import annotations

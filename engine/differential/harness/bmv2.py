@@ -17,7 +17,7 @@ from p4mesh.p4runtime import Client, PacketIn
 PROGRAM = "simple_switch_grpc"
 _PRIORITIES = 8
 FAR_INDEX = (1 << 32) - 1
-"""Further beyond any array than what a process has mapped: without a check the access ends it."""
+"""So far beyond any array that the access ends a process which does not check it."""
 
 
 def find_simple_switch(path: str | None) -> str | None:
@@ -74,7 +74,7 @@ class Bmv2Switch(Switch):
         """End the process."""
         self._packets.close()
         self.client.__exit__(None, None, None)
-        # SIGKILL: an orderly end waits for streams that are going away anyway.
+        # SIGKILL: an orderly end would wait for streams that end anyway.
         self._process.kill()
         self._process.wait(WAIT_S)
         self._directory.cleanup()

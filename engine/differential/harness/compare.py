@@ -10,7 +10,7 @@ _SHOWN = 5
 
 
 def differences(scenario: Scenario, expected: Observation, got: Observation) -> list[str]:
-    """Return what differs; empty when the observations agree."""
+    """Return the differences; empty when the observations agree."""
     found = []
     for number, step in enumerate(scenario.steps):
         want, have = expected.outputs[number], got.outputs[number]

@@ -19,7 +19,7 @@ _SETTLE_PS = 1_000_000_000
 
 
 class EngineSwitch(Switch):
-    """Virtual time: what follows from a frame is over when that time has passed."""
+    """Virtual time: all effects of a frame are over when that time has passed."""
 
     def start(self, program: CompiledProgram) -> None:
         """Build the network and load the program."""

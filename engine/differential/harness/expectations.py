@@ -1,4 +1,4 @@
-"""Expectations on disk: scenarios and what simple_switch_grpc did in them, one JSON file per program."""
+"""Expectations on disk: scenarios and the outputs of simple_switch_grpc in them, one JSON file per program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def path_of(program: str) -> Any:
 
 
 def load(program: str) -> Expectations:
-    """Return what was recorded of a program."""
+    """Return the recorded expectations of a program."""
     data = json.loads(path_of(program).read_text())
     recorded = [_scenario_of(program, item) for item in data["scenarios"]]
     return Expectations(program, data["program_sha256"], data["switch"], recorded)

@@ -1,4 +1,4 @@
-"""Frames from a line of text that says what they consist of.
+"""Frames from a line of text that lists their fields.
 
 A layout is a list of fields in wire order::
 

@@ -1,7 +1,7 @@
 """The service p4.bm.DataplaneInterface of simple_switch_grpc: frames in and out over gRPC.
 
-With it there are no interfaces, no privileges and no losses, a frame may have any length from one
-byte, and the end of a stream says that everything the switch did with the frame is over.
+With it there are no interfaces, no privileges and no losses, a frame may have any length from one byte, and the end of
+a stream says that the switch has done all its work on the frame.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PacketStreams:
         self._channel.close()
 
     def exchange(self, port: int, data: bytes) -> Outputs:
-        """Let one frame arrive; return what left by the time that all of its copies are gone."""
+        """Let one frame arrive; return the frames that left by the time that all of its copies are gone."""
         request = _Request(device_id=_DEVICE_ID, port=port, packet=data)
         return _collect(self._call(iter([request]), timeout=WAIT_S))
 
@@ -85,7 +85,7 @@ class PacketStreams:
 
 
 class OpenStream:
-    """A stream that stays open while something else makes the switch send."""
+    """A stream that stays open while another client makes the switch send."""
 
     def __init__(self, call: Any) -> None:
         self._requests: SimpleQueue[None] = SimpleQueue()
@@ -96,7 +96,7 @@ class OpenStream:
         yield from ()
 
     def finish(self) -> Outputs:
-        """Wait until the switch is idle; return what left."""
+        """Wait until the switch is idle; return the frames that left."""
         self._requests.put(None)
         return _collect(self._responses)
 

@@ -50,7 +50,7 @@ def source_names() -> list[str]:
 
 
 def stale_programs() -> list[str]:
-    """Return what is wrong with the compiled files; empty when they are those of the sources."""
+    """Return the faults of the compiled files; empty when they are those of the sources."""
     try:
         manifest = json.loads((COMPILED / "manifest.json").read_text())
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from p4mesh.p4runtime.stubs import p4r
 
 
 def run_scenario(scenario: Scenario, program: CompiledProgram, switch: Switch) -> Observation:
-    """Return what the switch does in the scenario."""
+    """Return the observation of the switch in the scenario."""
     seen = Observation()
     switch.start(program)
     with switch:

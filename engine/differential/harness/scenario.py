@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 
 def _tuples(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Undo what JSON does to match values, replicas and the numbers of members."""
+    """Restore match values, replicas and the numbers of members from their JSON form."""
     restored = dict(arguments)
     if "match" in restored:
         restored["match"] = {

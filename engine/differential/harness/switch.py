@@ -19,7 +19,7 @@ WAIT_S = 20.0
 
 
 class HarnessError(Exception):
-    """A switch could not do what a scenario asks, so that nothing can be compared."""
+    """A switch could not run a scenario, so that nothing can be compared."""
 
 
 class Switch(ABC):
@@ -37,7 +37,7 @@ class Switch(ABC):
 
     @abstractmethod
     def frame(self, port: int, data: bytes) -> Outputs:
-        """Let a frame arrive, wait until everything that follows from it is over, return what left."""
+        """Let a frame arrive, wait until all its effects are over, return the frames that left."""
 
     @abstractmethod
     def packet_out(self, data: bytes, metadata: dict[str, int]) -> Outputs:

@@ -1,4 +1,4 @@
-"""Times in what the tester program sends: they differ from run to run and are not compared."""
+"""Times in the output of the tester program: they differ from run to run and are not compared."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-// What the deparser emits.
-// Probes: order of emission other than order of extraction, headers that are swapped, emitted twice,
-// duplicated, removed; structs of headers; payload behind headers that were not extracted; frames
-// that grow and shrink.
+// Emission of headers by the deparser. Probes: order of emission other than order of
+// extraction, headers that are swapped, emitted twice, duplicated, removed; structs of
+// headers; payload behind headers that were not extracted; frames that grow and
+// shrink.
 #include "include/base.p4"
 
 header choice_t { bit<8> change; }

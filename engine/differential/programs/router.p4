@@ -1,5 +1,5 @@
-// A small IPv4 router with VLAN tags: several features together, the way programs are written.
-// Probes: nothing new; that parser, lpm, exact, ternary, counters, checksum and multicast work together.
+// A small IPv4 router with VLAN tags: several features together, the way programs are written. Probes: parser, lpm,
+// exact, ternary, counters, checksum and multicast in one program.
 #include "include/base.p4"
 
 header ethernet_t { bit<48> destination; bit<48> source; bit<16> type; }

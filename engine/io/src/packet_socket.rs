@@ -57,7 +57,7 @@ impl PacketSocket {
         if descriptor < 0 {
             return Err(failed("open a packet socket (CAP_NET_RAW is needed)"));
         }
-        // SAFETY: the descriptor is new and belongs to nobody else.
+        // SAFETY: the descriptor is new and has no other owner.
         let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
         // SAFETY: all-zero is a valid value of this plain C struct.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -149,8 +149,8 @@ impl PacketSocket {
         Ok(())
     }
 
-    /// Sends what is queued. Frames that the kernel does not take are dropped and counted, as a
-    /// full queue of a switch would.
+    /// Sends the queued frames. Frames that the kernel does not take are dropped and counted, as a full queue of a
+    /// switch would.
     pub fn flush(&mut self) -> Result<(), IoError> {
         if self.pending_ends.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use crate::IoError;
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const ETHERNET: u32 = 1;
-/// Longest record that is believed; a longer one is a damaged file.
+/// Longest valid record; a longer one means a damaged file.
 const MAX_RECORD_BYTES: u32 = 1 << 18;
 
 /// One frame of a file.
@@ -153,7 +153,7 @@ impl PcapWriter {
         written.map_err(|source| self.failed(source))
     }
 
-    /// Writes out what is buffered.
+    /// Writes out the buffer.
     pub fn flush(&mut self) -> Result<(), IoError> {
         self.output.flush().map_err(|source| self.failed(source))
     }

@@ -17,7 +17,7 @@ pub trait Ports: Send {
     /// Queues a frame for a port; false when there is no such port.
     fn send(&mut self, port: u16, time_ps: u64, frame: &[u8]) -> Result<bool, IoError>;
 
-    /// Sends what is queued.
+    /// Sends the queued frames.
     fn flush(&mut self) -> Result<(), IoError>;
 
     /// Lets the frames of files come in; ports without files have nothing to do.
@@ -102,8 +102,8 @@ const READ_AHEAD: usize = 256;
 type Input = PcapReader<BufReader<File>>;
 type Arrival = Result<(u16, PcapRecord), IoError>;
 
-/// Pcap files, as simple_switch's `--use-files` has them: `NAME_in.pcap` of every port, of whose next
-/// frames the earliest comes first, and `NAME_out.pcap`. Inputs may be pipes that are still written.
+/// Pcap files, as simple_switch's `--use-files` has them: `NAME_in.pcap` of every port, merged in the order of their
+/// time stamps, and `NAME_out.pcap`. Inputs may be pipes that are still written.
 pub struct FilePorts {
     /// Until [`Ports::load`], in the order of the ports.
     inputs: Vec<(u16, Input)>,
@@ -117,7 +117,7 @@ impl FilePorts {
     pub fn open(interfaces: &[(u16, String)]) -> Result<FilePorts, IoError> {
         let mut outputs = BTreeMap::new();
         let mut inputs = Vec::new();
-        // simple_switch opens them in the order of the ports, and so do those who write to pipes.
+        // simple_switch opens them in the order of the ports, and so do programs that write to pipes.
         let mut interfaces: Vec<&(u16, String)> = interfaces.iter().collect();
         interfaces.sort_by_key(|(port, _)| *port);
         for (port, interface) in interfaces {
@@ -132,8 +132,8 @@ impl FilePorts {
     }
 }
 
-/// Reads all inputs; of their next frames the earliest goes first, of several the one of the lowest
-/// port. Ends with the inputs, with an error, or when the receiver of the frames is gone.
+/// Reads all inputs; the earliest frame goes first, of equal times that of the lowest port. Ends with the inputs, with
+/// an error, or when the receiver of the frames is gone.
 fn merge(inputs: Vec<(u16, Input)>, arrivals: &SyncSender<Arrival>) -> Option<()> {
     let mut waiting = Vec::new();
     for (port, mut input) in inputs {
@@ -171,7 +171,7 @@ impl Ports for FilePorts {
         Ok(())
     }
 
-    /// One frame at a time, so that all that follows from it comes before the next.
+    /// One frame at a time, so that all its consequences come before the next frame.
     fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
         let next = self.arrivals.as_ref().map(Receiver::try_recv);
         let Some(Ok(arrival)) = next else {

@@ -75,7 +75,7 @@ impl Runner {
         }
     }
 
-    /// How a switch for this runner is configured.
+    /// Configuration of a switch for this runner.
     pub fn config(&self) -> &SwitchConfig {
         &self.config
     }
@@ -113,8 +113,8 @@ impl Runner {
         self.out.pool.take()
     }
 
-    /// Handles a frame from a port, or from the controller on the CPU port. `clock` is asked for
-    /// the time of every pass, `send` gets what goes out.
+    /// Handles a frame from a port, or from the controller on the CPU port. `clock` is asked for the time of every
+    /// pass, `send` gets the frames that go out.
     pub fn frame(
         &mut self,
         port: u16,

@@ -1,5 +1,5 @@
-//! Programs that never come to rest: copies that make copies end as counted drops, and the switch
-//! stays within its bounds.
+//! Programs whose packets never end: copies that make copies end as counted drops, and the switch stays within its
+//! bounds.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::schema::{ActionUse, Schema, TableSchema};
 use crate::value;
 
-/// Where an action is going to be used.
+/// Use of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Entry,

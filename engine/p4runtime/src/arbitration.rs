@@ -1,4 +1,4 @@
-//! Primary and backup controllers (section 5): who may write, and who is told what.
+//! Primary and backup controllers (section 5): their rights to write, and their notices.
 
 use std::collections::{BTreeMap, HashMap};
 

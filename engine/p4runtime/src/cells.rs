@@ -15,8 +15,8 @@ use crate::schema::{ArraySchema, CounterSchema, TableSchema};
 use crate::state::Writer;
 use crate::tables::{check_default, entry_key};
 
-/// Value of a cell after a write. A cell always counts both; a write sets what the unit of the
-/// counter names and leaves the rest, as simple_switch_grpc does.
+/// Value of a cell after a write. A cell always counts both packets and bytes; a write sets those that the unit of the
+/// counter names, as simple_switch_grpc does.
 fn written(unit: CounterUnit, new: CounterCell, old: CounterCell) -> CounterCell {
     match unit {
         CounterUnit::Packets => CounterCell { packets: new.packets, ..old },
@@ -149,7 +149,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Sets the direct counter of an entry, as far as its unit goes.
+    /// Sets the parts of the direct counter of an entry that its unit names.
     pub fn set_direct_counter(
         &mut self,
         table: &TableSchema,

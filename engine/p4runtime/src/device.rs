@@ -81,7 +81,7 @@ impl Device {
         }
     }
 
-    /// True when nobody holds the target's lock at this moment.
+    /// True when the target's lock is free at this moment.
     pub(crate) fn target_is_free(&self) -> bool {
         !matches!(self.target.try_lock(), Err(TryLockError::WouldBlock))
     }

@@ -20,7 +20,7 @@ struct Buffer {
     since_ps: u64,
     /// By list id: when it was sent and what it held.
     unacknowledged: BTreeMap<u64, (u64, Vec<Fields>)>,
-    /// All that waits or is unacknowledged.
+    /// All messages that wait or are unacknowledged.
     known: HashSet<Fields>,
 }
 

@@ -1,5 +1,5 @@
-//! Types that P4Info translates to strings (`@p4runtime_translation` with `sdn_string`): which
-//! number of the program a string stands for.
+//! Types that P4Info translates to strings (`@p4runtime_translation` with `sdn_string`): the number of the program that
+//! a string stands for.
 //!
 //! The specification leaves the mapping to the target. Here a decimal number stands for itself, the
 //! annotation `@p4runtime_translation_mappings` fixes pairs, and any other string gets the lowest

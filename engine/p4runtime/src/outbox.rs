@@ -51,8 +51,7 @@ pub fn outbox(metadata: &MetadataMap) -> (Outbox, Responses) {
 
 /// The packet-outs of a batch.
 ///
-/// # Errors
-/// A text that says where the batch cannot be read; what is before that place is returned too.
+/// # Errors A text that says where the batch cannot be read; the packets before that place are returned too.
 pub fn packet_outs(mut batch: Bytes) -> (Vec<PacketOut>, Option<String>) {
     let mut packets = Vec::new();
     while !batch.is_empty() {

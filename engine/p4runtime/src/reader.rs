@@ -29,7 +29,7 @@ pub struct Answers {
     messages: Vec<Bytes>,
 }
 
-/// Where found entities go.
+/// Takes the entities that are found.
 pub trait Sink {
     fn push(&mut self, entity: EntityKind);
 }

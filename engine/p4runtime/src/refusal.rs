@@ -1,4 +1,4 @@
-//! Why one entity of a request was refused, and how a batch of outcomes travels in a gRPC status.
+//! The refusal of one entity of a request, and the outcomes of a batch as a gRPC status.
 
 use bytes::Bytes;
 use p4mesh_pipeline::{ControlError, ControlErrorKind};
@@ -7,7 +7,7 @@ use tonic::{Code, Status};
 
 use crate::proto::{self, service};
 
-/// The refusal of one entity: a canonical code and a text that says what, where and what is valid.
+/// The refusal of one entity: a canonical code and a text with the fault, its place and the valid values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub code: Code,

@@ -36,8 +36,8 @@ pub fn build(info: &P4Info, program: &Program) -> Outcome<Schema> {
     Ok(builder.schema)
 }
 
-/// Parameters that P4Info has for an action beyond those of the program: the compiler leaves out of
-/// the program what the action does not use.
+/// Parameters that P4Info has for an action beyond those of the program: the compiler removes parameters that the
+/// action does not use.
 pub fn unused(info: &P4Info, action: &str, params: &[ParamInfo]) -> Vec<ParamInfo> {
     let named = |item: &&info::ActionInfo| (item.preamble.as_ref()).is_some_and(|item| item.name == action);
     let Some(described) = info.actions.iter().find(named) else {
@@ -97,9 +97,8 @@ fn program_names(program: &Program, kind: &str) -> Vec<String> {
 }
 
 impl Builder<'_> {
-    /// Decides about an object of P4Info that the program does not have. p4c leaves out what
-    /// nothing uses; but when the program has an object of the kind that P4Info does not have, the
-    /// two do not belong together.
+    /// Decides about an object of P4Info that the program does not have. p4c removes unused objects. But when the
+    /// program has an object of the kind that P4Info does not have, the two do not belong together.
     fn removed(&mut self, kind: &'static str, id: u32, name: &str) -> Outcome<()> {
         let described = |name: &str| {
             let preambles: Vec<&Option<Preamble>> = match kind {

@@ -76,7 +76,7 @@ impl Listener {
 /// Credentials of a server, in PEM.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The server's certificate, with those between it and its authority.
+    /// The server's certificate chain up to its authority.
     pub certificate: Vec<u8>,
     pub key: Vec<u8>,
     /// Clients must show a certificate that one of these authorities has signed; none: any client may come.
@@ -94,7 +94,7 @@ impl Tls {
     }
 }
 
-/// Why a server did not start.
+/// Reason why a server did not start.
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("cannot listen on {address}: {source}")]
@@ -117,8 +117,8 @@ pub struct Server {
 const WINDOW_BYTES: u32 = 4 << 20;
 
 impl Server {
-    /// Listens on `address` (port 0: any free one) and serves `target` as device `device_id`.
-    /// Reports of the target come through `notifier`. With `tls` no client gets through without it.
+    /// Listens on `address` (port 0: any free one) and serves `target` as device `device_id`. Reports of the target
+    /// come through `notifier`. With `tls`, every client must use it.
     ///
     /// # Errors
     /// The credentials or the address cannot be used, or threads cannot be made.

@@ -31,7 +31,7 @@ pub const API_VERSION: &str = "1.4.1";
 
 /// Largest request: a pipeline config with its JSON.
 const MAX_REQUEST_BYTES: usize = 256 << 20;
-/// Details of a status that clients take whose limit of metadata is gRPC's default (8 KiB), beside a text of any kind.
+/// Longest details of a status beside its text, for clients with gRPC's default limit of metadata (8 KiB).
 const DETAILS_BYTES: usize = 3 << 10;
 /// The metadata key by which a controller asks for more details.
 const DETAILS_KEY: &str = "p4mesh-details-bytes";
@@ -64,8 +64,8 @@ impl Shared {
         tokio::task::block_in_place(|| call(&mut lock(&self.device)))
     }
 
-    /// Runs a short call on the device: at once where no lock is taken, which spares the move of
-    /// the other tasks (some 20 microseconds), else like [`Self::with_device`].
+    /// Runs a short call on the device: at once where no lock is taken, which saves the move of the other tasks (some
+    /// 20 microseconds), else like [`Self::with_device`].
     fn with_free_device<T>(&self, call: impl FnOnce(&mut Device) -> T) -> T {
         let free = match self.device.try_lock() {
             Ok(device) => Some(device),
@@ -187,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// Brings what the target reports to the primaries, for ever.
+    /// Brings the reports of the target to the primaries, for ever.
     pub async fn dispatch(self: Arc<Self>) {
         loop {
             let mut events = self.notifier.next().await;
@@ -233,7 +233,7 @@ impl NamedService for P4RuntimeService {
     const NAME: &'static str = "p4.v1.P4Runtime";
 }
 
-/// A call's answer on its way.
+/// The future answer of a call.
 type Answer<T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send>>;
 
 /// A handler as a tower service, the form in which tonic takes them.

@@ -1,5 +1,5 @@
-//! State of P4Runtime beside the switch: controller metadata, one-shot groups, group sizes.
-//! Everything that forwards frames is in the [`Switch`]; this is only what must be given back.
+//! State of P4Runtime beside the switch: controller metadata, one-shot groups, group sizes. All forwarding state is in
+//! the [`Switch`]; this is the state that reads must return.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Remembers how to take an update back, where that is asked for.
+    /// Remembers how to take an update back, in all-or-none batches.
     pub fn on_undo(
         &mut self,
         make: impl FnOnce() -> Box<dyn FnOnce(&mut Writer) -> Result<(), Refusal> + Send>,

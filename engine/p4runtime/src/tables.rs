@@ -481,7 +481,7 @@ pub fn check_default(table: &TableSchema, entry: &TableEntry) -> Outcome<()> {
 /// Direct resources of a default entry, as far as its table has them.
 pub struct DefaultResources {
     pub counter: Option<CounterCell>,
-    /// Configuration, and what was marked in each colour.
+    /// Configuration, and the counts per colour.
     pub meter: Option<(Option<PipelineMeter>, [CounterCell; 3])>,
 }
 

@@ -1,8 +1,8 @@
-//! The seam between the server and what runs the program: the simulator or the live switch.
+//! The interface between the server and the switch that runs the program: the simulator or the live switch.
 //!
-//! The server calls the target ([`Target`], behind a mutex); the target tells the server what came
-//! out of the program through a [`Notifier`], which never blocks and never takes the target's
-//! lock, so it may be used while that lock is held.
+//! The server calls the target ([`Target`], behind a mutex); the target reports the output of the program to the server
+//! through a [`Notifier`], which never blocks and never takes the target's lock, so it may be used while that lock is
+//! held.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -23,7 +23,7 @@ pub trait Target: Send {
     /// A frame for the CPU port: the controller header in wire format followed by the payload.
     fn packet_out(&mut self, frame: Vec<u8>);
 
-    /// Pipeline time in picoseconds: what meters and idle timeouts see.
+    /// Pipeline time in picoseconds, the clock of meters and idle timeouts.
     fn now_ps(&self) -> u64;
 
     /// False for a port that this device does not have; replicas to it are refused.
@@ -116,7 +116,7 @@ struct Queue {
     packet_in_bytes: usize,
 }
 
-/// Where a target reports events. Clones share one queue.
+/// Queue to which a target reports events. Clones share it.
 #[derive(Clone, Default)]
 pub struct Notifier {
     shared: Arc<Shared>,

@@ -72,7 +72,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Everything that can be read, as bytes in a fixed order.
+/// All readable state, as bytes in a fixed order.
 fn state(device: &mut Device) -> Vec<Vec<u8>> {
     let table = TableEntry::default();
     let defaults = TableEntry { is_default_action: true, ..TableEntry::default() };

@@ -6,7 +6,7 @@ use crate::{Nanoseconds, NS_PER_US};
 pub const PORT: u16 = 3_784;
 const PACKET_BYTES: usize = 24;
 const VERSION: u8 = 1;
-/// Slowest that a session which is not up may be asked to be (RFC 5880 section 6.8.3).
+/// Least transmit interval of a session that is not up (RFC 5880 section 6.8.3).
 const SLOW_US: u32 = 1_000_000;
 const POLL: u8 = 0x20;
 const FINAL: u8 = 0x10;
@@ -89,7 +89,7 @@ impl Packet {
     }
 }
 
-/// What becomes of a session when something happens to it.
+/// Effect of an event on a session.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {
     Send(Vec<u8>),
@@ -222,7 +222,7 @@ impl Session {
     /// The agreed interval less a jitter of up to 25 %, or of 10 % to 25 % when one lost packet ends the session
     /// (RFC 5880 section 6.8.7).
     fn transmit_ns(&mut self) -> u64 {
-        // Numerical Recipes' generator: all that matters is that hosts do not keep in step.
+        // Numerical Recipes' generator: it only has to keep hosts out of step.
         self.jitter = self.jitter.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let least = if self.multiplier == 1 { 100 } else { 0 };
         let permille = 1_000 - (least + u64::from(self.jitter >> 16) % (251 - least));

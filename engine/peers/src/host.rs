@@ -14,7 +14,7 @@ use crate::{Nanoseconds, NS_PER_US};
 /// Ethernet header and the largest IP packet of an ordinary network.
 const FRAME_BYTES: usize = 1514;
 const TCP_BUFFER_BYTES: usize = 65_535;
-/// A receiver sees that a packet has crossed no router (RFC 5082, RFC 5881 section 5).
+/// Proves to the receiver that a packet has crossed no router (RFC 5082, RFC 5881 section 5).
 const HOP_LIMIT: u8 = 255;
 const ACK_DELAY: Duration = Duration::from_millis(10);
 /// Dynamic ports (RFC 6335 section 6); BFD wants its source port from them, too.
@@ -59,7 +59,7 @@ impl HostAddresses {
     }
 }
 
-/// What has become of a TCP connection.
+/// State of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
     /// The three-way handshake is not done.
@@ -112,7 +112,7 @@ impl Host {
         self.wire.arrived.push_back(frame.to_vec());
     }
 
-    /// Lets the stack do what it can. Returns true when a socket may have changed.
+    /// Lets the stack handle frames and timers. Returns true when a socket may have changed.
     pub fn poll(&mut self, now: Nanoseconds) -> bool {
         use smoltcp::iface::PollResult::SocketStateChanged;
         self.polled_us = now / NS_PER_US;
@@ -127,7 +127,7 @@ impl Host {
     /// Time of the next timer of the stack.
     pub fn next_event(&mut self, now: Nanoseconds) -> Option<Nanoseconds> {
         let at = self.interface.poll_at(instant(now), &self.sockets)?;
-        // smoltcp counts microseconds: what it has not done in this one waits for the next.
+        // smoltcp counts microseconds: work that is left in this one waits for the next.
         Some((at.total_micros().max(0) as u64).max(self.polled_us + 1) * NS_PER_US)
     }
 
@@ -181,7 +181,7 @@ impl Host {
         self.sockets.get::<tcp::Socket>(handle.0).send_queue() == 0
     }
 
-    /// Returns what has arrived in order.
+    /// Returns the bytes that have arrived in order.
     pub fn receive(&mut self, handle: TcpHandle) -> Vec<u8> {
         let socket = self.sockets.get_mut::<tcp::Socket>(handle.0);
         let mut received = Vec::new();
@@ -197,7 +197,7 @@ impl Host {
         received
     }
 
-    /// Closes a connection after what is in its buffer.
+    /// Closes a connection after its buffer is sent.
     pub fn close(&mut self, handle: TcpHandle) {
         self.sockets.get_mut::<tcp::Socket>(handle.0).close();
     }

@@ -12,7 +12,7 @@ use crate::bgp::{self, Announcement, Families, RouteChange, SessionSettings};
 use crate::host::{Connection, Host, HostAddresses, TcpHandle, UdpHandle};
 use crate::{bfd, Nanoseconds, NS_PER_S};
 
-/// How long a host that waits for connections leaves a broken one alone.
+/// Time after which a host listens again when a connection broke.
 const LISTEN_AGAIN_NS: u64 = NS_PER_S;
 
 /// BFD beside a session.
@@ -42,7 +42,7 @@ pub struct NeighbourSettings {
     pub bfd: Option<BfdSettings>,
 }
 
-/// Settings that cannot be.
+/// Impossible settings.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{field}: {problem}; valid: {valid}")]
 pub struct Refused {
@@ -81,7 +81,7 @@ struct Neighbour {
     retry_at: Option<Nanoseconds>,
     unsent: VecDeque<u8>,
     announcing: bool,
-    /// What the neighbour is to know, with the path of each network.
+    /// Networks to announce to the neighbour, with the path of each.
     announced: BTreeMap<IpNet, Arc<[u32]>>,
     bfd: Option<(bfd::Session, UdpHandle)>,
 }
@@ -140,7 +140,7 @@ impl Speaker {
         self.work(now);
     }
 
-    /// Does what is due.
+    /// Handles all timers that are due.
     pub fn on_time(&mut self, now: Nanoseconds) {
         for index in 0..self.neighbours.len() {
             if self.neighbours[index].session.next_event().is_some_and(|at| at <= now) {
@@ -168,7 +168,7 @@ impl Speaker {
         self.host.leaving()
     }
 
-    /// Takes what has happened.
+    /// Takes the events since the last call.
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
@@ -299,11 +299,11 @@ impl Speaker {
             return false;
         }
         it.retry_at = Some(now + u64::from(it.settings.connect_retry_s) * NS_PER_S);
-        // An address without a way to the neighbour was refused at the beginning.
+        // `new` has refused addresses without a way to the neighbour.
         self.host.connect(it.connection, SocketAddr::new(it.settings.address, bgp::PORT)).is_ok()
     }
 
-    /// Hands to TCP what it takes. Returns true when it took something.
+    /// Hands bytes to TCP, as many as it takes. Returns true when it took something.
     fn flush(&mut self, index: usize, now: Nanoseconds) -> bool {
         let it = &mut self.neighbours[index];
         let sent = self.host.send(it.connection, it.unsent.make_contiguous());

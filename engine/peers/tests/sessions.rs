@@ -36,13 +36,13 @@ fn towards(own: u8, other: u8) -> NeighbourSettings {
     }
 }
 
-/// A wire with any number of hosts; frames go to everybody else.
+/// A wire with any number of hosts; a frame goes to all other hosts.
 struct Wire {
     hosts: Vec<Speaker>,
     now: u64,
     flying: Vec<(u64, usize, Vec<u8>)>,
     cut: bool,
-    /// Every frame of this number is lost; zero loses none.
+    /// One frame in so many is lost; 0: no loss.
     lose_every: usize,
     sent: usize,
     events: Vec<(usize, EventKind, u64)>,

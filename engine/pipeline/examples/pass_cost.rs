@@ -1,4 +1,4 @@
-//! Measures what a pass costs: `pass_cost PROGRAM.json [FRAME_HEX [PORT]]`.
+//! Measures the cost of a pass: `pass_cost PROGRAM.json [FRAME_HEX [PORT]]`.
 //!
 //! The frame is sent again and again; every queued copy goes through egress, everything else is
 //! counted. Prints nanoseconds per ingress and per egress pass as one JSON object; the quickest of

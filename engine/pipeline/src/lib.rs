@@ -10,20 +10,19 @@
 //! | folder | holds |
 //! |---|---|
 //! | `numbers` | integers of many words, bit strings, random numbers |
-//! | `vocabulary` | what a caller says and hears: entries, what a program declares, errors |
+//! | `vocabulary` | types of the interface: entries, declarations of a program, errors |
 //! | `code` | a compiled program as data: places of fields, instructions, plans of tables |
 //! | `load` | from the JSON document to `code` |
 //! | `packets` | frames and their pool, packets between two passes, outputs of a pass |
-//! | `state` | what outlives a packet: tables, profiles, meters, replication |
+//! | `state` | state that outlives a packet: tables, profiles, meters, replication |
 //! | `exec` | runs `code` over a packet and the state: instructions, machine code, the two passes |
 //! | `control` | a switch: program and state together, and its control plane by name |
 //! | `idle` | proves that a packet in a loop will do nothing but go round |
 //!
-//! *Invariant:* semantics are those of simple_switch for the same JSON, entries and frames. What is
-//! not supported is refused by [`Program::from_json`] with the construct and its place.
-//! *Invariant:* no input panics, loops for ever, or allocates without bound.
-//! *Invariant:* in steady state a pass allocates nothing.
-//! *Invariant:* no two files import each other, over however many others.
+//! *Invariant:* semantics are those of simple_switch for the same JSON, entries and frames. [`Program::from_json`]
+//! refuses an unsupported construct by its name and place. *Invariant:* no input panics, loops for ever, or allocates
+//! without bound. *Invariant:* in steady state a pass allocates nothing. *Invariant:* no two files import each other,
+//! over however many others.
 
 mod code;
 mod control;

@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Sends a frame and runs everything that it causes with buffers that are there already.
+/// Sends a frame and runs all passes that it causes with existing buffers.
 fn round(target: &mut Target, queue: &mut Vec<Output>, frame: &[u8]) -> usize {
     let packet = IngressPacket {
         port: 3,

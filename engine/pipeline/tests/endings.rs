@@ -1,5 +1,5 @@
-//! Every way in which a pass ends a packet has a reason of its own
-//! (`handwritten/endings.json`: what no compiler writes).
+//! Every way in which a pass ends a packet has a reason of its own (`handwritten/endings.json` has constructs that no
+//! compiler writes).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use p4mesh_pipeline::{
     Passes, Preserved, Program, QueueTimes, Switch, SwitchConfig,
 };
 
-/// A target that notes what it is handed; queues hold nothing, a packet has its egress at once.
+/// A target that notes the outputs that it is handed; queues hold nothing, a packet has its egress at once.
 struct Notes {
     switch: Switch,
     out: Outputs,

@@ -87,7 +87,7 @@ fn mutated(frames: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     frame
 }
 
-/// All that follows from a frame, as text.
+/// All outputs that follow from a frame, as text.
 fn run(switch: &mut Switch, frame: Vec<u8>, port: u16, out: &mut Outputs) -> Vec<String> {
     let mut seen = Vec::new();
     let packet =

@@ -125,7 +125,7 @@ fn default_actions_are_set_and_reset() {
     let mut target = router();
     let before = target.switch.table_default(ROUTES).unwrap();
     target.switch.table_set_default(ROUTES, &call("In.set_next_hop", &[&[1]])).unwrap();
-    // A miss stays a miss, whatever the default action does.
+    // A miss stays a miss with any default action.
     assert!(target.send(0, &frame(9, [1, 2, 3, 4], 26))[0].1[22] == 8);
     target.switch.table_reset_default(ROUTES).unwrap();
     assert_eq!(target.switch.table_default(ROUTES).unwrap(), before);

@@ -45,7 +45,7 @@ _GROUPS = {"engine": _ONE_CORE, "simple_switch": _SIMPLE_SWITCH, "control": _CON
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the arguments name, or everything."""
+    """Run the measurements that the arguments name, or all."""
     if len(arguments) == 1 and "." in arguments[0]:
         group, name = arguments[0].split(".")
         if group != "control":

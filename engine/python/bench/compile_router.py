@@ -1,4 +1,4 @@
-"""Compiles p4/l3_forward.p4 and records what it was compiled from (needs p4c-bm2-ss)."""
+"""Compiles p4/l3_forward.p4 and records the hashes of its sources (needs p4c-bm2-ss)."""
 
 from __future__ import annotations
 

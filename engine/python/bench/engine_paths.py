@@ -24,7 +24,7 @@ _FAST_BPS = 100_000_000_000
 _MS_PS = 1_000_000_000
 _SEEDS = 2
 _BATCH = 50_000
-"""Frames that wait on a line at once: what a receiving port works through without a pause."""
+"""Frames that wait on a line at once: a receiving port works through them without a pause."""
 
 
 def transmit(frames: int) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def network_of(rate_bps: int, ports: int, hosts: tuple[int, ...]) -> dict[str, A
 
 
 def _all(counted: int, offered: int) -> int:
-    """Return what was counted; raise RuntimeError where the program did something else with some of the frames."""
+    """Return the count; raise RuntimeError where some of the frames took another path."""
     if counted != offered:
         raise RuntimeError(f"{counted} of {offered} frames took the path that is measured")
     return counted

@@ -15,7 +15,7 @@ _FLOOR_FPS = 500_000
 
 
 def rows(results: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Return (what, engine, simple_switch, ratio, target) of each measurement."""
+    """Return (name, engine, simple_switch, ratio, target) of each measurement."""
     table = []
     for name, what in _PATHS.items():
         engine, reference = _rate(results["engine"].get(name)), _rate(results["simple_switch"].get(name))
@@ -26,7 +26,7 @@ def rows(results: dict[str, Any]) -> list[tuple[str, str, str, str, str]]:
 
 
 def control_rows(results: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (what, measured, target) of the control plane, the event queue and memory."""
+    """Return (name, measured, target) of the control plane, the event queue and memory."""
     control = results["control"]
     table = []
     if "entries_per_s" in control.get("table_entries", {}):

@@ -1,8 +1,8 @@
 """The same programs, entries and frames in simple_switch_grpc.
 
-It runs in its pcap mode (``--use-files``): no socket and no kernel between the switch and the
-frames, so what is measured is the switch. Its processor time, of all threads, is divided by the
-frames that it finished; the process is bound to one core.
+It runs in its pcap mode (``--use-files``): no socket and no kernel between the switch and the frames, so the switch
+alone is measured. Its processor time, of all threads, is divided by the frames that it finished; the process is bound
+to one core.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def receive(frames: int) -> dict[str, Any]:
 def forward(frames: int) -> dict[str, Any]:
     """Frames from a pcap file through the router into another.
 
-    The file is read faster than egress goes, and egress queues of 64 packets overflow. So the cost
-    of a frame is put together: its ingress, from a run in which the router drops all frames at the
-    end of ingress, and its egress, from what the second run takes more.
+    The file is read faster than egress goes, and egress queues of 64 packets overflow. So the cost of a frame is a sum:
+    its ingress, from a run in which the router drops all frames at the end of ingress, and its egress, from the
+    additional time of the second run.
     """
     cpu_s = []
     sent = 0

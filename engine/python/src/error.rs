@@ -23,8 +23,8 @@ pyo3::create_exception!(
     "The document of a network is not valid: `problem` is wrong at `place`, where `valid` is valid."
 );
 
-/// A [`ConfigError`] with the way to the value, as keys and indexes, what is wrong there, and what is
-/// valid or None where the problem says it.
+/// A [`ConfigError`] with the path of the value (keys and indexes), the fault, and the valid values, or None where the
+/// fault names them.
 pub fn misconfigured(py: Python<'_>, error: &p4mesh_sim::ConfigError) -> PyErr {
     let raise = || -> PyResult<PyErr> {
         let steps = error.place.steps().iter().map(|step| match step {

@@ -1,7 +1,7 @@
 //! The extension module `p4mesh._engine`: the engine for Python.
 //!
-//! Owns: conversions, the release of the GIL while the engine works, and the exception classes.
-//! Refuses: logic of its own; what Python sees is what the crates below do.
+//! Owns: conversions, the release of the GIL while the engine works, and the exception classes. Refuses: logic of its
+//! own; the crates below do the work.
 
 mod error;
 mod live_switch;

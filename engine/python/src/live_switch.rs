@@ -19,7 +19,7 @@ use crate::server_slot::ServerSlot;
 /// Certificate, its key, and optionally the authorities of clients, each in PEM.
 type Pem = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// How often a thread that waits looks whether it should end.
+/// Interval at which a waiting thread looks whether it should end.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
 /// A switch in wall-clock time on `interfaces` [(port, name)].
@@ -153,7 +153,7 @@ impl LiveSwitch {
         })
     }
 
-    /// Frames by what became of them.
+    /// Counts of frames by their fate.
     fn counters(&self, py: Python<'_>) -> PyResult<BTreeMap<String, u64>> {
         guarded(py, || {
             let target = lock(&self.target);

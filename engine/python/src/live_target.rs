@@ -11,15 +11,15 @@ use p4mesh_pipeline::{Executable, Switch};
 
 use crate::lock::lock;
 
-/// How long an idle loop sleeps at most; also the delay that a packet-out to the loop may have.
+/// Longest sleep of an idle loop, and thus the largest delay of a packet-out to the loop.
 const IDLE_WAIT: Duration = Duration::from_millis(1);
-/// How often the server hears what time it is.
+/// Interval at which the server is told the time.
 const CLOCK_PERIOD: Duration = Duration::from_millis(100);
-/// A busy loop gives the server a chance to take the lock every so often.
+/// Interval at which a busy loop lets the server take the lock.
 const BUSY_SLICE: Duration = Duration::from_millis(1);
 const BUSY_PAUSE: Duration = Duration::from_micros(20);
 
-/// A switch, its ports, and where it reports packet-ins and digests.
+/// A switch, its ports, and the queue for its packet-ins and digests.
 pub struct LiveTarget {
     pub runner: Runner,
     pub ports: Box<dyn Ports>,
@@ -50,8 +50,8 @@ impl LiveTarget {
         }
     }
 
-    /// Receives what waits, gives every packet in the loop a pass, sends. Returns false when there
-    /// was nothing to do.
+    /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns false when there was nothing
+    /// to do.
     pub fn round(&mut self) -> Result<bool, IoError> {
         let mut arrived = Vec::new();
         let runner = &mut self.runner;
@@ -133,7 +133,7 @@ impl Target for LiveTarget {
         let Some(cpu_port) = self.runner.config().cpu_port else {
             return;
         };
-        // A port that fails shows in the next round, where there is somebody to tell.
+        // A port that fails shows in the next round, which can report it.
         let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, clock, send));
         self.report();
     }

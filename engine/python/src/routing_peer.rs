@@ -95,7 +95,7 @@ impl RoutingPeer {
         self.speaker.frames()
     }
 
-    /// What has happened: (session, time in ns, what, why).
+    /// Events since the last call: (session, time in ns, event, reason).
     fn take_events(&mut self) -> Vec<(usize, u64, &'static str, Option<String>)> {
         let named = |kind| match kind {
             EventKind::Up => ("up", None),

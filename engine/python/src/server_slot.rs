@@ -14,7 +14,7 @@ use crate::lock::lock;
 pub struct ServerSlot(Mutex<Option<Server>>);
 
 impl ServerSlot {
-    /// Starts a server on HOST:PORT or unix:PATH. Returns its port (0: none), and where the target has to report.
+    /// Starts a server on HOST:PORT or unix:PATH. Returns its port (0: none), and the queue for reports of the target.
     pub fn start(
         &self,
         address: &str,

@@ -29,10 +29,9 @@ pub fn describe_config() -> String {
 
 /// A network in virtual time.
 ///
-/// Between `serve` and `stop` a P4Runtime server on the tester node programs it. Virtual time only
-/// goes on inside `run_until`, `advance`, `advance_to_packet_in` and `settle`; before it does, these
-/// wait until the server has handled as many packet-outs as the caller says it has sent, so that what happens does not
-/// depend on threads.
+/// Between `serve` and `stop` a P4Runtime server on the tester node programs it. Virtual time only goes on inside
+/// `run_until`, `advance`, `advance_to_packet_in` and `settle`; before it does, these wait until the server has handled
+/// as many packet-outs as the caller says it has sent, so that the results do not depend on threads.
 #[pyclass(module = "p4mesh._engine", frozen)]
 pub struct SimNetwork {
     target: Arc<Mutex<SimTarget>>,
@@ -41,7 +40,7 @@ pub struct SimNetwork {
 
 #[pymethods]
 impl SimNetwork {
-    /// Builds the network of a JSON document; `ConfigError` says what is wrong with it and where.
+    /// Builds the network of a JSON document; `ConfigError` names the fault and its place.
     #[new]
     fn new(py: Python<'_>, config: String) -> PyResult<SimNetwork> {
         let network = guarded(py, move || Ok(Network::from_json(&config)))?;
@@ -60,7 +59,7 @@ impl SimNetwork {
             let target = self.target.clone();
             let (port, notifier) = self.server.start(address, device_id, target, None)?;
             let mut target = lock(&self.target);
-            // A server takes ports to be up; what changed before it ran, it has not been told.
+            // A server takes ports to be up; it has missed changes from before its start.
             while target.network.take_port_status().is_some() {}
             let links = target.network.tester_links().into_iter();
             notifier.notify(
@@ -221,7 +220,7 @@ impl SimNetwork {
         })
     }
 
-    /// Everything that truly happened, as a dict: for tests of the tester.
+    /// The true counts of all nodes, as a dict: for tests of the tester.
     fn truth(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let text = self.with(py, |target| serde_json::to_string(&target.network.truth()).map_err(refused))?;
         Ok(py.import("json")?.call_method1("loads", (text,))?.unbind())

@@ -6,7 +6,7 @@ use p4mesh_p4runtime::{Event, Notifier, Target};
 use p4mesh_pipeline::{Executable, Switch};
 use p4mesh_sim::{Network, PortStatus};
 
-/// A network, and where its tester reports links, packet-ins and digests.
+/// A network, and the queue for links, packet-ins and digests of its tester.
 pub struct SimTarget {
     pub network: Network,
     /// `None` until a server runs: packet-ins wait in the network then.
@@ -14,8 +14,7 @@ pub struct SimTarget {
 }
 
 impl SimTarget {
-    /// Tells the server what became of links, what the program sent to the controller, and what time
-    /// it is.
+    /// Tells the server the changes of links, the frames for the controller, and the time.
     pub fn report(&mut self) {
         let Some(notifier) = &self.notifier else {
             return;

@@ -1,4 +1,4 @@
-"""Slow streams cost little: what a seed does between two departures is not executed pass by pass."""
+"""Slow streams cost little: passes of a seed between two departures are not executed one by one."""
 
 from __future__ import annotations
 

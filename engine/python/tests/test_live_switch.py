@@ -132,7 +132,7 @@ def cables() -> Iterator[list[tuple[str, str]]]:
 
 
 def listen(interface: str) -> socket.socket:
-    """A raw socket that sees what comes in."""
+    """A raw socket that sees the frames that come in."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88B5))
     raw.bind((interface, 0x88B5))
     raw.settimeout(5)

@@ -1,4 +1,4 @@
-//! The JSON document that describes a network, and what can be wrong with it.
+//! The JSON document that describes a network, and its validation.
 //!
 //! Its keys are those of topologies, with units in their names; ranges, units and defaults of values
 //! are in their types. Unknown keys are errors.

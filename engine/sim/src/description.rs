@@ -1,5 +1,4 @@
-//! The keys of a network and of every device model as a JSON Schema: what the schema of topologies is
-//! made of.
+//! The keys of a network and of every device model as a JSON Schema, from which the schema of topologies is made.
 
 use schemars::generate::SchemaSettings;
 use schemars::JsonSchema;
@@ -8,11 +7,11 @@ use serde_json::{json, Map, Value};
 use crate::config::NetworkConfig;
 use crate::device::{EthernetSwitchConfig, P4Config, RouterConfig, TapConfig};
 
-/// Says what is valid, in words, where rules alone are not enough.
+/// Gives the valid values in words, where rules alone are not enough.
 const VALID: &str = "valid";
 
-/// `network`: the document; `models`: the keys that each model adds to those of a node. In each rule
-/// `title` is the meaning of a key, `description` says in words what is valid.
+/// `network`: the document; `models`: the keys that each model adds to those of a node. In each rule `title` is the
+/// meaning of a key, `description` gives the valid values in words.
 pub fn description() -> Value {
     json!({
         "network": rule::<NetworkConfig>(),
@@ -38,7 +37,7 @@ fn rule<T: JsonSchema>() -> Value {
     rule
 }
 
-/// A rule as people would write it: comments of the code become titles, what Rust adds goes.
+/// A rule as people would write it: comments of the code become titles, additions of Rust go.
 fn tidy(rule: Value) -> Value {
     let Value::Object(rule) = rule else {
         return rule;

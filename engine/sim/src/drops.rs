@@ -1,4 +1,4 @@
-//! Why frames end, outside of P4: one enum and counters for it.
+//! Reasons why frames end outside of P4: one enum, and its counters.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use p4mesh_pipeline::DropReason;
 
 macro_rules! drop_causes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Why the simulated network dropped a frame.
+        /// Reason why the simulated network dropped a frame.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum DropCause { $($(#[$doc])* $variant,)* }
 

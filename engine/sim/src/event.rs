@@ -64,7 +64,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// The next ticket: whatever takes its ticket first comes first among events of equal time.
+    /// The next ticket: of events at the same time, the one that took its ticket first comes first.
     #[inline]
     pub fn ticket(&mut self) -> Ticket {
         let ticket = self.next_ticket;

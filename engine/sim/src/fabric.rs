@@ -1,4 +1,4 @@
-//! Ports, links and the frames on them: what every node of the network sends through.
+//! Ports, links and the frames on them, through which every node of the network sends.
 //!
 //! A frame costs one event per hop. When a port sends, the time at which the receiver must act
 //! follows from the line alone; the frame waits in the port's flight queue, of which only the first
@@ -16,7 +16,7 @@ use crate::rng::Rng;
 use crate::time::Span;
 use crate::wire::mac_control::{self, Pause, QUANTUM_BITS};
 
-/// When a node acts on a frame that it receives.
+/// Moment at which a node acts on a frame that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalRule {
     /// Bytes that must have arrived (with FCS); `None` is the whole frame.
@@ -76,8 +76,8 @@ pub struct PortCounters {
     pub tx_bytes: u64,
     pub rx_frames: u64,
     pub rx_bytes: u64,
-    /// Of the frames sent and received, those with an FCS that does not fit. What the cable damages
-    /// counts at the receiver.
+    /// Of the frames sent and received, those with an FCS that does not fit. Frames that the cable damages count at the
+    /// receiver.
     pub tx_bad_fcs_frames: u64,
     pub rx_bad_fcs_frames: u64,
     pub drops: DropCounters,
@@ -261,8 +261,8 @@ impl Fabric {
         slot
     }
 
-    /// Sends what arrives, bit by bit as it arrives: with the gaps and the clock of its sender, past
-    /// the queue and the line of the port.
+    /// Sends a frame bit by bit as it arrives: with the gaps and the clock of its sender, past the queue and the line
+    /// of the port.
     pub fn relay(&mut self, port: usize, arrival: Arrival) {
         let Arrival { frame, first_bit_ps, last_bit_ps, bad_fcs } = arrival;
         let line = &self.ports[port].line;
@@ -381,7 +381,7 @@ impl Fabric {
         let moved = self.take_back(port);
         self.ports[port].line.hold(until_ps);
         self.send_again(port, moved);
-        // Whoever waits for the line has to look again: it may be free earlier than it was.
+        // Waiting senders have to look again: the line may be free earlier than it was.
         let waits = Source::PortFree(port as u32);
         if self.events.take(waits).is_some() {
             self.events.schedule(self.now_ps, waits);
@@ -430,7 +430,7 @@ impl Fabric {
         self.ports[port].waiting.iter().filter(|&&start_ps| start_ps > self.now_ps).count()
     }
 
-    /// Drops what a port has queued but not started to send.
+    /// Drops the frames that a port has queued and not started to send.
     pub fn flush(&mut self, port: usize) {
         let now_ps = self.now_ps;
         let Fabric { ports, in_flight, out, .. } = self;

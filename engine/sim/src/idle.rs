@@ -1,12 +1,11 @@
 //! Jumps over idle passes of the recirculation loop.
 //!
-//! When nothing but the loop has an event for a while, each packet in it is asked for a proof that
-//! its passes are idle, and until when ([`Switch::probe_idle`]). With the proofs the passes need
-//! not be executed: their times follow from the line of the loop port alone. This module computes
-//! them, pass by pass until a whole round is the one before shifted by a fixed time, then many
-//! rounds in one step, and stops where the first proof ends or another event comes. What the
-//! passes would have left behind (counters, time stamps in the frames, times of the line) is then
-//! written down. docs/designs/0004-idle-loops.md has the argument why nothing differs.
+//! When nothing but the loop has an event for a while, each packet in it is asked for a proof that its passes are idle,
+//! and until when ([`Switch::probe_idle`]). With the proofs the passes need not be executed: their times follow from
+//! the line of the loop port alone. This module computes them, pass by pass until a whole round is the one before
+//! shifted by a fixed time, then many rounds in one step, and stops where the first proof ends or another event comes.
+//! The effects of the passes (counters, time stamps in the frames, times of the line) are then written to the state.
+//! docs/designs/0004-idle-loops.md argues why all results are the same.
 
 use std::collections::VecDeque;
 
@@ -25,7 +24,7 @@ const MAX_PAUSE_EVENTS: u32 = 4_096;
 /// Passes that are timed one by one within one attempt; some 10 ms of work.
 const TIMED_PASSES: u64 = 1 << 20;
 
-/// When an attempt is worth it. Costs a comparison per event where nothing is idle.
+/// Decides when an attempt is worth it. Costs a comparison per event where nothing is idle.
 ///
 /// A pause in loop events of all kinds makes attempts rare, not a longer calm: the calm between two departures
 /// never gets longer.
@@ -99,9 +98,9 @@ pub(crate) struct Circling {
 /// Times that bound a jump.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Nothing later than this.
+    /// Events up to this time.
     pub until_ps: u64,
-    /// Everything before the next event outside of the loop.
+    /// Events before the next event outside of the loop.
     pub before_ps: u64,
 }
 
@@ -137,7 +136,7 @@ pub(crate) struct IdleLoop {
     probe: Option<Box<IdleProbe>>,
     /// Packets in the order in which they come back.
     pub ring: VecDeque<Circling>,
-    /// How the packets were before the passes since the last safe moment.
+    /// State of the packets at the last safe moment.
     undo: Vec<Circling>,
     /// Proofs, by the order in which the packets stood at first.
     proofs: Vec<Option<IdlePass>>,

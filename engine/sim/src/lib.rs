@@ -1,8 +1,8 @@
 //! A network in virtual time: a tester that runs a P4 program, devices under test, links.
 //!
-//! Owns: the clock (picoseconds), events, ports, lines, links, the traffic manager and the
-//! recirculation port of the tester, device models, counters of what truly happened. Refuses: what
-//! a program does with a frame (`p4mesh-pipeline`), P4Runtime, real interfaces, test methods.
+//! Owns: the clock (picoseconds), events, ports, lines, links, the traffic manager and the recirculation port of the
+//! tester, device models, the true counts. Refuses: the semantics of a program (`p4mesh-pipeline`), P4Runtime, real
+//! interfaces, test methods.
 //!
 //! Deterministic: the same document, program and calls give the same results on any machine.
 //! Events are ordered by (time, insertion), random numbers come from seeded generators.

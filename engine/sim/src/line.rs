@@ -1,5 +1,4 @@
-//! One direction of an Ethernet line: when a frame starts, when its bits pass, when the next may
-//! start.
+//! One direction of an Ethernet line: the times of a frame's start, of its bits, and of the next start.
 
 use crate::time::{BitClock, Span};
 
@@ -18,8 +17,8 @@ pub fn wire_bytes(frame: &[u8]) -> u32 {
     frame.len() as u32 + FCS_BYTES
 }
 
-/// When the parts of one frame pass the sending end of a line. "First bit" is the first bit after
-/// the start frame delimiter, "last bit" the end of the FCS. Fractions are cut off.
+/// Times at which the parts of one frame pass the sending end of a line. "First bit" is the first bit after the start
+/// frame delimiter, "last bit" the end of the FCS. Fractions are cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// First bit of the preamble.

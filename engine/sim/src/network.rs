@@ -22,7 +22,7 @@ pub use truth::{NodeTruth, PortTruth, Truth};
 /// The clock goes no further; times that follow from an event before it are far from overflow.
 const MAX_TIME_PS: u64 = 1 << 62;
 
-/// Why an operation on a network was refused.
+/// Reason why an operation on a network was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -40,7 +40,7 @@ pub enum NetworkError {
     TooLate { asked_ps: u64 },
 }
 
-/// How [`Network::settle_some`] ended.
+/// Reason why [`Network::settle_some`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settling {
     /// No frame is outside the recirculation loop.

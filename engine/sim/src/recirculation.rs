@@ -1,8 +1,7 @@
 //! Packets in the recirculation loop, behind the wire of the loop port and before ingress.
 //!
-//! The loop is apart from everything else because it is what repeats: idle seeds come back in the
-//! same order with the same period, and [`crate::idle`] jumps over rounds in which nothing else
-//! happens.
+//! The loop has a module of its own because it repeats: idle seeds come back in the same order with the same period,
+//! and [`crate::idle`] jumps over rounds in which nothing else happens.
 
 use std::collections::VecDeque;
 

@@ -39,8 +39,7 @@ impl BitClock {
         assert!(den > 0, "a line needs a rate");
         let divisor = gcd(num, den);
         let (num, den) = (num / divisor, den / divisor);
-        // Only a rate and an offset without common factors reach this size; what is cut off is
-        // less than one part in 10^18.
+        // Only a rate and an offset without common factors reach this size; the error is less than one part in 10^18.
         let excess = (u128::BITS - den.leading_zeros()).saturating_sub(63);
         BitClock { num: num >> excess, den: (den >> excess) as u64 }
     }

@@ -1,5 +1,5 @@
-//! Scheduled incidents of a network itself: links that go down and come up, devices that come back
-//! from a reset or change; and what the tester is to be told of it.
+//! Scheduled incidents of a network itself: links that go down and come up, devices that come back from a reset or
+//! change; and the changes that the tester is to be told.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,7 +31,7 @@ pub(crate) enum Upset {
     Change { device: usize, index: usize },
 }
 
-/// Changes to come, in the order (time, insertion), and what the tester has not been told.
+/// Changes to come, in the order (time, insertion), and changes that the tester has not been told.
 #[derive(Default)]
 pub(crate) struct Upsets {
     planned: BTreeMap<(u64, u64), Upset>,
@@ -74,7 +74,7 @@ impl Restart {
         }
     }
 
-    /// The device is in a reset: what comes to it is lost.
+    /// The device is in a reset: frames that come to it are lost.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.off

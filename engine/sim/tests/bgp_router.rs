@@ -59,7 +59,7 @@ fn peer(port: u8) -> Speaker {
 struct Bench {
     network: Network,
     peers: [Speaker; 2],
-    /// Frames that came to a port and were no peer's.
+    /// Frames that came to a port and belong to no peer.
     data: Vec<(u16, Vec<u8>)>,
     deaf: bool,
 }

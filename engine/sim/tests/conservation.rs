@@ -11,7 +11,7 @@ use p4mesh_sim::{NetworkBuilder, Rng, Truth};
 
 const GIGABIT: u64 = 1_000_000_000;
 
-/// A switch with whatever limits the generator chooses.
+/// A switch with random limits.
 fn random_switch(rng: &mut Rng, name: &str) -> Box<EthernetSwitch> {
     let (forwarding, look_ahead_bytes) = match rng.below(2) {
         0 => (Forwarding::StoreAndForward, None),
@@ -43,7 +43,7 @@ fn random_switch(rng: &mut Rng, name: &str) -> Box<EthernetSwitch> {
     Box::new(EthernetSwitch::new(config, latency, name, rng.next()))
 }
 
-/// Everything that a switch took in went out, was copied or was counted.
+/// Each frame that a switch took in went out, was copied or was counted.
 fn check(truth: &Truth, name: &str) {
     let node = &truth.nodes[name];
     let sum = |of: &dyn Fn(&p4mesh_sim::PortTruth) -> u64| node.ports.values().map(of).sum::<u64>();

@@ -1,6 +1,5 @@
-//! Idle passes that are computed instead of executed leave no trace: everything that can be seen
-//! is the same, to the picosecond and the bit. Each test runs one network twice, with jumps and
-//! without, and compares the two.
+//! Idle passes that are computed instead of executed leave no trace: all observable state is the same, to the
+//! picosecond and the bit. Each test runs one network twice, with jumps and without, and compares the two.
 
 mod common;
 #[path = "common/tester_program.rs"]
@@ -15,7 +14,7 @@ use p4mesh_pipeline::Executable;
 use p4mesh_sim::{Network, Rng};
 use tester_program::{executable, install, learning_frame, seed, send, start, StreamPlan};
 
-/// Everything about one run.
+/// Description of one run.
 #[derive(Clone, Debug)]
 struct Scenario {
     tick_ps: u64,
@@ -32,7 +31,7 @@ struct Scenario {
 }
 
 struct Run {
-    /// Everything that can be seen, at each stop.
+    /// Observable state at each stop.
     seen: Vec<String>,
     wall_s: f64,
     events: u64,

@@ -144,7 +144,7 @@ fn congestion(config: EthernetSwitchConfig) -> (u64, u64, Network) {
     network.run_until(SECOND_PS).unwrap();
     assert_eq!(network.in_flight(), 0);
     let log = &network.device::<Station>(station).unwrap().log;
-    // Without the frames of the stations that say hello, which are flooded.
+    // Without the first frames of the stations, which are flooded.
     let at = |port| {
         let late = log.iter().filter(|it| it.first_bit_ps > START_PS);
         late.filter(|it| it.port == port).count() as u64

@@ -1,4 +1,4 @@
-"""Owns what is added to every test: resets between trials, the note on clocks, iterations.
+"""Owns the additions to every test: resets between trials, the note on clocks, iterations.
 
-Refuses: what only one suite has.
+Refuses: additions of one suite alone.
 """

@@ -1,4 +1,4 @@
-"""Line clocks of the tester's ports that are known to be off: what 100 % of line rate is then, in every report."""
+"""Adds a note to every report when line clocks of tester ports are known to be off: it tells what 100 % is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ClockNote(Extension):
 
 
 def clock_note(bed: Bed) -> str:
-    """Return what the topology states about the clocks of the tester's ports; empty where it states nothing."""
+    """Return the note on the clocks of the tester's ports; empty when the topology states no offset."""
     offsets_ppm = sorted({port.clock_offset_ppm for port in bed.ports})
     if offsets_ppm == [0]:
         return ""

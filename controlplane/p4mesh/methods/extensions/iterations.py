@@ -28,7 +28,7 @@ class Iterations(Extension):
         return tuple(replace(unit, iteration=n) for n in wanted for unit in units)
 
     def assemble(self, assemble: Assemble, case: Case, results: Results) -> Outcome:
-        """Return the outcome of the one iteration, or what all of them say together."""
+        """Return the outcome of the only iteration, or the combined outcome of all."""
         by_iteration: dict[int, dict[Unit, Record]] = {}
         for unit, result in results.items():
             by_iteration.setdefault(unit.iteration, {})[replace(unit, iteration=1)] = result

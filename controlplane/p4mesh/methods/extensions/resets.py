@@ -126,7 +126,7 @@ class _ResettingSession:
         self._trials = 0
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        """Measure a trial after the reset; one that continues another finds the device as that one left it."""
+        """Measure a trial after the reset; a trial that continues another one has no reset."""
         if not spec.continues:
             self._trials += 1
         result = self._session.measure(self._offered(spec, self._trials), note)
@@ -171,7 +171,7 @@ def relabelled(spec: TrialSpec, partner: Mapping[int, int]) -> TrialSpec:
 
 
 def relabelled_result(result: TrialResult, partner: Mapping[int, int]) -> TrialResult:
-    """Return the result in terms of the roles: what a partner has counted stands under the port it stood in for."""
+    """Return the result in terms of the roles: counts of a partner appear under the port whose role it had."""
 
     def of(port: int | None) -> int | None:
         return None if port is None else partner[port]

@@ -43,7 +43,7 @@ class LoadRow(Record):
     message_loss_ratio_min: float
     message_loss_ratio_max: float
     conserved_loss_ratio: float
-    """1 - 1/load: what cannot pass the output, without its queue."""
+    """1 - 1/load: share of the frames that cannot pass the output, apart from those in its queue."""
     conserved: bool
     """Whether no more frames came out than the line of the output carries in the time of the trial."""
     misinserted_frames: int

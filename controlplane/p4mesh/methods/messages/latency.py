@@ -80,7 +80,7 @@ class MessageLatency(MethodOf[MessageRows]):
 
 
 def row_of(bed: Bed, result: TrialResult, size: int, frames: int, part: str, load_pct: Fraction) -> MessageRow:
-    """Return what a trial says about the stream of measured messages."""
+    """Return the row of the stream of measured messages."""
     measured = Measured.of(result, MEASURED, bed, size, frames)
     wire_ns = None
     if bed.calibration is not None:

@@ -168,7 +168,7 @@ class NToOne(MethodOf[LoadRows]):
         slot = max(options.slot_ns(bed, port, size) for port in bed.port_numbers)
         rate_fps = load_pct / 100 * NS_PER_S / slot / len(inputs)
         stream = options.message_stream("inputs", parameters, size, Rotate(), inputs, (receiver,), rate_fps / frames)
-        # Every position by itself: what they have lost bounds the damaged messages.
+        # Every position by itself: its losses bound the number of damaged messages.
         stream = replace(stream, pattern=Message(Rotate(), frames))
         if parameters.text("phases") == _INDEPENDENT:
             stream = with_independent_phases(stream)

@@ -39,7 +39,7 @@ RECEIVER = integer("receiver", 2, "port", SECTION, "port that receives the measu
 
 
 def phase_parameters() -> tuple[Parameter, ...]:
-    """Return the frame format, and what is around a transmission."""
+    """Return the parameters of the frame format and of the phases around a transmission."""
     return (
         shared.DEPARTURE_ERROR,
         *shared.FRAME_PARAMETERS,

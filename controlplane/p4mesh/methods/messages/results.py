@@ -96,7 +96,7 @@ class MessageTimes:
     mimo: Spread
 
     def less(self, wire_ns: Fraction) -> MessageTimes:
-        """Return the times without what a wire takes."""
+        """Return the times less the latency of a wire."""
         return MessageTimes(*(_shifted(item, -wire_ns) for item in (self.fifo, self.lilo, self.filo, self.mimo)))
 
 
@@ -163,7 +163,7 @@ class MessageRows(Record):
 def message_row(
     measured: Measured, result: TrialResult, part: str, load_pct: Fraction, wire_ns: Fraction | None
 ) -> MessageRow:
-    """Return what a trial says about its measured messages; ``wire_ns`` is what the tester itself takes."""
+    """Return the row of the measured messages of a trial; ``wire_ns`` is the latency of the tester itself."""
     times = measured.times()
     rows = [_times_row(times, RAW)]
     if wire_ns is not None:
@@ -187,10 +187,10 @@ def message_row(
 
 
 def damaged(flows: Sequence[FlowCounts], frames: int, sent: int) -> tuple[int, int, int]:
-    """Return lost frames, and the fewest and the most messages that they can be of.
+    """Return the lost frames, and the least and the largest number of messages that they can belong to.
 
-    The fewest: all lost frames are of as few messages as one position shows, or as they fill. The most: each frame is
-    of another message.
+    Least: the losses of the position that lost most, or as many messages as the lost frames fill. Largest: each lost
+    frame belongs to another message.
     """
     lost = [flow.lost_frames for flow in flows]
     widths = [width_of(flow.part) for flow in flows]

@@ -1,4 +1,4 @@
-"""What a run asks of the device, in words: only with a goal does PASS say more than that the test was executed."""
+"""States the goal of a run for the device, in words. Without a goal, PASS only means that the test was executed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _FREQUENT = (
     *("sweep_start_pct", "sweep_end_pct", "sweep_step_pct", "load_pct", "step_pct"),
     *("frame_format", "vlan_id", "latency_definition", "reset_between", "acceptable_loss_pct", "learning_frames"),
 )
-"""What users set most, most wanted first; a test shows the first dozen of those that it has."""
+"""Parameters that users set most, most used first; a test shows the first dozen of those that it has."""
 _ABOUT: Mapping[str, tuple[str, ...]] = {
     "search": ("search_", "verify_", "mlr_", "pass_threshold_pct", "acceptable_loss_pct", "confirm_factor"),
     "sweep": ("sweep_",),

@@ -13,7 +13,7 @@ Value = bool | int | str | Fraction
 
 _MOST_DIGITS = 60
 _MOST_EXPONENT_DIGITS = 4
-"""With its sign: 1e-999 is a number that takes no time."""
+"""Sign included. Numbers with longer exponents take long to compute with."""
 _LONGEST_SHOWN = 60
 
 
@@ -91,12 +91,12 @@ class Parameter:
 
 
 def shortened(text: str) -> str:
-    """Return what a user wrote as a message repeats it."""
+    """Return the text of a user, shortened for a message."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _number(text: str) -> Fraction | None:
-    """Return an exact number; None for what is none, and for more digits than any parameter has."""
+    """Return an exact number; None for a text that is no number, or that has more digits than any parameter needs."""
     mantissa, _, exponent = text.lower().partition("e")
     if len(mantissa) > _MOST_DIGITS or len(exponent) > _MOST_EXPONENT_DIGITS:
         return None

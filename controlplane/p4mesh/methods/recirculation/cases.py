@@ -74,7 +74,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 @dataclass(frozen=True)
 class Case:
-    """One combination of frame size, rate and failures, as a unit says it."""
+    """One combination of frame size, rate and failures of a unit."""
 
     rate: str
     failures: int
@@ -115,7 +115,7 @@ def case_of(unit: Unit, parameters: ParameterSet) -> Case:
 
 
 def rates_of(parameters: ParameterSet) -> tuple[str, ...]:
-    """Return the rates as they are written; raise ParameterError for a text that is none, or the same twice."""
+    """Return the rates as they are written; raise ParameterError for an invalid rate, or the same twice."""
     words = tuple(word.strip() for word in parameters.text("rates").split(","))
     for word in words:
         try:
@@ -128,7 +128,7 @@ def rates_of(parameters: ParameterSet) -> tuple[str, ...]:
 
 
 def failures_of(parameters: ParameterSet) -> tuple[int, ...]:
-    """Return the numbers of failures; raise ParameterError for what is none, or the same twice."""
+    """Return the numbers of failures; raise ParameterError for an invalid number, or the same twice."""
     words = [word.strip() for word in parameters.text("failures").split(",")]
     if not all(word.isdecimal() and len(word) < 5 and 0 < int(word) <= _LARGEST_COUNT for word in words):
         raise ParameterError(
@@ -142,7 +142,7 @@ def failures_of(parameters: ParameterSet) -> tuple[int, ...]:
 
 
 def require_failures(bed: Bed, parameters: ParameterSet) -> None:
-    """Raise TopologyError or ParameterError where the devices cannot fail so often."""
+    """Raise TopologyError or ParameterError if the devices cannot have so many failures."""
     if not bed.failures:
         raise TopologyError(
             f"{NAME} needs a device that can fail, topology '{bed.topology}' has none on target {bed.target}",
@@ -157,7 +157,7 @@ def require_failures(bed: Bed, parameters: ParameterSet) -> None:
 
 
 def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
-    """Return sender and receiver; raise ParameterError for ports that there are not."""
+    """Return sender and receiver; raise ParameterError for ports that do not exist."""
     sender, receiver = parameters.integer("sender"), parameters.integer("receiver")
     for name, port in (("sender", sender), ("receiver", receiver)):
         if port not in bed.port_numbers:
@@ -170,7 +170,7 @@ def ports_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int]:
 
 
 def wire_of(bed: Bed, parameters: ParameterSet) -> tuple[int, int] | None:
-    """Return two ports that are linked to each other, of the rate of the sender; None where there are none."""
+    """Return two ports that are linked to each other, of the rate of the sender; None without such a link."""
     rate_bps = bed.rate_bps(ports_of(bed, parameters)[0])
     return next((wire for wire in bed.wires if bed.rate_bps(wire[0]) == rate_bps), None)
 
@@ -229,7 +229,7 @@ def require_rates(bed: Bed, parameters: ParameterSet) -> None:
 
 
 def duration_deviation(parameters: ParameterSet, units_fps: Sequence[float]) -> str:
-    """Return the sentence about trials that are shorter than those of the report; empty where they are not."""
+    """Return a sentence if trials are shorter than those of the report, else an empty text."""
     if parameters.is_word("duration_ms"):
         times_s = [parameters.integer(shared.SCALED_FRAMES) / fps for fps in units_fps]
     else:

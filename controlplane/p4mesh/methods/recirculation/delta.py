@@ -28,7 +28,7 @@ from p4mesh.traffic.rates import line_share
 
 
 class RecirculationDelta(MethodOf[CaseUnit]):
-    """Measure latency with and without failures that are there before the traffic, then let them begin during it."""
+    """Measure latency with and without failures before the traffic, and let failures begin during it."""
 
     name = NAME
     title = "Latency added by failures"
@@ -37,7 +37,7 @@ class RecirculationDelta(MethodOf[CaseUnit]):
     parameters = PARAMETERS
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse ports that there are not, rates above the line, and failures that no device can have."""
+        """Refuse ports that do not exist, rates above the line rate, and failures that no device can have."""
         ports_of(bed, parameters)
         require_failures(bed, parameters)
         require_rates(bed, parameters)

@@ -1,4 +1,4 @@
-"""What the units of the recirculation test measure."""
+"""Measurements of the units of the recirculation test."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CaseUnit(Record):
 
 
 def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
-    """Return what a trial says: every frame of it is measured."""
+    """Return the results of a trial: every frame of it is measured."""
     flow = next(iter(result.flows), None)
     latency = None if flow is None else flow.latency
     least, mean, most, jitter = _times_us(latency)

@@ -143,7 +143,7 @@ def repetition_table(units: Sequence[CaseUnit]) -> Table:
 
 
 def findings_of(units: Sequence[CaseUnit], bed: Bed, parameters: ParameterSet) -> tuple[str, ...]:
-    """Return what the reader must not miss."""
+    """Return the notes that the reader must see."""
     found = [
         f"{_named(unit)}: {repetition.status.value}: {repetition.reason}"
         for unit in units

@@ -37,7 +37,7 @@ class Direction(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MeshLatencyRow(Record):
-    """Latency of all frames of a trial, as measured or with what the wires took subtracted."""
+    """Latency of all frames of a trial, as measured or less the latency of the wires."""
 
     latency: LatencyCells = field(metadata=INLINE)
     variation: VariationCells | None = field(default=None, metadata=INLINE)
@@ -46,7 +46,7 @@ class MeshLatencyRow(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MeshTrial(Record):
-    """Rates and counts of one trial, and what its test adds to them."""
+    """Rates and counts of one trial, and the columns that its test adds."""
 
     frame_size_bytes: int | None = field(default=None, metadata=OMITTED)
     load_pct: float
@@ -56,7 +56,7 @@ class MeshTrial(Record):
     tx_frames: int
     rx_frames: int
     late_frames: int
-    """Received when the transmission was over, and in no rate: queues of the device were emptied."""
+    """Received after the transmission, from queues of the device; no rate counts them."""
     lost_frames: int
     loss_pct: float
     forwarding_fps: float
@@ -79,7 +79,7 @@ class MeshTrial(Record):
 
     @property
     def trusted(self) -> bool:
-        """Whether the counts say something about the device."""
+        """Whether the counts can be trusted."""
         return self.status is Status.VALID
 
 

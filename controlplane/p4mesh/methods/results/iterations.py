@@ -1,4 +1,4 @@
-"""Whole tests repeated (RFC 8239 1.2): every row of every iteration, and under them what varies.
+"""Whole tests repeated (RFC 8239 1.2): every row of every iteration, and below them their variation.
 
 Iterations with different verdicts are *flapping*: they are counted, and their values are never
 averaged with each other. INVALID and ABORT iterations are shown and enter no statistic.
@@ -57,7 +57,7 @@ def _overall(states: Sequence[State]) -> State:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A row of one iteration, and the verdicts in it, by column, that decide with which others it is averaged."""
+    """A row of one iteration, and its verdicts by column: rows with the same verdicts are averaged."""
 
     row: dict[str, Cell]
     verdicts: Mapping[str, str]
@@ -197,9 +197,9 @@ def _average(lines: Sequence[Series]) -> tuple[tuple[float, float], ...]:
 
 
 def _word(cell: Cell, key: str) -> str:
-    """Return what is compared between iterations: words, and of a number only that there is one.
+    """Return the text that is compared between iterations: words as they are, one mark for any number.
 
-    A verdict is compared without what follows it, such as '(at least)'.
+    A verdict is compared without its suffix, such as '(at least)'.
     """
     if isinstance(cell, bool):
         return "yes" if cell else "no"
@@ -223,7 +223,7 @@ def _key_text(column: Column, value: Cell) -> str:
 
 
 def _named(column: Column, verdict: str) -> str:
-    """Return a verdict with what it is on, where it is not on the whole row."""
+    """Return a verdict with its subject, where that is not the whole row."""
     return verdict if column.key == _STATE else f"{column.title} {verdict}"
 
 

@@ -3,7 +3,7 @@
 Time stamps of a frame's first bit give first in, first out (FIFO). The others follow for contiguous
 frames: ``LIFO = FIFO - Sin``, ``LILO = FIFO - Sin + Sout``, ``FILO = FIFO + Sout`` and
 ``MIMO = min(LILO, FILO - NFOT)``, where S is the serialization time at the input or output rate.
-Software stamps whole frames; what lies between such stamps is called LILO-like and is not converted. Stamps of an
+Software stamps whole frames; the interval between such stamps is called LILO-like and is not converted. Stamps of an
 egress parser are a constant before the first bit: FIFO and that constant, which is not converted either, unless wires
 were measured with the same tester, so that the constant is known and calibrated rows are without it.
 """
@@ -86,12 +86,12 @@ def require_definition(test: str, bed: Bed, wanted: Definition) -> None:
 
 
 def definition_text(bed: Bed, parameters: ParameterSet) -> str:
-    """Return what tables call the latency of this run."""
+    """Return the name of the latency of this run in tables."""
     return shown_definition(bed, Definition(parameters.text(LATENCY_DEFINITION.name)))
 
 
 def shown_definition(bed: Bed, definition: Definition) -> str:
-    """Return what tables call latency in a definition."""
+    """Return the name of latency in a definition in tables."""
     return definition.value if bed.defines_latency else NAME_WITHOUT_DEFINITION[bed.stamps.kind]
 
 
@@ -106,7 +106,7 @@ def stamps_text(bed: Bed) -> str:
 def offset_ns(
     definition: Definition, frame_size_bytes: int, rate_in_bps: int, rate_out_bps: int | None = None
 ) -> Fraction:
-    """Return what to add to FIFO; ``rate_out_bps`` is the input rate unless given."""
+    """Return the time to add to FIFO; ``rate_out_bps`` is the input rate unless given."""
     s_in = serialization_ns(frame_size_bytes, rate_in_bps)
     s_out = serialization_ns(frame_size_bytes, rate_out_bps or rate_in_bps)
     if definition is Definition.LIFO:
@@ -121,7 +121,7 @@ def offset_ns(
 
 
 def shift_ns(bed: Bed, definition: Definition, frame_size_bytes: int, tx_port: int, rx_port: int) -> Fraction:
-    """Return what to add to a measured latency between two ports; 0 where stamps are not converted."""
+    """Return the time to add to a measured latency between two ports; 0 where stamps are not converted."""
     if not bed.defines_latency:
         return Fraction(0)
     return offset_ns(definition, frame_size_bytes, bed.rate_bps(tx_port), bed.rate_bps(rx_port))
@@ -153,7 +153,7 @@ def groups_of(result: TrialResult, streams: Collection[str]) -> list[Group]:
 def summary_of(
     groups: Sequence[Group], bed: Bed, frame_size_bytes: int, definition: Definition, *, calibrated: bool = False
 ) -> LatencySummary | None:
-    """Return the latency of all groups together, with what their wires took subtracted where asked."""
+    """Return the latency of all groups together, less the latency of their wires where asked."""
     summaries = []
     for group in groups:
         shift = shift_ns(bed, definition, frame_size_bytes, group.tx_port, group.rx_port)
@@ -230,7 +230,7 @@ def summarise(stats: LatencyStats | None, shift: Fraction = Fraction(0)) -> Late
 
 
 def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
-    """Return one summary of several groups of frames: flows, ports or runs; None for none.
+    """Return one summary of several groups of frames: flows, ports or runs; None without a group.
 
     Averages are weighted with the frames. Percentiles of groups cannot be added: the result holds
     the most unfavourable of all groups, for IPDV on both sides of its median.
@@ -255,7 +255,7 @@ def merged(summaries: Sequence[LatencySummary]) -> LatencySummary | None:
 
 
 def _within(percentiles: Iterable[tuple[float, float]], low: Fraction, high: Fraction) -> dict[float, Fraction]:
-    """Return percentiles inside of what was measured: the middle of a bin may lie outside, the true value does not."""
+    """Return percentiles limited to the measured range: the middle of a bin may lie outside of it."""
     return {percent: min(max(Fraction(value), low), high) for percent, value in percentiles}
 
 

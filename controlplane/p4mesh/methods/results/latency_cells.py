@@ -35,9 +35,9 @@ class LatencyCells(Record):
     jitter_max_us: float | None = None
     calibrated: str = RAW
     queues: str | None = None
-    """Whether a queue filled meanwhile; None where nobody watched."""
+    """Whether a queue filled meanwhile; None where queues were not watched."""
     departure_error_ns: float | None = None
-    """How late frames may have left."""
+    """Greatest delay of a frame behind its planned departure."""
     overflow_frames: int | None = field(default=None, metadata=OMITTED)
     """No column, but a finding."""
 

@@ -35,7 +35,7 @@ LATENCY_COLUMNS = (
 OF_MANY_FRAMES = frozenset(
     column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
 )
-"""Columns that a single frame of a flow has nothing for."""
+"""Columns that are empty for a single frame of a flow."""
 DEPARTURES_NOTE = (
     "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
 )
@@ -88,7 +88,7 @@ def variation_table(
     of_flows: bool = True,
     counted: bool = True,
 ) -> Table:
-    """Return the table of delay variation; ``where`` are the columns that say of what.
+    """Return the table of delay variation; ``where`` are the columns that name the frames of a row.
 
     PDV is a property of one flow: without ``of_flows`` only the sums over many flows are known, and it is left out.
     Percentiles are left out unless frames were ``counted`` in histograms, and what the target does not measure.
@@ -145,7 +145,7 @@ _LONGEST_TABLE = 60
 
 
 def latency_note(bed: Bed) -> str:
-    """Return what must be said under every latency table."""
+    """Return the note under every latency table."""
     subtracted = (
         "calibrated = no: DUT with test leads, nothing is subtracted; yes: the wire of the calibration is subtracted."
         if bed.calibration
@@ -168,7 +168,7 @@ def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:
 
 
 def architecture(fifo_min_ns: Mapping[int, Fraction], rate_bps: int) -> str:
-    """Return what the growth of latency with the frame size says of the device; empty with one frame size.
+    """Return the type of the device by the growth of its latency with the frame size; empty with one frame size.
 
     ``fifo_min_ns`` maps frame sizes to the smallest FIFO latency, at one rate on both sides. The slope
     over the serialization time is 0 for cut-through, 1 for store-and-forward, 1 + k with k more stages.

@@ -26,7 +26,7 @@ class RateMetrics:
     """FR as percent of the line rate of the transmitting ports (L1)."""
     loss_pct: Fraction
     late_frames: int
-    """Received when the transmission was over, and in no rate."""
+    """Received after the transmission; no rate counts them."""
 
 
 def loss_pct(result: TrialResult) -> Fraction:
@@ -49,7 +49,7 @@ def judge_loss(result: TrialResult, acceptable_pct: Fraction = Fraction(0)) -> V
 
 
 def search_verdict(result: TrialResult, verdict: Verdict) -> Verdict:
-    """Return what a search makes of a trial with this verdict: one that was not delivered leads it to lower loads."""
+    """Return the verdict for the search: a trial that was not delivered leads it to lower loads."""
     return Verdict.UNDELIVERED if verdict is Verdict.INVALID and result.undelivered else verdict
 
 
@@ -67,10 +67,10 @@ def rate_metrics(
 ) -> RateMetrics:
     """Return the rates of a trial whose streams have one frame size, of ports with one line rate or one per stream.
 
-    All rates are counts over the transmission time, so that equal counts are equal rates, and what was sent as
-    asked has exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, or more arrived
-    than the outputs can carry (``limit_fps``), it leaves out what came when the transmission was over: queues of the
-    device were emptied then.
+    All rates are counts over the transmission time, so that equal counts are equal rates, and frames sent as asked have
+    exactly the rate that was asked for. FR counts duplicates once. Where frames were lost, or more arrived than the
+    outputs can carry (``limit_fps``), it leaves out frames that came after the transmission: they come from queues of
+    the device.
     """
     (size,) = {stream.frame_size_bytes for stream in spec.streams}
     rates_bps = [line_rates_bps] * len(spec.streams) if isinstance(line_rates_bps, int) else line_rates_bps

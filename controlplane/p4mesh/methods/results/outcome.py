@@ -25,8 +25,8 @@ class State(str, Enum):
     def worst(cls, found: Iterable[str], otherwise: State) -> State:
         """Return the worst verdict that is not good: ABORT, INVALID, FAIL; ``otherwise`` if all are good.
 
-        ``found`` may hold verdicts of trials and searches, verdicts with more behind them, as in "INVALID: why" or
-        "PASS (at least)", and other words.
+        ``found`` may hold verdicts of trials and searches, verdicts with a suffix, as in "INVALID: why" or "PASS (at
+        least)", and other words.
         """
         words = {word for text in found for word in re.findall(r"^[A-Z]+\b", text)}
         return next((state for state in (cls.ABORT, cls.INVALID, cls.FAIL) if state in words), otherwise)
@@ -54,8 +54,9 @@ class Table:
     detail: bool = False
     """Too long for a terminal: shown in the report and written as CSV only."""
     keys: tuple[str, ...] = ("frame_size_bytes",)
-    """Columns that say what a row is about: rows of several iterations that agree in them belong together.
-    Empty for a log, whose rows are not compared."""
+    """Columns that identify a row: rows of several iterations that agree in them belong together. Empty for a log,
+    whose rows are not compared.
+    """
     headline: tuple[str, ...] = field(default=(), metadata={"stored": "if set"})
     """Keys of the few columns that a reader wants first; a report shows them before everything else."""
 
@@ -84,7 +85,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that a finished test has to say."""
+    """The complete result of a finished test."""
 
     state: State
     summary: str
@@ -97,4 +98,4 @@ class Outcome:
     iterations: tuple[State, ...] = ()
     """Verdict of each iteration; empty for a test that was run once."""
     goal: str = field(default="", metadata={"stored": "if set"})
-    """What PASS says of the device; empty where it says no more than that the test was executed."""
+    """Goal that PASS confirms; empty where PASS only means that the test was executed."""

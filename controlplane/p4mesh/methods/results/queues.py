@@ -52,7 +52,7 @@ class QueueCells(Record):
 
 
 def queue_cells(result: TrialResult) -> QueueCells | None:
-    """Return the cells of a trial; None where nobody watched, or nothing could be seen."""
+    """Return the cells of a trial; None where queues were not watched, or could not be judged."""
     trend = result.queues
     if trend is None:
         return None
@@ -69,7 +69,7 @@ def queue_cells(result: TrialResult) -> QueueCells | None:
 
 
 def queue_text(results: Sequence[TrialResult]) -> str | None:
-    """Return what stands beside a latency of some trials: the worst that was seen of their queues."""
+    """Return the text beside a latency of some trials: the worst state of their queues."""
     trends = [result.queues for result in results if result.queues is not None]
     if any(result.lost_frames for result in results):
         return "frames lost"
@@ -81,7 +81,7 @@ def queue_text(results: Sequence[TrialResult]) -> str | None:
 
 
 class Watched(Protocol):
-    """The row of a trial that lost no frame, or did."""
+    """The row of a trial: its load, its lost frames, and the state of its queues."""
 
     @property
     def load_pct(self) -> float: ...
@@ -92,7 +92,7 @@ class Watched(Protocol):
 
 
 def queue_findings(where: str, rows: Sequence[Watched]) -> Iterator[str]:
-    """Yield what must be said of results whose load is carried by a buffer, or may be."""
+    """Yield findings on results whose load only a buffer carries, or may carry."""
     for row in rows:
         if row.watched is not None and not row.lost_frames and row.watched.sentence:
             yield f"{where} at {row.load_pct:.6g} %: {row.watched.sentence}"

@@ -1,8 +1,8 @@
 """Finds rare loss: a device that loses single frames at loads far below what it forwards.
 
 A search without acceptable loss goes down below every load at which such a device happens to lose a frame, so its
-result says how many frames a trial had, not what the device can do. That is seen in the trials of the search itself:
-what was forwarded at a high load is a capacity, and losses well below it have another reason.
+result depends on the number of frames of a trial, not on the capacity of the device. The trials of the search itself
+show this: the rate that was forwarded at a high load is a capacity, and losses well below it have another reason.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from p4mesh.methods.results.record import Record
 _WELL_BELOW = Fraction(9, 10)
 """Share of the capacity below which a loss has another reason."""
 _SPAN = 2
-"""Highest to lowest load with loss, from which on a ratio may be called independent of the load."""
+"""Least quotient of the highest and the lowest load with loss at which a ratio may be called independent of the load.
+"""
 _MIN_LOST = 10
-"""Frames lost in all, from which on the ratios of several loads can be compared."""
+"""Least number of lost frames with which the ratios of several loads can be compared."""
 _NO_CAPACITY = Fraction(1, 100)
 """Share of a load that is too little to be called the capacity of a device that forwards a higher one."""
 _DEVIATIONS = 3
@@ -81,9 +82,9 @@ def together(found: Sequence[RareLoss]) -> RareLoss:
 
 
 def rare_loss(trials: Sequence[CountedTrial], accepted_ratio: Fraction = Fraction(0)) -> RareLoss | None:
-    """Return what the trials of a search lost for another reason than lack of capacity; None when that is nothing.
+    """Return the losses of a search that have another reason than lack of capacity; None without such losses.
 
-    Nothing is also what the search accepts.
+    Losses that the search accepts are left out.
 
     A device with a buffer loses less in a short trial than in a long one, so a load is compared with what was
     forwarded in trials that took as long or longer, or of which no buffer can be the reason. Where the ratio of loss is

@@ -127,7 +127,7 @@ def forwarding_table(results: Sequence[MeshSweep], loss_limit_pct: Fraction | No
 
 
 def criterion_note(loss_limit_pct: Fraction | None) -> str:
-    """Return the sentence that says what PASS means for a sweep."""
+    """Return the sentence on the meaning of PASS for a sweep."""
     if loss_limit_pct is None:
         return "PASS: executed; no threshold of loss is set."
     return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
@@ -248,7 +248,7 @@ def overall_state(throughput: Sequence[HasSearch], sweeps: Sequence[Counted]) ->
 
 
 def findings(results: Mapping[str, Sequence[Counted]]) -> tuple[str, ...]:
-    """Return what must not be overlooked: flooding, other faults of the device or tester, untrusted trials."""
+    """Return findings on flooding, other faults of the device or tester, and untrusted trials."""
     found = []
     for part, units in results.items():
         for unit in units:

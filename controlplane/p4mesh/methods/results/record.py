@@ -33,7 +33,7 @@ class Record:
         return found
 
     def cells(self, columns: Iterable[Column]) -> dict[str, Cell]:
-        """Return the cells of a table row; None for what this record does not have."""
+        """Return the cells of a table row; None for a column that this record does not have."""
         data = self.data()
         return {column.key: data.get(column.key) for column in columns}
 

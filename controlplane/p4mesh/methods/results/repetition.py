@@ -1,4 +1,4 @@
-"""Statistics over repeated measurements: what varies is shown, not averaged away."""
+"""Statistics over repeated measurements: they show the variation beside the average."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def search_tables(results: Sequence[HasSearch]) -> tuple[Table, ...]:
 
 
 def _trial_cells(row: SearchRow) -> dict[str, Cell]:
-    """Return the cells of a trial; of one that says nothing about the device, what was asked and the verdict."""
+    """Return the cells of a trial; of one that cannot be trusted, the load that was asked for and the verdict."""
     trusted = row.verdict is not None and not row.verdict.ends_search
     return row.cells(column for column in _TRIALS[2:] if trusted or column.key in _ASKED)
 

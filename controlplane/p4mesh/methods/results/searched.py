@@ -1,4 +1,4 @@
-"""Throughput as data: what a search for it has found, and the row of every trial."""
+"""Throughput as data: the result of a search, and the row of every trial."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class JudgedTrial(Generic[Row]):
     result: TrialResult
     row: Row
     kept_frames: int = 0
-    """Those that a queue keeps which fills all the time: a search takes them for lost."""
+    """Frames that a constantly filling queue keeps: a search counts them as lost."""
 
     @property
     def for_search(self) -> Verdict:
@@ -148,7 +148,7 @@ class Searched(Record, Generic[Shown]):
 
     @property
     def state_text(self) -> str:
-        """The verdict, with what qualifies it in brackets."""
+        """The verdict, with its qualification in brackets."""
         verdict = self.verdict
         if verdict is not self.state:
             return f"{verdict.value} (below {self.goal.threshold_pct:g} %)"

@@ -80,7 +80,7 @@ def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
 
 
 def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: TrialResult) -> tuple[Direction, ...]:
-    """Return what was sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports."""
+    """Return the frames sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports."""
     rows = []
     for tx_ports, rx_ports in legs:
         flows = [flow for flow in result.flows if flow.tx_port in tx_ports and flow.rx_port in rx_ports]

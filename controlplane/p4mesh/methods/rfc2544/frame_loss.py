@@ -11,29 +11,16 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
-from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
-from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
-from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
-from p4mesh.methods.results.queues import QUEUES, queue_findings
+from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
+from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
+from p4mesh.methods.results.outcome import Figure, Outcome, Series, Table
+from p4mesh.methods.results.queues import queue_findings
 from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loses_nothing_twice, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"
 _TYPICAL_TRIALS = 3
-
-COLUMNS = (
-    Column("frame_size_bytes", "Frame size", "B"),
-    Column("load_pct", "Load", "% of line", 2),
-    Column("offered_fps", "Offered", "frames/s", 0),
-    Column("tx_frames", "Tx", "frames"),
-    Column("rx_frames", "Rx", "frames"),
-    Column("lost_frames", "Lost", "frames"),
-    Column("loss_pct", "Loss", "%", 4),
-    *INTERVAL_COLUMNS,
-    Column("state", "Result"),
-    QUEUES,
-)
-KEYS = ("frame_size_bytes", "load_pct")
 
 
 class FrameLoss(MethodOf[LossSweep]):
@@ -114,14 +101,6 @@ class FrameLoss(MethodOf[LossSweep]):
             ),
             (*((duration,) if duration else ()), *percent_of(bed, parameters)),
         )
-
-
-def cells_of(row: MeshTrial) -> dict[str, Cell]:
-    """Return the cells of one load: of an untrusted trial nothing but the status."""
-    assert row.verdict is not None
-    interval = interval_cells(row.lost_frames, row.tx_frames) if row.trusted else {}
-    known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
-    return row.cells(known) | interval | {"state": row.verdict.value}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

@@ -303,7 +303,7 @@ def _pair_table(
 
 
 def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
-    """Return where frames were lost while latency was measured: the load is above what the device carries for long."""
+    """Return findings on frames lost while latency was measured: the device does not carry the load for long."""
     places = [row.place for row in rows if not isinstance(row, NotReached) and row.latency.calibrated == RAW]
     lost = {(place.frame_size_bytes, place.at, place.network): place.lost_frames for place in places}
     return tuple(
@@ -314,7 +314,7 @@ def _losses(rows: Sequence[LatencyRow]) -> tuple[str, ...]:
 
 
 def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow]) -> tuple[str, ...]:
-    """Return what must be said where a tagged frame did not arrive: the average is that of the others."""
+    """Return findings on tagged frames that did not arrive: the average is that of the others."""
     if parameters.text("mode") != RFC:
         return ()
     wanted = len(mesh.tx_ports) * _runs(parameters)
@@ -331,7 +331,7 @@ def _lost_tags(mesh: Mesh, parameters: ParameterSet, rows: Sequence[LatencyRow])
 
 
 def _architecture(bed: Bed, rows: Sequence[LatencyRow]) -> str:
-    """Return what the lowest load of every size says about the device, where all ports have one rate."""
+    """Return the type of the device by the lowest load of every size, where all ports have one rate."""
     smallest: dict[int, Fraction] = {}
     for row in rows:
         defined = row.definitions if isinstance(row, LinkLatency) else None

@@ -99,7 +99,7 @@ class AllDefinitions(DefinitionCells):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkLatency(Record):
-    """Latency between ports of one pair of line rates, as measured or with what the wires took subtracted."""
+    """Latency between ports of one pair of line rates, as measured or less the latency of the wires."""
 
     place: Place = field(metadata=INLINE)
     link: str

@@ -233,7 +233,7 @@ def _lost(result: TrialResult, port: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _JudgedPorts:
-    """A trial, and the verdict on what each source port has sent."""
+    """A trial, and the verdict on the frames of each source port."""
 
     result: TrialResult
     of_ports: Mapping[int, Verdict]

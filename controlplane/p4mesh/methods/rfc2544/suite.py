@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from p4mesh.methods.composition import Suite
-from p4mesh.methods.rfc2544.conditions import UnderConditions
+from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery

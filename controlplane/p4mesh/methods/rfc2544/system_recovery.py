@@ -189,7 +189,7 @@ class SystemRecovery(MethodOf[Recovery]):
 
 
 def mesh_of(test: str, bed: Bed, parameters: ParameterSet) -> Mesh:
-    """Return who overloads whom: port 1 port 2, or ports 1 and 2 port 3."""
+    """Return the traffic of the overload: from port 1 to port 2, or from ports 1 and 2 to port 3."""
     senders = 1 if parameters.text("overload_from") == ONE_PORT else 2
     bed.require_ports(test, senders + 1)
     ports = bed.port_numbers
@@ -275,7 +275,7 @@ def _row(size: int, found: MeshThroughput, state: str, results: Sequence[TrialRe
 
 
 def _measured(row: Recovery, spec: TrialSpec, results: Sequence[TrialResult]) -> Recovery:
-    """Return the row with what the runs have shown."""
+    """Return the row with the results of the runs."""
     overload, reduced = spec.streams
     ports = len(overload.tx_ports)
     row = replace(

@@ -9,6 +9,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions.protocols import NO_MIX, protocol_text
 from p4mesh.methods.criterion import criterion_of
 from p4mesh.methods.mesh import THROUGHPUT, Mesh, forwarding_row, mesh_throughput, trial_spec
 from p4mesh.methods.options import shared
@@ -29,7 +30,6 @@ from p4mesh.methods.rfc2544.per_source_port import (
     per_port_tables,
     throughput_per_port,
 )
-from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
 from p4mesh.methods.search.limit import SearchMethod
 from p4mesh.methods.throughput_search import Confirmation, search_throughput
 from p4mesh.traffic.line_rate import NS_PER_S

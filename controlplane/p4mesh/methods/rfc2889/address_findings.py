@@ -22,7 +22,9 @@ def all_findings(
 
 
 def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
-    """Yield what passed once and failed in the same search: a device that does not forget, or that loses at random."""
+    """Yield values that passed once and failed in the same search: a device that does not forget, or that loses at
+    random.
+    """
     for unit in units:
         for search in unit.searches:
             verdicts: dict[tuple[int, float], set[Verdict]] = {}
@@ -38,7 +40,7 @@ def _contradictions(units: Sequence[AddressUnit]) -> Iterator[str]:
 
 
 def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
-    """Yield iterations that held no address after one of the same search held some: old entries keep the room."""
+    """Yield iterations that held no address after one of the same search held some: old entries occupy the table."""
     for unit in units:
         for search in unit.searches:
             held: dict[float, int] = {}
@@ -55,7 +57,7 @@ def _old_entries(units: Sequence[AddressUnit]) -> Iterator[str]:
 
 
 def _nowhere(iterations: Sequence[Iteration]) -> Iterator[str]:
-    """Yield the first iteration whose frames came neither to L nor to anybody else."""
+    """Yield the first iteration whose frames came neither to L nor to another port."""
     for row in iterations:
         flooded = row.test_flood_frames or row.learning_flood_frames or row.monitor_flood_frames
         if row.test_tx_frames and not row.learning_rx_frames and not flooded:
@@ -91,7 +93,7 @@ def _untrusted(iterations: Sequence[Iteration]) -> Iterator[str]:
 
 
 def _slow(iterations: Sequence[Iteration], parameters: ParameterSet) -> Iterator[str]:
-    """Yield what was learned so slowly that the first addresses were old before the last one was sent."""
+    """Yield iterations that learned so slowly that the first addresses were old before the last one was sent."""
     if "aging_s" not in parameters.values:
         return
     aging_s = parameters.number("aging_s")

@@ -58,7 +58,7 @@ class AddressUnit(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class LearningUnit(AddressUnit):
-    """The searches of the learning rate, with the capacity where it was asked for, and what 100 % of a rate is."""
+    """The searches of the learning rate, with the capacity where it was asked for, and the rate that is 100 %."""
 
     capacity: int | None
     base_fps: float

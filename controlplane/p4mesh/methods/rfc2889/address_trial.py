@@ -52,7 +52,7 @@ ROW_COLUMNS = (
 
 
 def address_parameters(section: str) -> tuple[Parameter, ...]:
-    """Return what both address tests need; ``section`` is the clause about their set-up."""
+    """Return the parameters of both address tests; ``section`` is the clause about their set-up."""
     return (
         integer("learning_port", 1, "port number", section, "L: the port that the addresses are behind", (1, 512)),
         integer("test_port", 2, "port number", section, "T: the port that sends to them; all others monitor", (1, 512)),
@@ -120,7 +120,7 @@ def mac_base_of(parameters: ParameterSet) -> bytes:
 
 @dataclass(frozen=True)
 class AddressTrial:
-    """Everything that is the same for all iterations of one search."""
+    """The settings that all iterations of one search share."""
 
     frame_size_bytes: int
     repetition: int
@@ -180,7 +180,9 @@ class AddressTrial:
         return self._mac(self.ports.test, 0) if self.parameters.text("test_port_mac") == BASE else None
 
     def _modifier(self, field: ModifiedField, first: int, count: int) -> tuple[bytes, FieldModifier]:
-        """Return the first of ``count`` addresses behind L, and what is added to it; their counter starts at 1."""
+        """Return the first of ``count`` addresses behind L, and the modifier that makes the others of it; their counter
+        starts at 1.
+        """
         if self.parameters.text("address_order") == INCREMENTING:
             return self._mac(self.ports.learning, 1 + first), FieldModifier(field, Progression(count))
         offsets = random_offsets(first + count, self.repetition)[first:]

@@ -54,7 +54,9 @@ class AddressSearches:
         return self._trial.repetition
 
     def run(self, subject: str, goal: SearchGoal, question: Question) -> AddressSearch:
-        """Search for the highest value of which ``question`` asks; ``subject`` says in results what is searched."""
+        """Search the highest value; ``question`` makes a trial of a value, ``subject`` names the searched quantity in
+        results.
+        """
         rows: list[Iteration] = []
 
         def judge(value: Fraction) -> Verdict:
@@ -107,7 +109,7 @@ class Addressed(MethodOf[SomeUnit]):
 
     @abstractmethod
     def findings(self, size: int, units: Sequence[SomeUnit]) -> Iterator[str]:
-        """Yield what the reader must not miss in the results of one frame size."""
+        """Yield findings on the results of one frame size."""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than three ports, contradicting bounds, and texts that are not MAC addresses."""

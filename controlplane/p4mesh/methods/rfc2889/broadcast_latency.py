@@ -63,7 +63,7 @@ SUMMARY_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class PortLatency(Record):
-    """Latency to one receiving port, as measured or with what its wire took subtracted."""
+    """Latency to one receiving port, as measured or less the latency of its wire."""
 
     frame_size_bytes: int
     mode: str

@@ -243,7 +243,7 @@ def _row(
         back_pressure, reason = _YES, f"flow control: {pause_frames} PAUSE frames to the sources; {both.reason}"
         paused = {port.port for port in both.ports if port.pause_frames}
         if lost_u == 0 and any(block[0] in paused for block in blocks):
-            blocking = _INCONCLUSIVE  # what source 1 sends to the uncongested port was held back too
+            blocking = _INCONCLUSIVE  # frames of source 1 to the uncongested port were held back too
     elif untrusted is not None:
         blocking, state, reason = _INCONCLUSIVE, State(untrusted.status.value), untrusted.reason
         back_pressure = _INCONCLUSIVE
@@ -283,7 +283,7 @@ def _offered_pct(
 
 
 def _pressure(both: TrialResult, lost_c: int, offered_c: int, pause_frames: int) -> str:
-    """Return what must be known of the back pressure of a trial in which the sources sent all their frames."""
+    """Return the finding on the back pressure of a trial in which the sources sent all their frames."""
     if pause_frames and lost_c:
         return (
             f"{pause_frames} PAUSE frames came to sources that did not stop: the tester's ports do not honour them "
@@ -305,7 +305,7 @@ def _fills(result: TrialResult) -> bool:
 
 
 def _skew(both: TrialResult, blocks: Sequence[Block], fps: Fraction) -> str:
-    """Return what a start of the sources at different times did; empty where it is less than one frame."""
+    """Return the finding on sources that started at different times; empty where they differ by less than one frame."""
     first = {flow.tx_port: flow.first_tx_ns for flow in both.flows}
     skews = [abs(first[split] - first[steady]) for split, steady, *_ in blocks if {split, steady} <= first.keys()]
     skew_ns = max(skews, default=0)

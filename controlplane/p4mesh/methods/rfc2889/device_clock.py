@@ -1,8 +1,8 @@
 """The transmit clock of a device, from the pace at which it sends frames of several sizes under overload.
 
-A port that always has a frame to send starts one every ``8 (L + overhead) / (R (1 + offset))``: the time grows with
-the length as the clock says, and what is left at length 0 is the overhead. Frames of several sizes thus tell a fast
-clock, which shortens all of them alike, from a short gap, which shortens small frames most.
+A port that always has a frame to send starts one every ``8 (L + overhead) / (R (1 + offset))``: the time grows with the
+length as the clock says, and its value at length 0 is the overhead. Frames of several sizes thus tell a fast clock,
+which shortens all of them alike, from a short gap, which shortens small frames most.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Pace:
 
 @dataclass(frozen=True)
 class DeviceClock:
-    """Estimate of the clock from the paces. Without ``offset_ppm`` there is no estimate, and ``why`` says why."""
+    """Estimate of the clock from the paces. Without ``offset_ppm`` there is none, and ``why`` gives the reason."""
 
     offset_ppm: Fraction | None
     overhead_bytes: Fraction | None = None
     """Preamble and gap, in bytes of the device's clock."""
     why: str = ""
     of_sender: bool = False
-    """The device keeps up with the sender at every size: what was seen is the sender's pace."""
+    """The device keeps up with the sender at every size: the measured pace is that of the sender."""
 
 
 def calibration_sizes(sizes: Sequence[int], small_bytes: int) -> tuple[int, ...]:

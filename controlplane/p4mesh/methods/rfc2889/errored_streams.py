@@ -1,8 +1,8 @@
 """The traffic of RFC 2889 5.9: valid frames, and beside them frames that a device must not or need not forward.
 
 Two sets of streams: ``sizes`` has valid frames of one size, and frames with a bad FCS in a trial of their own; ``xena``
-is what Xena testers send, valid frames of all sizes in turn with an FCS error at an interval. Classes that are sent
-together have equal shares of the L1 load.
+is the traffic of Xena testers, valid frames of all sizes in turn with an FCS error at an interval. Classes that are
+sent together have equal shares of the L1 load.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class ErroredTraffic:
 
 
 def about(traffic: Sequence[ErroredTraffic], parameters: ParameterSet) -> str:
-    """Return what the note of the table says of the streams."""
+    """Return the note of the table on the streams."""
     text = (
         f"Undersize frames have {parameters.integer('undersize_bytes')} bytes, oversize frames "
         f"{parameters.integer('oversize_bytes')}. "

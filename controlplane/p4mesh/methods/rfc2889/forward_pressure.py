@@ -213,7 +213,7 @@ class ForwardPressure(MethodOf[Pressure]):
 
 
 def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
-    """Return what one trial says, but for the verdict, which needs the clock."""
+    """Return the result of one trial without the verdict, which needs the clock."""
     (stream,) = spec.streams
     size = stream.frame_size_bytes
     slot_ns = frame_time_ns(size, line_rate_bps)
@@ -244,7 +244,7 @@ def _row(spec: TrialSpec, result: TrialResult, line_rate_bps: int) -> Pressure:
 
 
 def _allowed_ppm(parameters: ParameterSet) -> Fraction:
-    """Return what a measured clock may be off: half of the excess that counts."""
+    """Return the tolerance for a measured clock: half of the excess that counts."""
     return parameters.number("detect_above_pct") * _PPM_PER_PCT / 2
 
 

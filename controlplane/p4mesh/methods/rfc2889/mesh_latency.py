@@ -176,5 +176,5 @@ def mesh_overflows(throughput: Sequence[MeshThroughput], forwarding: Sequence[Me
 
 
 def _place(frame_size_bytes: int, row: MeshTrial) -> dict[str, Cell]:
-    """Return the cells that say which trial a latency is of."""
+    """Return the cells that name the trial of a latency."""
     return {"frame_size_bytes": frame_size_bytes, "load_pct": row.load_pct, "offered_fps": row.offered_fps}

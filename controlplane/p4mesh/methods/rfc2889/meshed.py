@@ -60,7 +60,7 @@ class Meshed(MethodOf[MeshUnit]):
 
     @abstractmethod
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return who sends to whom; raise TopologyError when the ports do not allow it."""
+        """Return the senders and their receivers; raise TopologyError when the ports do not allow the pattern."""
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds that the pattern cannot use, and contradicting parameters."""
@@ -144,7 +144,7 @@ def _deviations(parameters: ParameterSet, sizes: Sequence[int], mesh: Mesh) -> t
 
 
 def _carried_by_buffers(sweeps: Sequence[MeshSweep]) -> Iterator[str]:
-    """Yield sweeps whose maximum forwarding rate is one that a queue has filled at."""
+    """Yield findings on sweeps in which a queue filled at the maximum forwarding rate."""
     for sweep in sweeps:
         best = [row for row in sweep.rows if row.trusted and row.forwarding_fps == sweep.mfr_fps]
         yield from queue_findings(f"{FORWARDING} {sweep.frame_size_bytes} B", best)

@@ -59,7 +59,7 @@ class MultipleDevices(Meshed):
         return Mesh(legs, rate, min(Fraction(100), 100 * uplink / ports), uplink_lines=uplink)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MeshUnit]) -> Outcome:
-        """Return the tables of the mesh tests with the uplink, and what it lets through at most."""
+        """Return the tables of the mesh tests with the uplink, and the most that it carries."""
         outcome = super().assemble(bed, parameters, results)
         limits = {unit.frame_size_bytes: result.theoretical_fps for unit, result in results.items()}
         fixed = {

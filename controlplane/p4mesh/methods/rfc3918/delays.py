@@ -1,4 +1,6 @@
-"""RFC 3918 6.1, 6.2 and 8.2: how long a device takes to forward a group that is joined, and to end one that is left."""
+"""RFC 3918 6.1, 6.2 and 8.2: the time that a device takes to forward a group that is joined, and to end one that is
+left.
+"""
 
 from __future__ import annotations
 
@@ -219,7 +221,7 @@ class GroupJoinDelay(MethodOf[DelayUnit]):
             )
 
     def _delay_ns(self, setup: Setup, size: int, flow: FlowCounts, told_ns: Fraction) -> tuple[Fraction | None, str]:
-        """Return B - A, None where no frame came, and why the trial cannot be trusted."""
+        """Return B - A, None where no frame came, and the reason when the trial cannot be trusted."""
         if not flow.rx_frames:
             return None, ""
         if flow.first_rx_ns < told_ns:

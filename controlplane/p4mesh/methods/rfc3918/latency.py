@@ -212,7 +212,7 @@ class MinMaxLatency(MulticastLatency):
     section = "RFC 3918 5.2"
 
     def tables(self, bed: Bed, parameters: ParameterSet, units: Sequence[LatencyUnit]) -> tuple[Table, ...]:
-        """Return the spread, and the set that it is of."""
+        """Return the spread, and the latencies that it covers."""
         return (_spreads(units), _latencies(bed, units))
 
 
@@ -239,7 +239,7 @@ def _latency_trial(setup: Setup, size: int, load: Fraction, duration_ns: int) ->
 
 
 def _judged(part: str, result: TrialResult) -> LatencyTrial:
-    """Return what must be known of a trial: without its tagged frame on every egress port it is INVALID."""
+    """Return the finding on a trial: without its tagged frame on every egress port it is INVALID."""
     others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
     lost = result.lost_frames - others
     status, reason = result.status, result.reason

@@ -157,7 +157,7 @@ def _spec(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpe
 
 
 def _by_class(row: MulticastTrial, spec: TrialSpec, result: TrialResult) -> MixedTrial:
-    """Return the row with what belongs to each class; what is not of a unicast flow is multicast."""
+    """Return the row with the frames of each class; frames that belong to no unicast flow are multicast."""
     unicast = [flow for flow in result.flows if flow.stream == UNICAST]
     sent, lost = sum(flow.tx_frames for flow in unicast), sum(flow.lost_frames for flow in unicast)
     seconds = transmission_s(spec)

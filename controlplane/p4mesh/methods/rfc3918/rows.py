@@ -1,4 +1,4 @@
-"""Rows of trials with multicast, and what readers must know of trials that cannot be trusted."""
+"""Rows of trials with multicast, and findings on trials that cannot be trusted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def trial_row(
 
 
 def untrusted(size: int, rows: Sequence[MulticastTrial]) -> Iterator[str]:
-    """Yield trials that say nothing about the device, and frames on ports that have not joined."""
+    """Yield trials that cannot be trusted, and frames on ports that have not joined."""
     for row in rows:
         if row.status is not Status.VALID:
             yield f"{row.status.value} trial, {size} B at {row.load_pct:g} %: {row.reason}"

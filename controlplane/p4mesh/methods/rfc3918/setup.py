@@ -153,7 +153,7 @@ class Setup:
         return self.parameters.text("first_group") or _FIRST_GROUPS[self.version.ip_version]
 
     def stream(self, size: int, rate_fps: Fraction, count: int, groups: tuple[GroupRange, ...]) -> Stream:
-        """Return what the source sends to groups in turn."""
+        """Return the stream that the source sends to the groups in turn."""
         ports = tuple(dict.fromkeys(port for part in groups for port in part.receivers))
         return Stream(MULTICAST, size, rate_fps, count, Multicast(groups), (self.source,), ports, self.template)
 

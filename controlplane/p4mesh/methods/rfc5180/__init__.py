@@ -1,1 +1,1 @@
-"""Benchmarks for IPv6 (RFC 5180): its own test, and what it adds to those of RFC 2544."""
+"""The test of RFC 5180 (IPv6) that RFC 2544 does not have; its conditions are in :mod:`p4mesh.methods.conditions`."""

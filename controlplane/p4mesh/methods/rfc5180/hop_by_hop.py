@@ -19,8 +19,8 @@ from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, perce
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
 from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
+from p4mesh.methods.results.loss_tables import COLUMNS, KEYS, cells_of
 from p4mesh.methods.results.outcome import Outcome, Table
-from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
 from p4mesh.methods.sweeps import executed, swept
 from p4mesh.trial.spec import TrialSpec
 
@@ -87,7 +87,7 @@ class HopByHop(MethodOf[LossSweep]):
         return loss_sweep(size, (swept_row(one, mesh, executed) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
-        """Return what was offered and what came through."""
+        """Return the offered and the forwarded frames."""
         units = list(results.values())
         rows = tuple(cells_of(row) for unit in units for row in unit.rows)
         note = (

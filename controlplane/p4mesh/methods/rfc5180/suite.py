@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from p4mesh.methods.composition import Suite
-from p4mesh.methods.rfc2544.conditions import UnderConditions
+from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 
 SUITE = Suite("rfc5180", (HopByHop(),), (UnderConditions(),))

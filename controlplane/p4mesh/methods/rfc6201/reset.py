@@ -1,4 +1,4 @@
-"""RFC 2544 26.6 as replaced by RFC 6201: how long a reset keeps a device from forwarding."""
+"""RFC 2544 26.6 as replaced by RFC 6201: the time for which a reset keeps a device from forwarding."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions.protocols import NO_MIX, protocol_text
 from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
@@ -21,7 +22,6 @@ from p4mesh.methods.results.repetition import spread_of
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
 from p4mesh.methods.results.throughput_tables import throughput_table
-from p4mesh.methods.rfc5180.protocols import NO_MIX, protocol_text
 from p4mesh.methods.rfc6201.reset_trial import (
     NAME,
     POWER,
@@ -46,7 +46,7 @@ THROUGHPUT, AUTO = "throughput", "auto"
 RFC_BEFORE_S = 15
 NOT_RECOVERED = "not forwarding again"
 NO_LOSS = "no loss"
-"""All that RFC 6201 3 wants to be reported when nothing was lost."""
+"""The only result that RFC 6201 3 reports when nothing was lost."""
 _MS = 1_000_000
 
 COLUMNS = (
@@ -115,7 +115,7 @@ class ResetUnit(Record):
 
 
 class Reset(MethodOf[ResetUnit]):
-    """Forward at the throughput rate, trigger a reset, and see for how long nothing comes through."""
+    """Forward at the throughput rate, trigger a reset, and measure for how long nothing comes through."""
 
     name = NAME
     title = "Reset"
@@ -215,7 +215,7 @@ class Reset(MethodOf[ResetUnit]):
         return _measured(row, spec, parameters, results)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, ResetUnit]) -> Outcome:
-        """Return what RFC 6201 1.4 asks to report."""
+        """Return the report that RFC 6201 1.4 asks for."""
         rows = tuple(results.values())
         failed = any(row.state == NOT_RECOVERED for row in rows)
         state = State.worst((row.state for row in rows), State.FAIL if failed else State.DONE)
@@ -248,7 +248,7 @@ class Reset(MethodOf[ResetUnit]):
 
 
 def _measured(row: ResetUnit, spec: TrialSpec, parameters: ParameterSet, results: Sequence[TrialResult]) -> ResetUnit:
-    """Return the row with what the trials have shown."""
+    """Return the row with the results of the trials."""
     off_ns = off_time_ns(parameters)
     untrusted = next((result for result in results if result.status is not Status.VALID), None)
     if untrusted:

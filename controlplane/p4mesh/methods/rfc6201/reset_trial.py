@@ -1,4 +1,4 @@
-"""One trial with a reset of the device, and what it says of the time without forwarding (RFC 6201 1.3)."""
+"""One trial with a reset of the device, and the time without forwarding that it shows (RFC 6201 1.3)."""
 
 from __future__ import annotations
 

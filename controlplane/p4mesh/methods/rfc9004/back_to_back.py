@@ -276,7 +276,7 @@ class _Pair:
 
     @property
     def line_rate_bps(self) -> int:
-        """100 % of a load: what the slower port carries."""
+        """100 % of a load: the line rate of the slower port."""
         return min(self.sender.own_rate_bps, self.receiver.own_rate_bps)
 
     @property

@@ -105,7 +105,7 @@ def _is_sustained(found: MeshThroughput, parameters: ParameterSet) -> bool:
 def hidden_finding(
     burst_frames: Fraction, found: MeshThroughput, rate_bps: int, parameters: ParameterSet
 ) -> tuple[str, ...]:
-    """Return what must be said of a corrected time that is too short."""
+    """Return the finding on a corrected time that is too short."""
     size = found.frame_size_bytes
     frames = found.trial_frames or _trial_frames(parameters, size, rate_bps)
     hidden_pct = 100 * hidden_share(burst_frames, frames)

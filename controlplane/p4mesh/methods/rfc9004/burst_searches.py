@@ -19,7 +19,7 @@ class Searches:
     """The searches for the longest burst of one frame size."""
 
     def __init__(self, wanted: int) -> None:
-        """Want so many of them."""
+        """Ask for a number of searches with a result."""
         self._wanted = wanted
         self._good = 0
         self._last = ""
@@ -53,7 +53,9 @@ class Searches:
         return [int(burst) for burst in good if burst is not None]
 
     def add(self, outcome: SearchOutcome, *, raised: bool) -> None:
-        """Keep a search; one near its limit is repeated when the limit can be ``raised``, else all are in vain."""
+        """Keep a search; one near its limit is repeated when the limit can be ``raised``, else no search can have a
+        result.
+        """
         self._last = outcome.state.value
         if outcome.result is not None and is_near_limit(outcome):
             self._last = REPEATED if raised else AT_THE_LIMIT

@@ -46,13 +46,13 @@ def bisect_each(
 def bisection(goal: SearchGoal) -> Generator[Fraction, Verdict, SearchOutcome]:
     """Search as methodology 1.1: yields loads, is sent their verdicts, returns the outcome.
 
-    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the minimum
-    ends the search (the published rule); the highest load that passed is the result, also where that is the
-    minimum, and without one, or where it failed as well, the search is a FAIL. Three rules close what this
-    leaves open: a bracket narrower than the grid's granularity ends the search (a device whose limit is exactly
-    a tried load would be searched for ever); an INVALID or ABORT trial ends it at once, because it is neither
-    PASS nor FAIL; a load that the tester could not send is gone on below, like one that failed, but no nearer
-    to what passed than the resolution, because that would be the limit of the tester.
+    The stop test on resolution happens only after a PASS. A failing load within ``resolution`` of the minimum ends the
+    search (the published rule); the highest load that passed is the result, also where that is the minimum, and without
+    one, or where it failed as well, the search is a FAIL. Three rules cover the remaining cases: a bracket narrower
+    than the grid's granularity ends the search (else the search of a device whose limit is exactly a tried load would
+    never end); an INVALID or ABORT trial ends it at once, because it is neither PASS nor FAIL; after a load that the
+    tester could not send the search goes on below, as after a FAIL, but no nearer to the highest load that passed than
+    the resolution, because that would find the limit of the tester.
     """
     run = _Bracket(goal)
     load = goal.initial

@@ -36,7 +36,7 @@ class Verdict(str, Enum):
 
 
 class Grid(str, Enum):
-    """Which loads a bisection may try."""
+    """The loads that a bisection may try."""
 
     EXACT = "exact"
     """Midpoints at full precision (Valkyrie2889 1.40)."""
@@ -118,7 +118,7 @@ class SearchOutcome:
 
     @classmethod
     def of_steps(cls, steps: Sequence[SearchStep], goal: SearchGoal) -> SearchOutcome:
-        """Return what the trials of a search say together, whatever the order of their loads.
+        """Return the outcome of the trials of a search, in any order of their loads.
 
         The highest load that passed is the result. Where that or a lower one has failed as well, the trials contradict
         each other, and the search is a FAIL. A trial that says nothing about the device, other than that the tester

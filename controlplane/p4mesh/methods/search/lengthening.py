@@ -11,7 +11,7 @@ from p4mesh.trial.result import TrialResult
 MOST_LENGTHENING = 32
 """A trial is at most this many times as long as asked: with 30,000 frames per port, 50 ppm are then 48 frames."""
 LEAST_EXCESS_PPM = 50
-"""An excess that a trial of any length does not let pass."""
+"""Least excess that is a FAIL in a trial of any length."""
 
 
 class Judged(Protocol):

@@ -38,7 +38,7 @@ class TrialAnswer:
 
 @dataclass(frozen=True)
 class Found:
-    """The outcome of a search, and what MLRsearch says of each of its goals."""
+    """The outcome of a search, and the result of MLRsearch for each of its goals."""
 
     outcome: SearchOutcome
     goals: tuple[MlrGoalResult, ...] = ()

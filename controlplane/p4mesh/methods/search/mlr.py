@@ -43,7 +43,7 @@ class _Measurer(AbstractMeasurer):  # type: ignore[misc]
         self.steps: list[SearchStep] = []
 
     def ask(self, load: Fraction, duration_s: Fraction) -> MlrTrial:
-        """Measure one load and keep what came of it; raise _Untrusted when that ends the search."""
+        """Measure one load and keep the result; raise _Untrusted when that ends the search."""
         counts = self._trial(load, duration_s)
         self.steps.append(SearchStep(load, counts.verdict))
         if counts.verdict.ends_search:
@@ -67,7 +67,7 @@ def mlr_search(
 ) -> MlrOutcome:
     """Search between ``bounds.minimum`` and ``bounds.maximum``; ``trial(load, duration_s)`` measures.
 
-    All goals are searched at once. The minimum load being no lower bound of the first one is FAIL, without a value.
+    All goals are searched at once. A minimum load that is no lower bound of the first goal is a FAIL, without a value.
     Where the tester cannot send a load, the highest one that it can send is found first; the search ends there.
     """
     targets = [_library_goal(goal) for goal in goals]

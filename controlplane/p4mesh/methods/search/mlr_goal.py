@@ -10,7 +10,7 @@ from p4mesh.methods.search.goal import SearchOutcome, Verdict
 
 @dataclass(frozen=True)
 class MlrGoal:
-    """One search goal of RFC 9971 section 4.6; durations are virtual where time is."""
+    """One search goal of RFC 9971 section 4.6; durations are virtual where the target's time is."""
 
     final_trial_duration_s: Fraction
     duration_sum_s: Fraction

@@ -72,7 +72,7 @@ class LaidClass:
 
 
 def lay(run: FileRun, bed: Bed, names: PortNames, name: str) -> LaidClass:
-    """Return one class with its streams; raises TrafficFileError for what its ports cannot do."""
+    """Return one class with its streams; raises TrafficFileError for requests that its ports cannot meet."""
     given = run.traffic.classes[name]
     place: Place = ("classes", name)
     senders = names.ports(given.senders, (*place, "senders"))
@@ -267,7 +267,7 @@ def indistinguishable(one: LaidClass, other: LaidClass) -> tuple[int, int] | Non
 
 
 def _addressed(stream: Stream) -> set[tuple[int, tuple[int, ...], SharedAddress | None]]:
-    """Return where the frames of a stream go: sender, the ports of each destination, their common address."""
+    """Return the ways of the frames of a stream: sender, the ports of each destination, their common address."""
     return {
         (port, item.ports, item.shared)
         for source, port in enumerate(stream.tx_ports)

@@ -1,4 +1,4 @@
-"""The test that a traffic file is: one unit per run, one trial per unit, one verdict per class."""
+"""Makes a test of a traffic file: one unit per run, one trial per unit, one verdict per class."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Traffic(MethodOf[RunResult]):
 
 
 def laid_over(text: TrafficText, bed: Bed) -> Traffic:
-    """Return the test of a traffic file on a bed; raises TrafficFileError for what its ports cannot do."""
+    """Return the test of a traffic file on a bed; raises TrafficFileError for requests that its ports cannot meet."""
     runs = tuple(lay_run(run, bed) for run in text.runs)
     traffic = text.traffic
     return Traffic(traffic.description or traffic.name, runs, Definition(traffic.latency_definition))

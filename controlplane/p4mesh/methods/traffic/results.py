@@ -82,7 +82,7 @@ class FlowResult(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerResult(Record):
-    """What the receivers of one layer got of a class."""
+    """Counts and delays of a class at the receivers of one layer."""
 
     run: str
     traffic_class: str
@@ -118,7 +118,7 @@ class RunResult(Record):
 
 
 def result_of(run: LaidRun, result: TrialResult, bed: Bed, definition: Definition) -> RunResult:
-    """Return what one trial has counted, class by class."""
+    """Return the counts of one trial, class by class."""
     flows = {item.name: [] for item in run.classes}  # type: dict[str, list[tuple[Stream, FlowCounts]]]
     streams = {stream.name: stream for stream in run.spec.streams}
     for flow in result.flows:
@@ -269,7 +269,7 @@ def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:
 def _percentiles(
     item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
 ) -> LatencySummary | None:
-    """Return the summary of the histogram of a class; None where its frames differ in what is added to FIFO."""
+    """Return the summary of the histogram of a class; None where the times to add to FIFO differ between its frames."""
     shifts = {shift_ns(bed, definition, stream.frame_size_bytes, flow.tx_port, flow.rx_port) for stream, flow in found}
     counted = next((one for one in result.histograms if one.stream == item.name and one.tx_port is None), None)
     return summarise(counted.latency, shifts.pop()) if counted and len(shifts) == 1 else None
@@ -295,7 +295,7 @@ def _delay(summary: LatencySummary | None, counted: LatencySummary | None = None
 def _verdict(
     accept: Acceptance | None, counts: Counts, ratio: Fraction | None, delay: Delay, result: TrialResult
 ) -> tuple[State, str]:
-    """Return the verdict on a class and what speaks against it."""
+    """Return the verdict on a class and the criteria that it missed."""
     if result.status is not Status.VALID:
         return State(result.status.value), result.reason
     if accept is None:

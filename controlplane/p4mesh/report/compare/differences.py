@@ -23,7 +23,7 @@ _SAME = 1e-12
 
 
 class Sign(str, Enum):
-    """What a difference is: more, the same, less, or not to be told from one measurement each."""
+    """Sign of a difference: more, the same, less, or unknown after one measurement each."""
 
     MORE = "+"
     SAME = "="
@@ -48,7 +48,7 @@ class Difference:
 
     table: Table
     where: tuple[tuple[Column, Cell], ...]
-    """What the row is about: key columns with their values."""
+    """Key columns of the row with their values."""
     column: Column
     other: str
     """Name of the run that is compared with the first one."""
@@ -56,7 +56,7 @@ class Difference:
     """Of the first run: the number, or the mean of its repetitions."""
     value: float
     low: float | None
-    """Bounds of the difference at 95 % confidence; None where it is exact, or where nothing is known about it."""
+    """Bounds of the difference at 95 % confidence; None where it is exact, or not known."""
     high: float | None
     p_value: float | None
     sign: Sign
@@ -92,7 +92,7 @@ def require_comparable(runs: Sequence[Measured]) -> None:
 
 
 def configuration_differences(runs: Sequence[Measured]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what was asked differently: a name, and its value in every run."""
+    """Return the differences in configuration: a name, and its value in every run."""
     flat = [_flat(item.run.config) for item in runs]
     names = dict.fromkeys(name for values in flat for name in values)
     found = [(name, tuple(values.get(name, "-") for values in flat)) for name in names]

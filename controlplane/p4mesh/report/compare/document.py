@@ -1,4 +1,4 @@
-"""A comparison as a document: what was asked differently, the numbers that matter, figures, every number."""
+"""A comparison as a document: differences in configuration, the most important numbers, figures, every number."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from p4mesh.report.line_charts import line_chart
 from p4mesh.report.numbers import cell_text
 
 _HOW = (
-    "+ more, - less, = no difference, ? one measurement each: nobody can tell. Differences are those of the run less "
+    "+ more, - less, = no difference, ? unknown: one measurement each. Differences are those of the run less "
     "the first one. Where repetitions vary: bounds and significance at 95 % by Welch's t test; else the difference is "
     "exact. Statistics are compared, never frames."
 )
 
 
 def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
-    """Return the document and the differences in it; raises UsageError for runs that nobody can compare."""
+    """Return the document and the differences in it; raises UsageError for runs that cannot be compared."""
     require_comparable(runs)
     found = list(differences(runs))
     config = runs[0].run.config
@@ -105,7 +105,7 @@ def _row(item: Difference) -> GridRow:
 
 
 def _figures(runs: Sequence[Measured]) -> tuple[Block, ...]:
-    """Return each figure of the first run with the lines of all runs in it; what theory says is drawn once."""
+    """Return each figure of the first run with the lines of all runs in it; lines of theory are drawn once."""
     charts = []
     for figure in runs[0].outcome.figures:
         lines = [item for item in figure.series if item.theoretical]

@@ -35,7 +35,7 @@ def run_data(path: Path) -> dict[str, Any]:
 
 
 def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Path]) -> dict[str, Any]:
-    """Return the document of a finished suite: what became of each test, and those that ran."""
+    """Return the document of a finished suite: the state of each test, and the results of those that ran."""
     ran = [run_data(path) for path in runs]
     names = {data["label"] for data in ran}
     return {

@@ -16,7 +16,7 @@ SUFFIX = ".parquet"
 
 
 def write_parquet(run: StoredRun, outcome: Outcome, folder: Path) -> list[Path]:
-    """Write every table, the trials and what their ports counted into ``folder``; return the files.
+    """Write every table, the trials and the counts of their ports into ``folder``; return the files.
 
     Raises EnvironmentFault where pyarrow is not installed, StorageError where nothing can be written.
     """

@@ -1,4 +1,4 @@
-"""Counts the datagrams that come back from where frames of the controller went (RFC 2544 11.2)."""
+"""Counts the datagrams that come back from destinations of the controller's frames (RFC 2544 11.2)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _IPV4, _IPV6 = 0x0800, 0x86DD
 
 
 class Answers:
-    """Sends nothing; counts answers to the datagrams that it is told of."""
+    """Sends nothing; counts answers to given datagrams."""
 
     def __init__(self) -> None:
         self._asked: set[Endpoint] = set()
         self.count = 0
-        """Datagrams that came from one that was asked."""
+        """Datagrams that came from such a destination."""
 
     def expect_from(self, datagram: bytes) -> None:
         """Count from now on the frames from the destination of a frame; only datagrams have one."""

@@ -42,10 +42,10 @@ class Responder(Protocol):
         """Return the frames that the responder is to see; it may get others as well."""
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        """Return what is sent because a frame has arrived."""
+        """Return the frames to send because a frame has arrived."""
 
     def next_event(self) -> int | None:
         """Return the time of the next timer in ns; None without one."""
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Return what is sent because the next timer is due; the timer after it is later."""
+        """Return the frames to send because the next timer is due; the timer after it is later."""

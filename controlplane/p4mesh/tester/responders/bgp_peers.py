@@ -1,7 +1,7 @@
 """Stations that speak BGP (RFC 4271), and BFD (RFC 5880) where asked, with the routers of their ports.
 
-TCP, the messages and the state machines are those of the engine's crate ``peers``; this part has the frames that leave
-and arrive at ports.
+TCP, the messages and the state machines are those of the engine's crate ``peers``; this part moves their frames from
+and to ports.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class BgpPeers:
         return leaving
 
     def wants(self) -> Collection[PuntRule]:
-        """Return ARP, IPv4 and IPv6: what is for BGP cannot be told by the keys of the table."""
+        """Return ARP, IPv4 and IPv6: the keys of the table cannot single out BGP."""
         return tuple(PuntRule.of(ether_type=kind) for kind in (_ARP, _IPV4, _IPV6))
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
@@ -103,7 +103,7 @@ class BgpPeers:
         return min((time_ns for time_ns in times if time_ns is not None), default=None)
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:
-        """Return what is sent because timers are due, or because the sessions have just begun."""
+        """Return the frames to send because timers are due, or because the sessions have just begun."""
         self._now_ns = now_ns
         for peer in self._peers.values():
             due_ns = peer.next_event(now_ns)

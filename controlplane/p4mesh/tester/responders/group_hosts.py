@@ -50,7 +50,7 @@ class Filter:
     exclude: bool = True
 
     def change_records(self, group: Group, before: Filter | None) -> tuple[Record, ...]:
-        """Return what a host reports that changes to this filter (RFC 3376 5.1, RFC 3810 6.1)."""
+        """Return the records of a host that changes to this filter (RFC 3376 5.1, RFC 3810 6.1)."""
         known = before or Filter(exclude=False)
         if known.exclude != self.exclude:
             kind = RecordKind.TO_EXCLUDE if self.exclude else RecordKind.TO_INCLUDE
@@ -62,7 +62,7 @@ class Filter:
         return tuple(Record(kind, group, _ordered(sources)) for kind, sources in changes if sources)
 
     def state_record(self, group: Group, asked: frozenset[Group] = frozenset()) -> Record | None:
-        """Return what a host answers to a query for the group, or for some sources of it; None when that is nothing."""
+        """Return the answer of a host to a query for the group, or for some sources of it; None without an answer."""
         if asked:
             received = asked - self.sources if self.exclude else asked & self.sources
             return Record(RecordKind.IS_INCLUDE, group, _ordered(received)) if received else None
@@ -76,7 +76,7 @@ _NO_SENDER = Filter(exclude=False)
 
 @dataclass
 class _Port:
-    """A host: what it receives, and the answers that it owes."""
+    """A host: its memberships, and the answers that it owes."""
 
     host: Host
     filters: dict[Group, Filter] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class GroupHosts:
         self._waiting: deque[_Message] = deque()
         self._free_ns = Fraction(0)
         self._timers: list[tuple[int, int, int, Group | _Message | None]] = []
-        """(time, order, port, what is due: None = the answer for all groups, a group, or a message again)."""
+        """(time, order, port, reason: None = the answer for all groups, a group, or a message again)."""
         self._order = count()
         self._records: dict[tuple[Group, Filter | None, Filter], tuple[Record, ...]] = {}
 
@@ -138,7 +138,7 @@ class GroupHosts:
         return any(isinstance(due, _Message) for _, _, _, due in self._timers)
 
     def memberships(self, port: int) -> Mapping[Group, Filter]:
-        """Return what the host of a port receives."""
+        """Return the memberships of the host of a port."""
         return self._ports[port].filters
 
     def join(self, port: int, groups: Iterable[Group], now_ns: int, senders: Filter = ANY_SENDER) -> None:

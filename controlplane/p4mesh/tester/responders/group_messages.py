@@ -153,8 +153,8 @@ def reports(host: Host, records: Sequence[Record]) -> Iterator[bytes]:
 def query_frame(host: Host, query: Query, robustness: int, interval_ns: int) -> bytes:
     """Return a query: a general one goes to all hosts, one of a group to the group.
 
-    Times are as exact as a code below 128 tells them, 12.7 s at most with IGMP and 32.767 s with MLD; of the interval,
-    which hosts only pass on, as much as a code holds.
+    Times are as exact as a code below 128 tells them, 12.7 s at most with IGMP and 32.767 s with MLD; the interval,
+    which hosts only pass on, is limited to the largest value of a code.
     """
     interval_s = min(interval_ns // _NS_PER_S, _LARGEST_CODE)
     sources = [str(source) for source in query.sources]
@@ -176,7 +176,7 @@ def query_frame(host: Host, query: Query, robustness: int, interval_ns: int) -> 
 
 
 def departures(frame: bytes) -> tuple[Departure, ...]:
-    """Return what hosts receive no longer by their report, leave or done; nothing for any other frame."""
+    """Return the groups that hosts no longer receive by their report, leave or done; nothing for any other frame."""
     packet = Ether(frame)
     if IGMPv2_LG in packet:
         return (Departure(IPv4Address(packet[IGMPv2_LG].gaddr)),)
@@ -204,7 +204,7 @@ def _departure(kind: int, group: Group, sources: tuple[Group, ...]) -> tuple[Dep
 
 
 def read(frame: bytes) -> Query | OtherReport | None:
-    """Return what a frame says to hosts; None when it is none of this."""
+    """Return the message of a frame to hosts; None for any other frame."""
     packet = Ether(frame)
     if IP in packet:
         return _read_igmp(packet[IP])
@@ -309,7 +309,7 @@ def _igmp_frame(host: Host, to: IPv4Address, body: bytes) -> bytes:
 
 
 def _mld_frame(host: Host, to: IPv6Address, message: Any) -> bytes:
-    """Return a frame with a message of Scapy's, or with the bytes of one whose checksum is missing."""
+    """Return a frame with a Scapy message, or with the bytes of a message whose checksum is missing."""
     header = IPv6(src=str(host.link_local), dst=str(to), hlim=1)
     alert = IPv6ExtHdrHopByHop(options=[RouterAlert()])
     if isinstance(message, bytes):

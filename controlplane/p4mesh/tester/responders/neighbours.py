@@ -1,4 +1,4 @@
-"""ARP (RFC 826) and neighbour discovery (RFC 4861) for the test stations: who is asked, what is answered.
+"""ARP (RFC 826) and neighbour discovery (RFC 4861) for the test stations: their questions and answers.
 
 Questions go to the router of a port's network, host 1 (RFC 2544 C.2.2); a device that asks for a station gets its
 answer before, during and after transmission.
@@ -50,7 +50,7 @@ class Neighbours:
             yield Outgoing(port, question(self._stations[port], version))
 
     def on_frame(self, port: int, frame: bytes, now_ns: int) -> Iterable[Outgoing]:
-        """Answer a question for the station of the port, and keep what its router answers."""
+        """Answer a question for the station of the port, and keep the answer of its router."""
         station = self._stations.get(port)
         if station is None or int.from_bytes(frame[12:14], "big") not in (_ARP, _IPV6):
             return ()
@@ -62,7 +62,7 @@ class Neighbours:
         return () if reply is None else (Outgoing(port, reply),)
 
     def next_event(self) -> int | None:
-        """Return None: who asks again, and when, is decided by those who wait for the routers."""
+        """Return None: the caller that waits for the routers decides when to ask again."""
         return None
 
     def on_time(self, now_ns: int) -> Iterable[Outgoing]:

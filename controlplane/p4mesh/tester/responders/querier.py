@@ -1,4 +1,4 @@
-"""A multicast router on one tester port, as far as hosts and snooping switches hear of it: it asks who receives.
+"""The querier of a multicast router on one tester port: it asks hosts for their memberships.
 
 General queries as RFC 2236 3, RFC 3376 6, RFC 2710 4 and RFC 3810 7 say, questions after a leave, and silence while a
 querier with a lower address is there. It forwards nothing.
@@ -47,7 +47,7 @@ class Querier:
         self._general_ns = now_ns
         self._at_start = robustness
         self._questions: dict[_Asked, tuple[int, int]] = {}
-        """Time of the next question about what a host has left, and how many follow."""
+        """Time of the next question about a group that a host has left, and how many follow."""
         self.queries = 0
         """Messages sent."""
 

@@ -1,4 +1,4 @@
-"""Repetition of whole tests: what varies is shown with its statistics, flapping verdicts with their counts.
+"""Repetition of whole tests: varying values are shown with their statistics, flapping verdicts with their counts.
 
 Method: devices whose capacity differs from trial to trial by a known rule, then a simulated device with
 random loss, whose iterations meet different random numbers.
@@ -51,7 +51,7 @@ class Losing(FlowMeasurer):
         self.iteration = iteration
 
     def carried(self, spec: TrialSpec, sent: dict[tuple[str, int, int], int]) -> dict[tuple[str, int, int], int]:
-        """Return what arrives of each flow."""
+        """Return the frames of each flow that arrive."""
         first = spec.streams[0]
         light = first.rate_fps <= max_rate_fps(first.frame_size_bytes, 10**9) / 10
         return {key: count if light else count - count // (1 + self.iteration) for key, count in sent.items()}

@@ -1,4 +1,4 @@
-"""Every parameter of every test: default, unit, range and clause are there, and what is out of range is refused."""
+"""Every parameter of every test: default, unit, range and clause are there, and values out of range are refused."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_other_definitions_are_refused_without_stamps_of_first_bits(
 
 
 def test_stamps_of_an_egress_parser_have_no_definition_without_wires() -> None:
-    """Goal: what is measured is called what it is and is not converted; the unknown constant is said to be there."""
+    """Goal: the measured interval has its own name and is not converted; a note tells of the unknown constant."""
     _, outcome = run(Latency(), bed(stamps=StampKind.PARSER), constant(2500.0), 128)
     (row,) = rows(outcome, "latency")
     assert (row["definition"], row["avg_us"]) == ("parser to first bit", 2.5)
@@ -284,7 +284,7 @@ def test_the_new_network_of_ipv6_is_another_one_of_120_bits() -> None:
 
 
 def test_columns_are_in_the_order_of_the_specification() -> None:
-    """latency_and_jitter.md 4; errors and standard deviations stand behind what they are about."""
+    """latency_and_jitter.md 4; errors and standard deviations stand behind their values."""
     _, outcome = run(Latency(), bed(), constant(2000.0), 64)
     wanted = ["definition", "min_us", "avg_us", "max_us", "p50_us", "p99_us", "p99_9_us", "samples"]
     wanted += ["jitter_min_us", "jitter_avg_us", "jitter_max_us", "calibrated"]

@@ -8,10 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh import RunOptions, run
-from p4mesh.methods.bed import Bed, Port
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.metrics import rate_metrics
@@ -40,7 +40,7 @@ RATES_BPS = (10**8, 10**9, 10**10, 25 * 10**9, 40 * 10**9, 10**11, 4 * 10**11)
 def mesh_of(ports: int, rate_bps: int, *settings: str, size: int = 64) -> tuple[MeshThroughput | MeshSweep, ...]:
     """Return both parts of a full mesh over devices that lose nothing."""
     test = FullyMeshed()
-    bed = Bed("bed", tuple(Port(number, f"p{number}", rate_bps) for number in range(1, ports + 1)))
+    bed = make_bed(ports, rate_bps)
     parameters = resolve(test.name, test.parameters, settings)
     units = test.units(parameters, (size,))
     return tuple(test.run_unit(unit, bed, parameters, FakeMeasurer()) for unit in units)

@@ -1,4 +1,4 @@
-"""Records: what is stored of a result, and the cells that tables take from it."""
+"""Records: the stored form of a result, and the cells that tables take from it."""
 
 from __future__ import annotations
 

@@ -9,38 +9,36 @@ from math import ceil
 import pytest
 from support.beds import GIGABIT, make_bed
 from support.fakes import FakeMeasurer, FlowMeasurer, lossless, wire
+from support.networks import network, node, parsed
 from support.runs import run_on_sim, run_unit
 
 from p4mesh.methods.base import Session
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.methods.rfc2544.system_recovery import OVERLOAD, REDUCED, Recovery, SystemRecovery
-from p4mesh.topology.loader import parse_topology
+from p4mesh.topology import Topology
 from p4mesh.traffic.line_rate import NS_PER_S, max_rate_fps
 from p4mesh.trial.result import FlowCounts, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 EGRESS_GAP_BYTES, UPLINK_GAP_BYTES = 22, 16
-CHAIN = """
-name: chain
-tester: {ports: [{numbers: 1-3, rate_bps: 1000000000}]}
-nodes:
-  - name: first
-    device: ethernet_switch
-    ports:
-      - {numbers: 1-2, rate_bps: 1000000000}
-      - {numbers: 3-3, rate_bps: 1000000000, ifg_bytes: 16, queue_frames: QUEUE}
-  - name: second
-    device: ethernet_switch
-    ports:
-      - {numbers: 1-1, rate_bps: 1000000000}
-      - {numbers: 2-2, rate_bps: 1000000000, ifg_bytes: 22, queue_frames: 8}
-links:
-  - {from: tester:1, to: first:1}
-  - {from: tester:3, to: first:2}
-  - {from: first:3, to: second:1}
-  - {from: second:2, to: tester:2}
-"""
 FAST = ("learning_verify=false", "settle_ms=1", "restabilise_ms=1", "learning_wait_ms=1")
+
+
+def chain(queue_frames: int) -> Topology:
+    """Return two switches in a row; tester port 2 is behind the second one."""
+    return parsed(
+        network(
+            node("first", ports=3, port={3: f"ifg_bytes: 16, queue_frames: {queue_frames}"}),
+            node("second", ports=2, port={2: "ifg_bytes: 22, queue_frames: 8"}),
+            links=(
+                ("tester:1", "first:1"),
+                ("tester:3", "first:2"),
+                ("first:3", "second:1"),
+                ("second:2", "tester:2"),
+            ),
+            ports=3,
+        )
+    )
 
 
 def run(measurer: Session, size: int, *settings: str) -> tuple[Recovery, Outcome]:
@@ -141,8 +139,8 @@ def test_a_queue_in_front_of_the_bottleneck_recovers_after_it_has_drained(size: 
     drops a frame every 1 / (uplink - egress). Frames sent that far apart at the reduced rate leave the
     backlog closer together, in the ratio of reduced to uplink rate.
     """
-    topology = parse_topology("chain.yaml", CHAIN.replace("QUEUE", str(queue_frames)))
-    results, outcome, _ = run_on_sim(SystemRecovery(), topology, (size,), "runs=3", "scaled_frames=20000", *FAST)
+    settings = ("runs=3", "scaled_frames=20000", *FAST)
+    results, outcome, _ = run_on_sim(SystemRecovery(), chain(queue_frames), (size,), *settings)
     (result,) = results.values()
     assert result.state == "DONE", result.reason
     uplink_fps = max_rate_fps(size, GIGABIT, 8 + UPLINK_GAP_BYTES)

@@ -1,4 +1,4 @@
-"""RFC 2544 on devices that nobody wrote: any rate, frame size, queue, overhead and latency, against closed forms.
+"""RFC 2544 on random devices: any rate, frame size, queue, overhead and latency, against closed forms.
 
 A frame takes ``T_in`` of the tester's line and ``T_out`` of the device's output, behind which Q frames wait beside the
 one on the wire; a frame leaves the queue with its preamble (``test_back_to_back_on_sim``). Departures of the tester

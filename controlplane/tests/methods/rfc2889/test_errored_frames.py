@@ -140,7 +140,7 @@ def test_lengths_and_ports_are_parameters() -> None:
 
 
 def test_learning_is_verified_with_valid_frames() -> None:
-    """A device that filters the others is not the worse for it."""
+    """A device that filters the other frames passes the learning phase all the same."""
     _, _, measurer = run(filtering)
     (spec, *_) = measurer.specs
     assert spec.learning.enabled and spec.learning.verify
@@ -158,7 +158,7 @@ def test_one_port_and_ports_that_are_not_there_are_refused(pair: tuple[str, ...]
 
 
 CLASSES = {"valid": "valid", "oversize": "over", "undersize": "under"}
-"""Our classes, and what the report's columns call them."""
+"""Our classes, and their names in the columns of the report."""
 
 
 class CountingMeasurer(FlowMeasurer):
@@ -287,7 +287,7 @@ def test_the_addresses_are_verified_with_one_of_the_valid_streams() -> None:
 
 @pytest.mark.parametrize("row", WHITE_RABBIT["errored_frames"], ids=lambda row: f"{row['tx_rate_pct']:g}")
 def test_the_counts_of_the_report_are_sent_and_judged(row: dict[str, Any]) -> None:
-    """Table 1.8, 30 s. Given what its switch forwarded, our table says what the report says.
+    """Table 1.8, 30 s. Given the frames that its switch forwarded, our table agrees with the report.
 
     The report's frames with a bad FCS, 58 injected by software about every 0.5 s, are in its valid ones or in
     none of its counts; ours are 60 in the places of valid frames.

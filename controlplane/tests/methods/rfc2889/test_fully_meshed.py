@@ -1,4 +1,4 @@
-"""RFC 2889 5.1 on devices with closed-form answers: rates, verdicts, and what is never averaged."""
+"""RFC 2889 5.1 on devices with closed-form answers: rates, verdicts, and trials that enter no average."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RFC 2889 5.2 to 5.4: who sends to whom, and the limits that the patterns themselves set."""
+"""RFC 2889 5.2 to 5.4: senders and receivers, and the limits that the patterns themselves set."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def test_flooded_traffic_shares_the_outputs_and_the_report_says_so(size: int) ->
     settings = ("parts=forwarding", f"sweep_start_pct={LOAD_PCT}", f"sweep_end_pct={LOAD_PCT}", "learning_frames=0")
     _, outcome, trials = run_on_sim(Unidirectional(), shipped("wrs-18x1g"), (size,), *settings)
     ((spec, result),) = trials
-    # All outputs carry the same 24-byte overhead line; nine sources share each of them evenly. What
-    # the queue of 64 frames holds at the end is scaled out, as in 30 s of the report.
+    # All outputs carry the same 24-byte overhead line; nine sources share each of them evenly. The frames that the
+    # queue of 64 holds at the end are scaled out, as in 30 s of the report.
     received = result.rx_frames - 9 * Fraction(64, 9)
     rate_fps = received * 10**9 / spec.duration_ns
     received_pct = 100 * rate_fps * 8 * (size + 20) / (9 * 10**9)

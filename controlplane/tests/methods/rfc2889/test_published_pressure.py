@@ -1,7 +1,7 @@
 """Forward pressure and maximum forwarding rate of the White Rabbit report, tables 1.5 and 1.6.
 
-Goal: P4Mesh prints what was published. Method: the tests run on ``wrs-18x1g`` with shorter trials;
-received frames are T R / (8 (L + 24)) and what the queue of 64 frames holds when the sender stops.
+Goal: P4Mesh prints the published values. Method: the tests run on ``wrs-18x1g`` with shorter trials; received frames
+are T R / (8 (L + 24)) and what the queue of 64 frames holds when the sender stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def forwarded(size: int, duration_ns: int) -> int:
 
 
 def scaled_to_the_report(size: int, received: int, duration_ns: int) -> int:
-    """Return what 30 s give: the same queue, more frames at the rate of the egress."""
+    """Return the result of 30 s: the same queue, more frames at the rate of the egress."""
     return received - forwarded(size, duration_ns) + forwarded(size, REPORT_NS)
 
 

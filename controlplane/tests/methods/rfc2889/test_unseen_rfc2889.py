@@ -1,7 +1,7 @@
-"""RFC 2889 on devices that nobody wrote: any rate, number of ports, queue, gap and clock, against closed forms.
+"""RFC 2889 on random devices: any rate, number of ports, queue, gap and clock, against closed forms.
 
-A seed makes a device and the frame sizes; the expectation is the formula of the methodology or of the device, with
-what a queue of Q frames adds to a trial of N.
+A seed makes a device and the frame sizes; the expectation is the formula of the methodology or of the device, with the
+frames that a queue of Q adds to a trial of N.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ def test_many_ports_to_one_of_another_rate_share_it(seed: int) -> None:
     row = row_of("partially_meshed", unseen.topology({one: one_bps}), (64,), *settings)
     limit = min(100.0, 100 * one_bps / ((unseen.ports - 1) * unseen.rate_bps))
     assert row["theoretical_pct"] == pytest.approx(limit) if limit < 100 else "theoretical_pct" not in row
-    # The queue of the one port delays the loss by its frames. Sources in step need room for one another, and for
-    # what the departures of the tester are late.
+    # The queue of the one port delays the loss by its frames. Sources in step need room for one another, and for late
+    # departures of the tester.
     assert row["tx_pct"] <= limit * (1 + (unseen.queue + 2) / (FRAMES * (unseen.ports - 1) * limit / 100)) + 0.01
     if unseen.queue >= 17:
         assert row["tx_pct"] >= limit - 0.6

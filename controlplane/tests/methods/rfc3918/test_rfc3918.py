@@ -8,11 +8,12 @@ from fractions import Fraction
 from ipaddress import ip_address
 
 import pytest
+from support.beds import make_bed
 from support.fakes import FakeMeasurer
 
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import TrialNote
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
@@ -28,10 +29,6 @@ GIGABIT = 10**9
 SECOND = 1_000_000_000
 Flows = dict[tuple[str, int, str], FlowCounts]
 """(stream, receive port, group) -> counts."""
-
-
-def bed(ports: int = 4) -> Bed:
-    return Bed("fake", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, ports + 1)))
 
 
 class GroupMeasurer(FakeMeasurer):
@@ -73,7 +70,7 @@ class GroupMeasurer(FakeMeasurer):
 def run(
     name: str, measurer: FakeMeasurer, *settings: str, size: int = 128, on: Bed | None = None
 ) -> tuple[Outcome, Sequence[TrialSpec]]:
-    test, ports = find_test(name), on or bed()
+    test, ports = find_test(name), on or make_bed()
     declared = {parameter.name for parameter in test.parameters}
     given = any(setting.startswith("scaled_frames=") for setting in settings)
     usual = ("scaled_frames=1000",) if "scaled_frames" in declared and not given else ()
@@ -193,7 +190,12 @@ def test_a_frame_that_is_missing_on_one_port_makes_the_latencies_invalid() -> No
 
 def test_a_burden_is_a_mesh_of_ports_that_do_not_join() -> None:
     outcome, specs = run(
-        "rfc3918.burdened_latency", GroupMeasurer(), "load_pct=10", "burden_ports=3", "burden_load_pct=40", on=bed(7)
+        "rfc3918.burdened_latency",
+        GroupMeasurer(),
+        "load_pct=10",
+        "burden_ports=3",
+        "burden_load_pct=40",
+        on=make_bed(7),
     )
     base, burdened = specs
     assert [stream.name for stream in base.streams] == ["multicast"]
@@ -294,7 +296,7 @@ def test_a_group_that_comes_before_its_join_makes_the_delay_invalid() -> None:
 
 def test_burdened_join_delays_stand_beside_those_without_burden() -> None:
     outcome, specs = run(
-        "rfc3918.burdened_join_delay", GroupMeasurer(delayed(Version.IGMPV3, 1000)), "delay_limit_ms=5", on=bed(6)
+        "rfc3918.burdened_join_delay", GroupMeasurer(delayed(Version.IGMPV3, 1000)), "delay_limit_ms=5", on=make_bed(6)
     )
     assert [(row["part"], row["port"], row["burden_pct"]) for row in rows(outcome, "delay")] == [
         (part, port, burden) for part, burden in (("baseline", None), ("burdened", 50)) for port in (2, 3, 4)
@@ -359,9 +361,13 @@ def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ..
 
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
     with pytest.raises(TopologyError, match=r"rfc3918.burdened_latency needs at least 4 tester ports"):
-        run("rfc3918.burdened_latency", GroupMeasurer(), on=bed(3))
+        run("rfc3918.burdened_latency", GroupMeasurer(), on=make_bed(3))
     with pytest.raises(UnsupportedError, match=r"rfc3918.join_delay is not supported on tofino"):
-        run("rfc3918.join_delay", GroupMeasurer(), on=replace(bed(), target="tofino", stamps_controller_frames=False))
+        run(
+            "rfc3918.join_delay",
+            GroupMeasurer(),
+            on=replace(make_bed(), target="tofino", stamps_controller_frames=False),
+        )
 
 
 def test_trials_that_cannot_be_trusted_are_no_results() -> None:

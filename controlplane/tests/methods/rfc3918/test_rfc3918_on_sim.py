@@ -8,52 +8,25 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
+from support.beds import make_bed
+from support.networks import parsed, switch
+from support.runs import OneDevice
 
-from p4mesh.methods.base import TrialNote, Unit
-from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.base import Unit
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.run.session import timed
-from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
-from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import TrialResult
-from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
-SWITCH = """
-name: snooping
-tester: {{ports: [{{numbers: 1-4, rate_bps: 1000000000}}]}}
-nodes:
-  - name: dut
-    device: ethernet_switch
-    latency_ns: 1000
-    ports: [{{numbers: 1-4, rate_bps: 1000000000, queue_frames: {queue}}}]
-{keys}
-links: [{{from: "tester:1-4", to: "dut:1-4"}}]
-"""
-BED = Bed("snooping", tuple(Port(n, f"p{n}", GIGABIT) for n in range(1, 5)))
-
-
-class Session:
-    """One device for all trials."""
-
-    def __init__(self, engine: TrialEngine) -> None:
-        self.engine = engine
-
-    def announce(self, specs: object) -> None:
-        pass
-
-    def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        return timed(self.engine, spec, lambda look: None).result
+BED = make_bed(4)
 
 
 @contextmanager
-def session(keys: str, queue: int = 1024) -> Iterator[Session]:
-    with open_measurer(parse_topology("snooping.yaml", SWITCH.format(keys=keys, queue=queue))) as engine:
-        yield Session(engine)
+def session(keys: str, queue: int = 1024) -> Iterator[OneDevice]:
+    with open_measurer(parsed(switch("latency_ns: 1000", keys, port=f"queue_frames: {queue}"))) as engine:
+        yield OneDevice(engine)
 
 
 def run(name: str, keys: str, *settings: str, queue: int = 1024) -> Outcome:

@@ -11,11 +11,11 @@ from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.registry import find_test, suites
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc5180.hop_by_hop import HopByHop
 from p4mesh.run.preparation import bed_of

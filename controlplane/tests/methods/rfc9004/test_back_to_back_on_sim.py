@@ -1,4 +1,4 @@
-"""RFC 9004 on simulated devices: what a queue of Q frames must read, in closed form.
+"""RFC 9004 on simulated devices: the result for a queue of Q frames in closed form.
 
 A queue of Q frames behind an output that takes ``T_out`` per frame, filled every ``T_in``: the fluid formula
 ``b2b = Q / (1 - rho)`` with ``rho = T_in / T_out`` counts neither the frame that is on the wire beside the queue nor
@@ -8,8 +8,8 @@ Frame k (from 0) finds room when ``k T_in >= (k - Q) T_out - preamble``, so the 
     1 + floor((Q T_out + preamble) / (T_out - T_in))
 
 which is 1 frame and ``preamble / (T_out - T_in)`` frames above the fluid formula: 3 frames at every frame size where
-the overhead of the output is 24 bytes instead of 20. The tester adds what its departures are late or, on ports that can
-send a gap below 96 bits, early.
+the overhead of the output is 24 bytes instead of 20. The tester adds the error of its departures: late ones or, on
+ports that can send a gap below 96 bits, early ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from p4mesh.trial.result import Status
 
 GIGABIT = 10**9
 BY_LOSS = ("sustained=false",)
-"""Throughput as short trials find it where nobody looks at queues."""
+"""Throughput as short trials find it where queues are not watched."""
 QUICK = ("learning_wait_ms=1", "settle_ms=1", "restabilise_ms=1")
 WHITE_RABBIT = 64, 128, 1
 """Queue, gap in bits and clock offset in ppm of the outputs of ``wrs-18x1g``."""
@@ -49,7 +49,7 @@ def device(rate_bps: int, queue: int, ifg_bits: int) -> Topology:
 
 
 def output_ns(size: int, rate_bps: int, ifg_bits: int, clock_ppm: int = 0) -> Fraction:
-    """Return what a frame takes of the output."""
+    """Return the time of a frame at the output."""
     return frame_time_ns(size, rate_bps, 8 + Fraction(ifg_bits, 8)) / (1 + Fraction(clock_ppm, 10**6))
 
 

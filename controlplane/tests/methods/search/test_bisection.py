@@ -1,4 +1,4 @@
-"""Searches: all published trial sequences, then the properties that close what was left open."""
+"""Searches: all published trial sequences, then the properties of the remaining cases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def floored(value: Fraction, grid: Grid) -> Fraction:
 def by_the_book(
     asked: SearchGoal, trial: Callable[[Fraction], Verdict]
 ) -> tuple[list[Fraction], Verdict, Fraction | None]:
-    """Methodology 1.1, with its endless cases cut off; returns trials, state and what it returns.
+    """Methodology 1.1, with its endless cases cut off; returns trials, state and result.
 
     The book calls a search that ends at its lower bound a FAIL even where that bound had passed: a load that
     passed is the result here.

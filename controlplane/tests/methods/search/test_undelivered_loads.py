@@ -1,4 +1,4 @@
-"""Loads that the tester cannot send: every search goes on below them and says what the tester delivers."""
+"""Loads that the tester cannot send: every search goes on below them and names the load that the tester delivers."""
 
 from __future__ import annotations
 

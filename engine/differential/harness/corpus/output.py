@@ -1,4 +1,4 @@
-"""Programs that probe what leaves the switch, and its metadata."""
+"""Programs that probe the output of the switch, and its metadata."""
 
 from __future__ import annotations
 

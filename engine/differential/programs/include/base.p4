@@ -1,5 +1,5 @@
-// What every program of the corpus shares: the standard includes, the instance types of
-// simple_switch, and the controls that a program does not care about.
+// Parts that every program of the corpus shares: the standard includes, the instance types of simple_switch, and the
+// controls that a program does not care about.
 #ifndef BASE_P4
 #define BASE_P4
 

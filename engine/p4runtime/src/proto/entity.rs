@@ -1,4 +1,4 @@
-//! P4 entities (P4Runtime section 9): what Write updates and Read returns.
+//! P4 entities (P4Runtime section 9), which Write updates and Read returns.
 
 use super::Any;
 use bytes::Bytes;

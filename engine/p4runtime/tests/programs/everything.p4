@@ -1,5 +1,5 @@
-// Every kind of P4Runtime entity that v1model has, once. It forwards by the `forward` table so that
-// tests can drive packets through it; it is otherwise without meaning.
+// Every kind of P4Runtime entity that v1model has, once. It forwards by the `forward` table so that tests can drive
+// packets through it; it has no other purpose.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,4 +1,4 @@
-//! Messages of BGP: UPDATEs as large as they may be, and what a neighbour's UPDATE says about routes.
+//! Messages of BGP: UPDATEs of the largest valid size, and the routes of a neighbour's UPDATE.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -11,15 +11,14 @@ use netgauze_bgp_pkt::path_attribute::{
 use netgauze_bgp_pkt::update::BgpUpdateMessage;
 use netgauze_bgp_pkt::wire::deserializer::{BgpMessageParsingError, BgpParsingContext};
 use netgauze_bgp_pkt::BgpMessage;
-use netgauze_parse_utils::reader::SliceReader;
-use netgauze_parse_utils::traits::ParseFromWithOneInput;
-use netgauze_parse_utils::WritablePdu;
+use netgauze_parse_utils::{LocatedParsingError, ReadablePduWithOneInput, Span, WritablePdu};
 
 /// Longest message (RFC 4271 section 4.1).
 const MAX_MESSAGE_BYTES: usize = 4_096;
 /// Marker, length and type in front of each message.
 const HEADER_BYTES: usize = 19;
-/// Room for the header, the two lengths, and NEXT_HOP or what MP_REACH_NLRI and MP_UNREACH_NLRI have beside networks.
+/// Room for the header, the two lengths, and NEXT_HOP or the fields of MP_REACH_NLRI and MP_UNREACH_NLRI beside
+/// networks.
 const FIXED_BYTES: usize = HEADER_BYTES + 4 + 32;
 /// Stands for an AS number of four octets where there are two (RFC 6793 section 9).
 pub(crate) const AS_TRANS: u16 = 23_456;
@@ -34,7 +33,7 @@ pub struct Announcement {
     pub as_path: Vec<u32>,
 }
 
-/// What an UPDATE says.
+/// Routes of an UPDATE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes {
     pub withdrawn: Vec<IpNet>,
@@ -58,12 +57,16 @@ pub(crate) fn decode(
         return None;
     }
     let bytes = usize::from(u16::from_be_bytes([stream[16], stream[17]]));
-    // A length that cannot be is the parser's to refuse.
+    // The parser refuses an impossible length.
     if stream.len() < bytes && (HEADER_BYTES..=MAX_MESSAGE_BYTES).contains(&bytes) {
         return None;
     }
     let taken: Vec<u8> = stream.drain(..bytes.clamp(HEADER_BYTES, stream.len())).collect();
-    Some(BgpMessage::parse(&mut SliceReader::new(&taken), context))
+    let parsed = BgpMessage::from_wire(Span::new(&taken), context);
+    Some(parsed.map(|(_, message)| message).map_err(|error| match error {
+        nom::Err::Error(located) | nom::Err::Failure(located) => located.error().clone(),
+        nom::Err::Incomplete(_) => BgpMessageParsingError::NomError(nom::error::ErrorKind::Eof),
+    }))
 }
 
 /// UPDATEs that announce networks from `own_as`; `next_hop` gives the next hop per family, and networks of a family
@@ -105,13 +108,13 @@ pub(crate) fn withdraw(networks: &[IpNet]) -> Vec<BgpMessage> {
     let ipv4 = ipv4.into_iter().map(|part| update(nlri_v4(part), Vec::new(), Vec::new()));
     let ipv6 = parts(&ipv6, room, |network| network.prefix_len());
     let ipv6 = ipv6.into_iter().map(|part| {
-        let unreach = MpUnreach::Ipv6Unicast { nlri: nlri_v6(part).into() };
+        let unreach = MpUnreach::Ipv6Unicast { nlri: nlri_v6(part) };
         update(Vec::new(), vec![optional(PathAttributeValue::MpUnreach(unreach))], Vec::new())
     });
     ipv4.chain(ipv6).collect()
 }
 
-/// What an UPDATE says about unicast routes. With `broken` attributes, or without those that a route must have, its
+/// Returns the unicast routes of an UPDATE. With `broken` attributes, or without those that a route must have, its
 /// routes are withdrawn (RFC 7606 section 2).
 pub(crate) fn routes(message: &BgpUpdateMessage, broken: bool) -> Routes {
     let v4 = |it: &Ipv4UnicastAddress| IpNet::V4(it.network().address().trunc());
@@ -175,15 +178,19 @@ fn by_family(networks: &[IpNet]) -> (Vec<Ipv4Net>, Vec<Ipv6Net>) {
 /// AS_PATH, and AS4_PATH where the neighbour knows two octets only and the path does not fit in these.
 fn path_attributes(path: &[u32], four_octets: bool) -> Vec<PathAttribute> {
     let four = || -> Vec<As4PathSegment> {
-        path.chunks(MAX_SEGMENT).map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it)).collect()
+        path.chunks(MAX_SEGMENT)
+            .map(|it| As4PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
+            .collect()
     };
     if four_octets {
-        return vec![well_known(PathAttributeValue::AsPath(AsPath::as4_path_segments(four())))];
+        return vec![well_known(PathAttributeValue::AsPath(AsPath::As4PathSegments(four())))];
     }
     let short: Vec<u16> = path.iter().map(|number| u16::try_from(*number).unwrap_or(AS_TRANS)).collect();
-    let two: Vec<As2PathSegment> =
-        short.chunks(MAX_SEGMENT).map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it)).collect();
-    let mut attributes = vec![well_known(PathAttributeValue::AsPath(AsPath::as2_path_segments(two)))];
+    let two: Vec<As2PathSegment> = short
+        .chunks(MAX_SEGMENT)
+        .map(|it| As2PathSegment::new(AsPathSegmentType::AsSequence, it.to_vec()))
+        .collect();
+    let mut attributes = vec![well_known(PathAttributeValue::AsPath(AsPath::As2PathSegments(two)))];
     if path.iter().any(|number| u16::try_from(*number).is_err()) {
         let value = PathAttributeValue::As4Path(As4Path::new(four()));
         attributes.push(PathAttribute::from(true, true, false, true, value).expect("flags of AS4_PATH"));
@@ -219,7 +226,7 @@ fn nlri_v6(networks: &[Ipv6Net]) -> Vec<Ipv6UnicastAddress> {
 }
 
 fn reach_v6(hop: Ipv6Addr, networks: &[Ipv6Net]) -> MpReach {
-    MpReach::Ipv6Unicast { next_hop_global: hop, next_hop_local: None, nlri: nlri_v6(networks).into() }
+    MpReach::Ipv6Unicast { next_hop_global: hop, next_hop_local: None, nlri: nlri_v6(networks) }
 }
 
 fn update(

@@ -1,4 +1,4 @@
-//! The state machine of one session (RFC 4271 section 8), on bytes: the caller has the TCP connection.
+//! The state machine of one session (RFC 4271 section 8), on bytes: the caller owns the TCP connection.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
@@ -41,11 +41,11 @@ pub struct SessionSettings {
     /// Zero keeps a session without KEEPALIVEs; else at least 3 (RFC 4271 section 4.2).
     pub hold_time_s: u16,
     pub families: Families,
-    /// Next hops of what is announced.
+    /// Next hops of announced networks.
     pub next_hops: Vec<IpAddr>,
 }
 
-/// A route of the neighbour that is new, or `None` in place of the next hop: one that is gone.
+/// A new route of the neighbour, or one that is gone: its next hop is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteChange {
     pub network: IpNet,
@@ -54,7 +54,7 @@ pub struct RouteChange {
     pub at: Nanoseconds,
 }
 
-/// What the session wants of its owner.
+/// Request of a session to its owner.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     Send(Vec<u8>),
@@ -120,11 +120,11 @@ impl Session {
         self.hold_until.into_iter().chain(self.keepalive_at).min()
     }
 
-    /// The connection is there: speak first.
+    /// The connection is open: send the OPEN.
     pub fn connected(&mut self, now: Nanoseconds) -> Vec<Output> {
         self.state = State::OpenSent;
         self.stream.clear();
-        // Malformed attributes are the session's matter (RFC 7606), and networks of no use are left out.
+        // The session handles malformed attributes (RFC 7606); unusable networks are left out.
         let (labels, paths) = (HashMap::new(), HashMap::new());
         self.context = BgpParsingContext::new(true, labels, paths, false, false, false, false);
         self.hold_until = Some(now + OPEN_HOLD_NS);
@@ -156,7 +156,7 @@ impl Session {
                 None => break,
                 Some(Ok(message)) => outputs.extend(self.on_message(message, now)),
                 Some(Err(error)) => {
-                    let reason = format!("a message of the neighbour is malformed: {error}");
+                    let reason = format!("a message of the neighbour is malformed: {error:?}");
                     outputs.extend(self.refuse(now, error.into(), reason));
                 }
             }
@@ -334,7 +334,7 @@ impl Session {
             u16::try_from(self.settings.own_as).unwrap_or(AS_TRANS),
             self.settings.hold_time_s,
             self.settings.router_id,
-            [BgpOpenMessageParameter::new_capabilities(capabilities)],
+            vec![BgpOpenMessageParameter::Capabilities(capabilities)],
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! Hashes and checksums of a program: what they take, and how an Internet checksum is summed up.
+//! Hashes and checksums of a program: their inputs, and the plan of an Internet checksum.
 
 use crate::code::layout::Slot;
 

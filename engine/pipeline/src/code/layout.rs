@@ -1,6 +1,6 @@
-//! Where every field lives. All packet state of a program is one flat array of 64-bit slots
-//! (registers of the packet, headers and metadata, stack and union state); a header occupies a
-//! block `[valid, field, field, ...]`, so that equal headers of a stack lie at a constant stride.
+//! The place of every field. All packet state of a program is one flat array of 64-bit slots (registers of the packet,
+//! headers and metadata, stack and union state); a header occupies a block `[valid, field, field, ...]`, so that equal
+//! headers of a stack lie at a constant stride.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(crate) mod packet_slot {
     pub const RECIRCULATE: Slot = 4;
     /// Length as add_header and remove_header keep it, bytes.
     pub const LENGTH: Slot = 5;
-    /// Length at the start of ingress: what counters and meters count.
+    /// Length at the start of ingress, which counters and meters use.
     pub const INGRESS_LENGTH: Slot = 6;
     /// Bytes to which the packet is cut, plus one; 0 = whole.
     pub const TRUNCATE: Slot = 7;

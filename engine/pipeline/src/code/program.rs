@@ -21,7 +21,7 @@ pub(crate) struct Errors {
     pub parser_invalid_argument: u64,
 }
 
-/// Fields by which simple_switch and a program talk; absent ones are not used by the program.
+/// Fields that simple_switch and a program exchange; a program does not use absent ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Intrinsics {
     pub ingress_port: Option<FieldRef>,
@@ -105,7 +105,7 @@ pub(crate) struct TablePlan {
     /// Indices into the program's actions.
     pub actions: Vec<usize>,
     pub next: NextNodes,
-    /// Where to go on a miss without default action.
+    /// Next node after a miss without default action.
     pub miss: Pc,
     pub counted: bool,
     /// (meter, field that gets the colour).
@@ -167,7 +167,7 @@ pub(crate) struct Code {
     pub tables: Vec<TablePlan>,
     pub profiles: Vec<ProfilePlan>,
     pub parser_entry: Pc,
-    /// Where the parser goes after an error.
+    /// Next instruction of the parser after an error.
     pub parser_end: Pc,
     pub ingress_entry: Pc,
     pub egress_entry: Pc,

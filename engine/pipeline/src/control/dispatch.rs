@@ -14,8 +14,8 @@ pub struct Passes<'a> {
     pub left: &'a mut u32,
 }
 
-/// A target: it runs passes with [`Dispatch::ingress`] and [`Dispatch::egress`], and is handed
-/// what they lead to, in order. An output may lead to further passes at once.
+/// A target: it runs passes with [`Dispatch::ingress`] and [`Dispatch::egress`], and is handed their outputs, in order.
+/// An output may lead to further passes at once.
 pub trait Dispatch {
     /// `None` while there is no program.
     fn passes(&mut self) -> Option<Passes<'_>>;
@@ -38,8 +38,7 @@ pub trait Dispatch {
     /// A packet that ended because no further pass may follow from the present event.
     fn exhausted(&mut self);
 
-    /// An ingress pass and what follows from it. A packet that it resubmits is given back, for its
-    /// next pass takes no time.
+    /// An ingress pass and its consequences. A packet that it resubmits is given back, for its next pass takes no time.
     fn ingress(
         &mut self,
         packet: IngressPacket,
@@ -57,7 +56,7 @@ pub trait Dispatch {
         hand_out(self)
     }
 
-    /// An egress pass and what follows from it.
+    /// An egress pass and its consequences.
     fn egress(&mut self, packet: EgressPacket, times: QueueTimes, egress_timestamp_ps: u64, now_ps: u64) {
         let Some(Passes { switch, out, left }) = self.passes() else { return };
         if *left == 0 {

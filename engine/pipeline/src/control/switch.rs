@@ -1,4 +1,4 @@
-//! A program together with everything that changes.
+//! A program together with its state.
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl Switch {
         &self.executable.program
     }
 
-    /// For another switch that runs the same.
+    /// For another switch that runs the same program.
     pub fn executable(&self) -> &Arc<Executable> {
         &self.executable
     }
@@ -138,7 +138,7 @@ impl Switch {
         self.engine.execution
     }
 
-    /// Chooses the interpreter, or native code where there is any; gives what is in force.
+    /// Chooses the interpreter, or native code where there is any; returns the choice in force.
     pub fn set_execution(&mut self, wanted: Execution) -> Execution {
         if wanted == Execution::Interpreted || self.executable.native.is_some() {
             self.engine.execution = wanted;
@@ -150,9 +150,9 @@ impl Switch {
         &self.engine.config
     }
 
-    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is
-    /// what P4 sees as `ingress_global_timestamp` (of frames from a port only: simple_switch gives
-    /// 0 after resubmit and recirculate), `now_ps` drives meters and idle timeouts.
+    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is the
+    /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
+    /// recirculate), `now_ps` drives meters and idle timeouts.
     pub fn ingress(
         &mut self,
         packet: IngressPacket,

@@ -177,7 +177,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Back to what the program says.
+    /// Back to the default action of the program.
     pub fn table_reset_default(&mut self, table: &str) -> Result<()> {
         let index = self.default_writable(table)?;
         self.restore_default(index);
@@ -280,7 +280,7 @@ impl Switch {
         let owner = self.profile_owner(index);
         let action = self.action_of(&owner, &code.profiles[index].actions, &member.action)?;
         let words = crate::state::table::param_words(code, action, &member.action.params);
-        // Where the control goes next depends on the table, so the binding leaves it open.
+        // The next node of the control depends on the table, so the binding leaves it open.
         Ok(crate::state::table::Binding { entry: code.actions[action].entry, next: 0, action, words })
     }
 

@@ -1,5 +1,5 @@
-//! Runs the prologue and the epilogue of a pass around the parts of a program: it
-//! sets the fields by which it talks to the program, and reads what the program asks for.
+//! Runs the prologue and the epilogue of a pass around the parts of a program: it sets the fields that the program
+//! reads, and reads the requests of the program.
 //!
 //! All of it is generic over the slots: an execution has numbers in them, a proof that a packet is
 //! idle has numbers that move with time. So both follow the same order of events, which is that of
@@ -16,7 +16,7 @@ use crate::packets::packet::{IngressPacket, InstanceType, QueueTimes};
 
 /// The slots of a packet, for the target's own reads and writes.
 pub(crate) trait Slots {
-    /// Why a slot cannot be read.
+    /// Reason why a slot cannot be read.
     type Refusal;
 
     /// Writes a number that is the same at any time.
@@ -31,7 +31,7 @@ pub(crate) trait Slots {
     /// Writes the time stamp of the egress; `value` fits the field.
     fn put_egress_stamp(&mut self, field: FieldRef, value: u64);
 
-    /// Writes what depends on how long the packet waited; `value` fits the field.
+    /// Writes a value that depends on how long the packet waited; `value` fits the field.
     fn put_queueing(&mut self, field: FieldRef, value: u64);
 
     /// Writes a field if the program has it.
@@ -42,7 +42,7 @@ pub(crate) trait Slots {
         }
     }
 
-    /// Writes a field if the program has it, with what depends on how long the packet waited.
+    /// Writes a field if the program has it, with a value that depends on how long the packet waited.
     #[inline]
     fn set_queueing(&mut self, field: Option<FieldRef>, value: u64) {
         if let Some(field) = field {
@@ -108,7 +108,7 @@ pub(crate) struct Requests {
     pub clone: u64,
 }
 
-/// Where a packet goes after ingress.
+/// Next place of a packet after ingress.
 pub(crate) enum Fate {
     /// Back to the parser, with the metadata of a field list.
     Resubmit {
@@ -126,7 +126,7 @@ pub(crate) enum Fate {
     Drop(DropReason),
 }
 
-/// Why a packet does not enter ingress.
+/// Reason why a packet does not enter ingress.
 #[inline]
 pub(crate) fn refused(config: &SwitchConfig, packet: &IngressPacket) -> Option<DropReason> {
     if packet.frame.len() > config.max_frame_bytes {
@@ -136,7 +136,7 @@ pub(crate) fn refused(config: &SwitchConfig, packet: &IngressPacket) -> Option<D
     limited.then_some(DropReason::PassLimit)
 }
 
-/// Slots before the parser reads a frame; `charged` is what counters and meters take as its length.
+/// Slots before the parser reads a frame; `charged` is its length for counters and meters.
 #[inline]
 pub(crate) fn start_pass<S: Slots>(
     slots: &mut S,
@@ -207,7 +207,7 @@ pub(crate) fn learn_list<S: Slots>(slots: &S) -> Result<u32, S::Refusal> {
     slots.read(packet_slot::LEARN).map(|list| list as u32)
 }
 
-/// Where the packet goes after ingress, with its instance type set for that.
+/// Returns the next place of the packet after ingress, and sets its instance type for that.
 #[inline]
 pub(crate) fn fate<S: Slots>(slots: &mut S, code: &Code, config: &SwitchConfig) -> Result<Fate, S::Refusal> {
     let fields = &code.intrinsics;

@@ -49,7 +49,7 @@ pub(crate) fn variable_bits(value: u64) -> u64 {
     value.min(i32::MAX as u64)
 }
 
-/// Where the code goes after an instruction.
+/// Next place of the code after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Next,

@@ -255,7 +255,7 @@ fn shift_blocks(regs: &mut Regs, base: usize, slots: usize, size: usize, count: 
 fn shift_unions(layout: &Layout, regs: &mut Regs, unions: &[u16], count: usize, push: bool) {
     let size = unions.len();
     for step in 0..size {
-        // From the end that is vacated last, so that nothing is overwritten before it moved.
+        // From the end that is emptied last, so that no element is overwritten before it moved.
         let index = if push { size - 1 - step } else { step };
         let source = if push { index.checked_sub(count) } else { Some(index + count) };
         let source = source.filter(|&source| source < size);

@@ -44,9 +44,9 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is
-    /// what P4 sees as `ingress_global_timestamp` (of frames from a port only: simple_switch gives
-    /// 0 after resubmit and recirculate), `now_ps` drives meters and idle timeouts.
+    /// Parser, ingress control and the decision where the packet goes. `ingress_timestamp_ps` is the
+    /// `ingress_global_timestamp` of P4 (of frames from a port only: simple_switch gives 0 after resubmit and
+    /// recirculate), `now_ps` drives meters and idle timeouts.
     pub fn ingress(
         &mut self,
         executable: &Executable,

@@ -228,7 +228,7 @@ impl Context<'_> {
         select.default
     }
 
-    /// Looks up a table and prepares its action; gives where to go and where that returns to.
+    /// Looks up a table and prepares its action; returns the next place of the code, and the place to return to.
     pub fn apply(&mut self, index: u16) -> Flow {
         let Context { program, regs, state, now_ps, .. } = self;
         let code = &program.code;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::code::layout::Slot;
 use crate::idle::moving::Form;
 
-/// A form per slot. A pass touches few of the 65,536, so what has to be reset is written down.
+/// A form per slot. A pass touches few of the 65,536, so those to be reset are listed.
 pub(super) struct Forms {
     forms: Vec<Form>,
     /// Slots that may be something other than fixed.

@@ -1,11 +1,11 @@
 //! Idle passes: proof that a packet in the recirculation loop will do nothing but go round, and
 //! for how long.
 //!
-//! A pass is pure, so a packet whose pass changes nothing but a time stamp in its own frame does
-//! the same again until a decision of the program that depends on time turns out differently.
-//! [`Switch::probe_idle`] executes the pass over the compiled instructions with the time stamps as
-//! unknowns (`moving`, `shadow`) and gives the first time at which a decision may differ. What
-//! cannot be followed refuses the pass: a target then executes it, and loses time, not truth.
+//! A pass is pure, so a packet whose pass changes nothing but a time stamp in its own frame does the same again until a
+//! decision of the program that depends on time turns out differently. [`Switch::probe_idle`] executes the pass over
+//! the compiled instructions with the time stamps as unknowns (`moving`, `shadow`) and gives the first time at which a
+//! decision may differ. An instruction that the probe cannot follow refuses the pass: a target then executes it, which
+//! costs time and changes no result.
 //!
 //! See docs/designs/0004-idle-loops.md.
 

@@ -26,7 +26,7 @@ pub(super) struct Moving {
     pub down: bool,
 }
 
-/// How the content of a slot depends on time.
+/// Dependence of the content of a slot on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Not at all.
@@ -39,7 +39,7 @@ pub(super) enum Form {
 /// A slot: its content now, and its form.
 pub(super) type Value = (u64, Form);
 
-/// Why a pass is not idle.
+/// Reason why a pass is not idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub &'static str);
 

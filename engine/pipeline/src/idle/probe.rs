@@ -1,4 +1,4 @@
-//! The proof that a pass does nothing but go round, and how to repeat what it does.
+//! The proof that a pass does nothing but go round, and its repetition.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct IdlePass {
 pub struct IdleProbe {
     shadow: Shadow,
     executable: Option<Arc<Executable>>,
-    /// Where the packet before had its time stamps.
+    /// Place of the time stamps in the packet before.
     hint: Vec<StampField>,
     frame: Frame,
 }
@@ -68,8 +68,8 @@ impl Switch {
         let tick = self.engine.config.ps_per_tick.max(1);
         let ticks = pass.last_stamp_ps / tick;
         let frame = &pass.packet.frame;
-        // Where the time stamps are is what the pass itself writes: that of the packet before, or
-        // else found by a pass that takes the whole frame as given.
+        // The pass itself writes the time stamps, which gives their place: that of the packet before, or else found by
+        // a pass that takes the whole frame as fixed.
         let mut stamps = std::mem::take(&mut probe.hint);
         let fits = |stamps: &[StampField]| stamps.iter().all(|stamp| stamp.is_in(frame, ticks));
         let mut found = Err(Refusal("no time stamp is known"));
@@ -100,8 +100,8 @@ impl Switch {
         })
     }
 
-    /// Adds to the state what `times` repetitions of an idle pass add, of which the last had its
-    /// ingress and its egress at these times.
+    /// Adds `times` repetitions of an idle pass to the state, of which the last had its ingress and its egress at these
+    /// times.
     pub fn repeat_idle(&mut self, pass: &IdlePass, times: u64, ingress_ps: u64, egress_ps: u64) {
         let state = &mut self.engine.state;
         let count = |cell: &mut CounterCell, bytes: u64| {
@@ -208,7 +208,7 @@ impl Switch {
         }
         let ticks = pass.stamp_ps / config.ps_per_tick.max(1);
         let written = shadow.deparse(program, &mut probe.frame, ticks)?;
-        // Behind the headers stays what was there.
+        // The bytes behind the headers stay.
         if !same_but_for(&probe.frame, frame.get(..payload).unwrap_or(frame), &written) {
             return Err(Refusal("the pass changes the frame"));
         }

@@ -1,7 +1,7 @@
 //! Executes a part of a program without changing anything, over slots that may move with time.
 //!
-//! Instructions and state are those of `machine`; what is not listed here refuses the pass, so a
-//! new instruction costs speed, never truth.
+//! Instructions and state are those of `machine`; an instruction that is not listed here refuses the pass, so a new one
+//! costs speed and changes no result.
 
 use crate::code::calculation::{HashAlgorithm, HashInput};
 use crate::code::ir::{Op, Pc, Select, SelectCase};
@@ -57,7 +57,7 @@ pub(super) enum Effect {
     },
 }
 
-/// Slots with their forms, and what the pass has asked for so far.
+/// Slots with their forms, and the requests of the pass so far.
 pub(super) struct Shadow {
     pub regs: Box<Regs>,
     pub forms: Forms,
@@ -265,8 +265,7 @@ impl Shadow {
         Err(Refusal("the pass is long"))
     }
 
-    /// Where a branch goes; the inner `None` is the next instruction, the outer one another kind
-    /// of instruction.
+    /// Target of a branch; the inner `None` is the next instruction, the outer one another kind of instruction.
     fn branch(&mut self, op: &Op) -> Probe<Option<Option<Pc>>> {
         const ZERO: Value = (0, Form::Fixed);
         let (taken, to) = match *op {

@@ -1,4 +1,4 @@
-//! Where a frame carries the time stamp of its last egress.
+//! Place of the time stamp of its last egress in a frame.
 
 use crate::idle::moving::{Clock, Form, Moving};
 use crate::numbers::bits::read_bits;

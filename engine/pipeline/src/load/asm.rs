@@ -1,5 +1,5 @@
-//! Assembles instructions: labels, temporaries and constants. How expressions become instructions
-//! is in `lower`, how conditions do in `conditions`.
+//! Assembles instructions: labels, temporaries and constants. `lower` translates expressions to instructions,
+//! `conditions` does so with conditions.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(crate) struct Asm<'a> {
 /// The result of assembly.
 pub(crate) struct Linked {
     pub ops: Vec<Op>,
-    /// Label to instruction, for everything else that holds labels.
+    /// Label to instruction, for all other holders of labels.
     pub labels: Vec<Pc>,
     /// First slot of the constants.
     pub constant_base: usize,

@@ -1,4 +1,4 @@
-//! Everything that is known before code is translated.
+//! Declarations that are known before code is translated.
 
 use std::collections::HashMap;
 

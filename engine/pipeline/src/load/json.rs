@@ -1,5 +1,4 @@
-//! Typed access to the JSON document that remembers where it is, so that every refusal can say
-//! what is wrong and where.
+//! Typed access to the JSON document that remembers where it is, so that every refusal names the fault and its place.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The seeded generator behind `random()` and behind what device models draw.
+//! The seeded generator of `random()` and of the device models.
 
 /// SplitMix64: small, good enough for traffic, the same everywhere; its seed determines it.
 #[derive(Clone, Debug)]

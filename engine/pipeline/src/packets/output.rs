@@ -17,7 +17,7 @@ pub enum Output {
     Drop(DropReason),
 }
 
-/// Why a packet ended inside the pipeline or the traffic manager.
+/// Reason why a packet ended inside the pipeline or the traffic manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DropReason {
     /// `mark_to_drop` in ingress.

@@ -1,4 +1,4 @@
-//! Everything that outlives a packet.
+//! The arrays of the state that outlives a packet.
 
 use std::mem::ManuallyDrop;
 

@@ -96,7 +96,7 @@ impl MeterCell {
     }
 }
 
-/// Refuses what the arithmetic does not carry, or the specification does not allow.
+/// Refuses values that the arithmetic cannot hold, or that the specification does not allow.
 pub(crate) fn check_meter(owner: &str, config: Option<MeterConfig>) -> Result<(), ControlError> {
     let Some(config) = config else { return Ok(()) };
     let invalid =

@@ -24,9 +24,9 @@ pub(crate) type ParamWords = SmallVec<[u64; 4]>;
 /// An action with its data, ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
-    /// Where the action starts; equal to `next` for an empty action.
+    /// First instruction of the action; equal to `next` for an empty action.
     pub entry: Pc,
-    /// Where the control continues.
+    /// Next node of the control.
     pub next: Pc,
     /// Index of the action in the program.
     pub action: usize,
@@ -396,7 +396,7 @@ fn rank(info: &TableInfo, priority: i32, prefix_bits: u32) -> i32 {
     }
 }
 
-/// Where an action of a table leads.
+/// Next node after an action of a table.
 pub(crate) fn next_of(plan: &TablePlan, action: usize, hit: bool) -> Pc {
     match &plan.next {
         NextNodes::HitMiss { hit: to, .. } if hit => *to,

@@ -1,5 +1,5 @@
-//! The control side of a program: what P4Runtime writes and reads, by name. Values are big-endian
-//! byte strings of any length that fits the field (leading zeros optional), as P4Runtime has them.
+//! The control side of a program: the entities that P4Runtime writes and reads, by name. Values are big-endian byte
+//! strings of any length that fits the field (leading zeros optional), as P4Runtime has them.
 
 /// One component of a table key, in the order of the JSON table's `key` list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum KeyMatch {
 }
 
 impl KeyMatch {
-    /// The match with its value inside its mask, whatever the program wrote.
+    /// The match with its value cut to its mask.
     pub(crate) fn masked(&self) -> KeyMatch {
         match self {
             KeyMatch::Ternary { value, mask } => {

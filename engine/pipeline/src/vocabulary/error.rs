@@ -1,10 +1,9 @@
-//! The two error trees of the crate: what can be wrong with a program ([`LoadError`]) and with a
-//! request of the control plane ([`ControlError`]).
+//! The two error trees of the crate: faults of a program ([`LoadError`]) and of a request of the control plane
+//! ([`ControlError`]).
 
 use thiserror::Error;
 
-/// Why a BMv2 JSON program was refused. `at` is a path into the JSON such as
-/// `pipelines[0].tables[3].key[1]`.
+/// Reason why a BMv2 JSON program was refused. `at` is a path into the JSON such as `pipelines[0].tables[3].key[1]`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -36,7 +35,8 @@ pub enum ControlErrorKind {
     FailedPrecondition,
 }
 
-/// Why a request of the control plane was refused. Every message says what, where and what is valid.
+/// Reason why a request of the control plane was refused. Every message names the fault, its place and the valid
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ControlError {

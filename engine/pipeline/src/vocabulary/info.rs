@@ -1,7 +1,7 @@
 //! Declarations of a program by name: the metadata that a control plane needs to check and to
 //! translate its requests.
 
-/// How one field of a key, or a whole table, is matched.
+/// Match kind of a field of a key, or of a whole table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatchKind {
     Exact,
@@ -81,7 +81,7 @@ pub struct ActionInfo {
     pub name: String,
     pub id: u32,
     pub params: Vec<ParamInfo>,
-    /// The last so many of them are not in the JSON, as nothing uses them.
+    /// Number of parameters at the end that are not in the JSON, as nothing uses them.
     pub unused_params: usize,
 }
 

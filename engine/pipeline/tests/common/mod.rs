@@ -1,5 +1,4 @@
-//! A target with no time of its own around a switch: everything that a frame causes happens at
-//! once, in order.
+//! A target without time around a switch: all passes that a frame causes happen at once, in order.
 
 #![allow(dead_code)]
 
@@ -38,7 +37,7 @@ pub fn load_with(name: &str, config: SwitchConfig) -> Target {
 }
 
 impl Target {
-    /// Sends a frame and gives what left the switch, in order.
+    /// Sends a frame and returns the frames that left the switch, in order.
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let packet = IngressPacket {
             port,

@@ -1,5 +1,5 @@
-//! Changes programs at random and runs what still loads: nothing may panic, and native code must do
-//! what the interpreter does.
+//! Changes programs at random and runs those that still load: nothing may panic, and native code must do what the
+//! interpreter does.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn try_mutation(base: &Value, random: &mut Random) -> bool {
     true
 }
 
-/// Fills tables, sends frames, and tells what came out.
+/// Fills tables, sends frames, and returns the outputs.
 fn exercise(executable: &Arc<Executable>, execution: Execution, random: &mut Random) -> Vec<String> {
     let config = SwitchConfig { pass_limit: 3, ..SwitchConfig::default() };
     let program = executable.program();

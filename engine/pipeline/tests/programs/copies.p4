@@ -1,5 +1,5 @@
-// What replication, cloning, resubmit, recirculation, truncation and digests do to a packet. The
-// first byte of the frame chooses the operation; bytes that follow record what each pass saw.
+// Effects of replication, cloning, resubmit, recirculation, truncation and digests on a packet. The first byte of the
+// frame chooses the operation; bytes that follow record what each pass saw.
 #include <core.p4>
 #include <v1model.p4>
 

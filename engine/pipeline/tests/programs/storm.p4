@@ -1,5 +1,5 @@
-// A program that never comes to rest: every pass makes copies by multicast group 1, and every copy
-// goes round again; the egress of a frame with a first byte of 1 clones itself for ever.
+// A program whose packets never end: every pass makes copies by multicast group 1, and every copy goes round again; the
+// egress of a frame with a first byte of 1 clones itself for ever.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,6 +1,6 @@
-// A plain router for the benchmark: what a small forwarding program asks of a software switch.
-// Parses Ethernet and IPv4, checks the header checksum, routes by longest prefix, rewrites the
-// addresses, counts the hop, updates the checksum, counts the frame per port.
+// A plain router for the benchmark, with the work of a small forwarding program. Parses Ethernet and IPv4, checks the
+// header checksum, routes by longest prefix, rewrites the addresses, counts the hop, updates the checksum, counts the
+// frame per port.
 #include <core.p4>
 #include <v1model.p4>
 

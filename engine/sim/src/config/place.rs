@@ -32,7 +32,7 @@ impl Place {
         &self.0
     }
 
-    /// The error that what is here is not `valid`.
+    /// The error that the value here is not `valid`.
     pub fn invalid(&self, problem: impl Into<String>, valid: impl Into<String>) -> ConfigError {
         ConfigError { place: self.clone(), problem: problem.into(), valid: Some(valid.into()) }
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a document was refused.
+/// Reason why a document was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct ConfigError {
     pub place: Place,

@@ -1,8 +1,8 @@
 //! Quantities of the document. A type has the unit, the range and the default of a value: they are
 //! written nowhere else, and the schema of topologies has them from here.
 //!
-//! People write nanoseconds, seconds and parts per million as decimals; the engine counts
-//! picoseconds and parts per billion. What is written becomes the nearest of these exactly.
+//! People write nanoseconds, seconds and parts per million as decimals; the engine counts picoseconds and parts per
+//! billion. A written number becomes the nearest of these exactly.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -34,8 +34,8 @@ impl Written {
         }
     }
 
-    /// The number times `factor`, to the nearest whole number, from the decimal digits and not from
-    /// the binary fraction; of two, the even one. `None` for what is far beyond any range.
+    /// The number times `factor`, to the nearest whole number, from the decimal digits and not from the binary
+    /// fraction; of two, the even one. `None` for a number far beyond any range.
     fn times(self, factor: i128) -> Option<i128> {
         let number = match self {
             Written::Whole(number) => return number.checked_mul(factor),

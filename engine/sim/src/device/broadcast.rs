@@ -10,7 +10,7 @@ use super::size_table::SizeTable;
 use crate::config::{ConfigError, Latency, Place, QueueFrames};
 
 /// `broadcast` of an Ethernet switch: service time max(`service_min_ns`, `service_base_ns` + length *
-/// `service_per_byte_ns`), length with FCS; or `service_by_size` where measurements follow no such line.
+/// `service_per_byte_ns`), length with FCS; or `service_by_size` where measured times do not follow this formula.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BroadcastConfig {
@@ -66,7 +66,7 @@ impl Broadcast {
         self.config.unknown_unicast
     }
 
-    /// How long a frame that comes now waits for the server; `None` when the queue is full.
+    /// Time for which a frame that comes now waits for the server; `None` when the queue is full.
     pub fn admit(&mut self, now_ps: u64, wire_bytes: u32) -> Option<u64> {
         while self.starts.front().is_some_and(|&start_ps| start_ps <= now_ps) {
             self.starts.pop_front();

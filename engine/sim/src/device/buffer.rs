@@ -1,4 +1,4 @@
-//! Buffer space: one that all ports share, and what each input occupies of the device.
+//! Buffer space: the buffer that all ports share, and the share of each input in it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,7 +53,7 @@ impl Occupancy {
         self.leaving.push(Reverse((until_ps, amount)));
     }
 
-    /// When no more than `limit` of what is there now is left.
+    /// Time at which no more than `limit` of the present amount is left.
     pub fn falls_to_ps(&self, limit: u64) -> u64 {
         let mut times: Vec<(u64, u64)> = self.leaving.iter().map(|it| it.0).collect();
         times.sort_unstable();

@@ -73,7 +73,7 @@ pub struct EthernetSwitch {
     config: EthernetSwitchConfig,
 }
 
-/// Where a frame goes.
+/// Outputs of a frame.
 enum Decision {
     One(usize),
     /// To all ports of the VLAN with a link but the one it came from.
@@ -144,7 +144,7 @@ impl EthernetSwitch {
         self.snooping.as_ref().map_or(0, |it| it.groups(now_ps))
     }
 
-    /// Why a frame ends at the input, if it does.
+    /// Reason why a frame ends at the input, if it does.
     #[inline]
     fn refuse(&mut self, arrival: &Arrival, port: usize, now_ps: u64) -> Option<DropCause> {
         let length = u64::from(wire_bytes(&arrival.frame));

@@ -1,4 +1,4 @@
-//! Ports in the hands of a test: frames are put in and taken out by hand.
+//! Ports that a test drives itself: it puts frames in and takes frames out.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,6 @@
-//! Input queues: the first frame of an input waits until its output has room, and all frames behind
-//! it wait too, whatever their output (head-of-line blocking). Of several inputs whose first frames
-//! wait for one output, that goes first whose frame came first. Without input queues an Ethernet
-//! switch behaves as with virtual output queues.
+//! Input queues: the first frame of an input waits until its output has room, and all frames behind it wait too,
+//! whatever their output (head-of-line blocking). When the first frames of several inputs wait for one output, the
+//! frame that came first goes first. Without input queues an Ethernet switch behaves as with virtual output queues.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -35,8 +34,8 @@ pub struct Ready {
 struct Output {
     /// The number of each frame, in the order in which they came, and its input.
     first: BTreeSet<(u64, usize)>,
-    /// When the timer that they wait for falls due. Others of the port are not for them: if each of
-    /// them set a further one, they would multiply.
+    /// When the timer that they wait for falls due. Other timers of the port do not count: if each of them set a
+    /// further one, they would multiply.
     due_ps: Option<u64>,
 }
 

@@ -32,7 +32,7 @@ pub enum JitterConfig {
         /// Cut off here.
         max_ns: Latency,
     },
-    /// Now and then a frame of the device's own in the way.
+    /// Now and then the frame waits for a frame of the device's own.
     Spike {
         /// Its time.
         delay_ns: Latency,

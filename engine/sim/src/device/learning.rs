@@ -57,7 +57,7 @@ impl LearningPath {
         }
     }
 
-    /// Carries out what is due; `done` sees what became of each address.
+    /// Carries out the requests that are due; `done` gets the result of each address.
     pub fn carry_out(&mut self, now_ps: u64, macs: &mut MacTable, mut done: impl FnMut(Learned)) {
         while let Some(request) = self.requests.front().filter(|it| it.at_ps <= now_ps) {
             done(macs.learn(request.mac, request.port, request.at_ps));

@@ -21,7 +21,7 @@ pub struct MacTableConfig {
     /// Broken: old entries are not used, and keep their place until a reset.
     #[serde(default)]
     pub aging: Aging,
-    /// Which bucket an address belongs to.
+    /// Hash that chooses the bucket of an address.
     #[serde(default)]
     pub hash: Hash,
     /// An address follows its station to another port.
@@ -38,7 +38,7 @@ pub enum Hash {
     Crc16,
     /// The low bits of the address: consecutive addresses fill the table evenly.
     LowBits,
-    /// A mixing function: addresses fall like dice, whatever their order.
+    /// A mixing function: addresses spread at random, whatever their order.
     Mixed,
 }
 

@@ -66,7 +66,7 @@ pub use vlan::{VlanConfig, VlanMode, VlanPort};
 
 /// A model of a device. Ports are numbered from 0 in the order of the configuration.
 pub trait Device: Send {
-    /// When the device acts on frames that arrive at a port.
+    /// Moment at which the device acts on frames that arrive at a port.
     fn arrival_rule(&self, port: usize) -> ArrivalRule;
 
     /// A frame for which the arrival rule is fulfilled. The device owns it: it enqueues it, drops
@@ -82,8 +82,8 @@ pub trait Device: Send {
     /// The link of a port has gone down or come up.
     fn link_changed(&mut self, _port: usize, _up: bool, _ports: &mut DevicePorts) {}
 
-    /// Starts the random numbers of the device called `name` anew, and what stands for chance in a model:
-    /// afterwards no decision depends on frames of an earlier trial but by what the device has learned.
+    /// Starts the random numbers of the device called `name` anew, and state that stands for chance in a model:
+    /// afterwards decisions depend on earlier frames by the learned addresses alone.
     fn reseed(&mut self, _seed: u64, _name: &str) {}
 
     /// Back to the state after power-on; the queues have been flushed.
@@ -164,8 +164,7 @@ impl DevicePorts<'_> {
         self.fabric.enqueue(self.base + port, frame, ready_ps, bad_fcs)
     }
 
-    /// When the queue of a port has room for one more frame that is ready at `ready_ps`: now, or
-    /// later.
+    /// Time at which the queue of a port has room for one more frame that is ready at `ready_ps`: now, or later.
     #[inline]
     pub fn room_at_ps(&mut self, port: usize, ready_ps: u64) -> u64 {
         self.fabric.room_at_ps(self.base + port, ready_ps)
@@ -198,7 +197,7 @@ impl DevicePorts<'_> {
         self.fabric.send_first(self.base + port, frame);
     }
 
-    /// Sends what arrives, with the bits of its sender at their times.
+    /// Sends a frame as it arrives, with the bits of its sender at their times.
     #[inline]
     pub fn relay(&mut self, port: usize, arrival: Arrival) {
         self.fabric.relay(self.base + port, arrival);

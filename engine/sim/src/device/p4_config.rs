@@ -1,4 +1,4 @@
-//! Keys of a device `p4`, and how the values of its entries are written.
+//! Keys of a device `p4`, and the form of the values of its entries.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -89,7 +89,7 @@ pub struct P4Event {
     pub modify: Vec<P4Entry>,
 }
 
-/// What names an entry of a table.
+/// Table, key and priority of an entry.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct P4Key {
@@ -154,7 +154,7 @@ pub enum P4Match {
 }
 
 impl P4Entry {
-    /// What names it.
+    /// Its table, key and priority.
     pub fn named(&self) -> P4Key {
         P4Key { table: self.table.clone(), priority: self.priority, key: self.key.clone() }
     }

@@ -1,8 +1,8 @@
 //! A P4 program as a device under test: executed by the pipeline, with the entries of the configuration.
 //!
-//! Ingress and egress of a frame run in one event, `latency_ps` after its last bit; then each copy
-//! goes to the queue of its port. A packet that the program recirculates goes round the loop, if there is one, or
-//! takes another pass at once, up to a limit; what it sends to the controller ends here and is counted.
+//! Ingress and egress of a frame run in one event, `latency_ps` after its last bit; then each copy goes to the queue of
+//! its port. A packet that the program recirculates goes round the loop, if there is one, or takes another pass at
+//! once, up to a limit; a packet for the controller ends here and is counted.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,6 +1,6 @@
 //! PAUSE frames that a device sends when the frames of one input fill its queues.
 //!
-//! The frame goes out before what the port of that input has queued in the other direction.
+//! The frame goes out before the frames that the port of that input has queued in the other direction.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ struct Input {
     inside: Occupancy,
     /// The pause that was asked for ends then; 0 = not paused.
     paused_until_ps: u64,
-    /// When the timer that looks at the input again falls due; others of the port are not for it.
+    /// Time of the timer that looks at the input again; other timers of the port do not count.
     due_ps: u64,
 }
 
@@ -72,7 +72,7 @@ impl PauseSender {
         }
     }
 
-    /// A timer of the port fell due: is the input stopped, and may it go on?
+    /// Handles a timer of the port: lets a stopped input go on, or looks again later.
     pub fn timer(&mut self, input: usize, ports: &mut DevicePorts) {
         if self.inputs.get(input).is_some_and(|it| it.paused_until_ps > 0 && it.due_ps <= ports.now_ps()) {
             self.check(input, ports);

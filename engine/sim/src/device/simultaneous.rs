@@ -10,7 +10,7 @@ use crate::rng::Rng;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimultaneousConfig {
-    /// How far apart one moment is.
+    /// Frames that arrive within this time count as simultaneous.
     #[serde(default)]
     pub window_ns: Latency,
     /// Probability that the later frame is lost.

@@ -1,4 +1,4 @@
-//! Keys of a device `ethernet_switch`, and what can be wrong with them.
+//! Keys of a device `ethernet_switch`, and their validation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::snooping::SnoopingConfig;
 use super::vlan::VlanConfig;
 use crate::config::{ConfigError, Place, Ppb, Whole};
 
-/// When the switch decides where a frame goes.
+/// Moment at which the switch chooses the outputs of a frame.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forwarding {

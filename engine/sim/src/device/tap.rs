@@ -14,10 +14,10 @@ use crate::fabric::{Arrival, ArrivalRule};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TapConfig {
-    /// Port with copies of what comes in at port 1.
+    /// Port with copies of the frames that come in at port 1.
     #[schemars(with = "PortNumber")]
     pub monitor_first: Option<u16>,
-    /// Port with copies of what comes in at port 2.
+    /// Port with copies of the frames that come in at port 2.
     #[schemars(with = "PortNumber")]
     pub monitor_second: Option<u16>,
 }
@@ -42,8 +42,8 @@ impl TapConfig {
     }
 }
 
-/// The model. It adds nothing to a frame but its delay: what is behind it sees the bits of the
-/// sender, with its gaps and its clock. Only a monitor of both directions has to queue frames.
+/// The model. It only delays a frame: a receiver behind it sees the bits of the sender, with its gaps and its clock.
+/// Only a monitor of both directions has to queue frames.
 pub struct Tap {
     latency_ps: u64,
     monitors: [Option<usize>; 2],

@@ -1,4 +1,4 @@
-//! VLANs of IEEE 802.1Q: which VLAN a frame belongs to, and with which tag it leaves.
+//! VLANs of IEEE 802.1Q: the VLAN of a frame, and the tag with which it leaves.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub struct VlanPort {
     pub mode: VlanMode,
 }
 
-/// How a port tags.
+/// Tagging of a port.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum VlanMode {

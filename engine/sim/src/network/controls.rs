@@ -58,9 +58,9 @@ impl Network {
         self.tester.as_ref().is_some_and(|tester| tester.has_port(port))
     }
 
-    /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the
-    /// ones of the beginning; what number draws what does not depend on what was drawn before.
-    /// Resets the state that stands for chance in a device, such as the spacing of frames that pass under overload, too.
+    /// Starts all random numbers of devices, cables and programs anew. Those of number 0 are the ones of the beginning;
+    /// the numbers drawn for a number do not depend on earlier draws. Also resets the state that stands for chance in a
+    /// device, such as the spacing of frames that pass under overload.
     pub fn reseed(&mut self, number: u64) {
         let seed = match number {
             0 => self.seed,
@@ -86,8 +86,8 @@ impl Network {
         Ok(())
     }
 
-    /// Chooses the frames that leave a port of the tester with an FCS that does not fit, from now
-    /// on: what its MAC can be told to damage. No rule damages none.
+    /// Chooses the frames that leave a port of the tester with an FCS that does not fit, from now on, as its MAC can be
+    /// told to damage them. Without rules, no frame is damaged.
     pub fn set_bad_fcs(&mut self, port: u16, rules: Vec<BadFcsRule>) -> Result<(), NetworkError> {
         let index = self.port_index(&self.tester_name, port)?;
         self.fabric.set_bad_fcs_rules(index, rules);

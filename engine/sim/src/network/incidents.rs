@@ -31,9 +31,8 @@ impl Network {
         self.upsets.statuses.pop_front()
     }
 
-    /// Resets a device: its queues and tables are empty, and it forwards nothing before `off_ps`
-    /// (without power) and the time of its reset are over. What it has begun to send goes on its
-    /// way. A reset during a reset begins anew.
+    /// Resets a device: its queues and tables are empty, and it forwards nothing before `off_ps` (without power) and
+    /// the time of its reset are over. Frames that it has begun to send go on. A reset during a reset begins anew.
     pub fn reset_device(&mut self, name: &str, off_ps: u64) -> Result<(), NetworkError> {
         let Some(index) = self.devices.iter().position(|it| it.name == name) else {
             let valid: Vec<&str> = self.devices.iter().map(|it| it.name.as_str()).collect();
@@ -73,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Everything whose time has come.
+    /// Carries out all changes that are due.
     pub(super) fn carry_out_upsets(&mut self) {
         while let Some(upset) = self.upsets.take_due(self.fabric.now_ps) {
             match upset {

@@ -15,7 +15,7 @@ pub struct PortTruth {
     pub rx_bytes: u64,
     /// Frames in the queue now.
     pub queued_frames: u64,
-    /// Frames between this port and the decision of the node at the other end now.
+    /// Frames now between this port and the decision of the node at the other end.
     pub in_flight_frames: u64,
     /// Frames sent, and received, with an FCS that does not fit.
     pub tx_bad_fcs_frames: u64,

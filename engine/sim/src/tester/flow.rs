@@ -65,8 +65,7 @@ struct Flow<'a> {
     tester: &'a mut Tester,
     fabric: &'a mut Fabric,
     passes_left: u32,
-    /// An egress pass hands out its outputs: clones that it made wait until the event has done
-    /// everything else.
+    /// An egress pass hands out its outputs: clones that it made wait until all else in the event is done.
     in_egress: bool,
 }
 

@@ -58,7 +58,7 @@ impl TesterPort {
     }
 }
 
-/// Where a port number of the program leads.
+/// Meaning of a port number of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Unknown,
@@ -160,7 +160,7 @@ impl Tester {
         ArrivalRule { lookahead_bytes: None, latency_ps: self.ingress_latency_ps }
     }
 
-    /// How a [`Switch`] for this node is configured.
+    /// Configuration of a [`Switch`] for this node.
     pub fn switch_config(&self) -> &SwitchConfig {
         &self.switch_config
     }

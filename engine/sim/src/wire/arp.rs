@@ -23,7 +23,7 @@ pub struct Message {
     pub target: (Ipv4Addr, Mac),
 }
 
-/// Reads what follows the Ethernet header; `None` for other kinds of addresses, too.
+/// Reads the bytes behind the Ethernet header; `None` for other kinds of addresses, too.
 pub fn parse(payload: &[u8]) -> Option<Message> {
     let packet = ArpPacketSlice::from_slice(payload).ok()?;
     let kinds = (packet.hw_addr_type(), packet.proto_addr_type());

@@ -22,7 +22,7 @@ pub struct Header {
     pub ether_type: u16,
 }
 
-/// The header and what follows it.
+/// The header, and the bytes behind it.
 #[inline]
 pub fn parse(frame: &[u8]) -> Option<(Header, &[u8])> {
     let (header, payload) = Ethernet2Header::from_slice(frame).ok()?;

@@ -1,4 +1,4 @@
-//! ICMPv6 (RFC 4443): what its messages have in common.
+//! ICMPv6 (RFC 4443): the shared part of its messages.
 
 use std::net::Ipv6Addr;
 

@@ -21,7 +21,7 @@ pub struct Packet<'a> {
     payload: &'a [u8],
 }
 
-/// Reads what follows the Ethernet header; padding behind the packet is left out.
+/// Reads the bytes behind the Ethernet header; padding behind the packet is left out.
 #[inline]
 pub fn parse(bytes: &[u8]) -> Option<Packet<'_>> {
     let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
@@ -29,7 +29,7 @@ pub fn parse(bytes: &[u8]) -> Option<Packet<'_>> {
     checksum::fits(Sum16BitWords::new(), header.slice()).then_some(Packet { header, payload })
 }
 
-/// The protocol of what may be a packet, without a look at the rest.
+/// The protocol of bytes that may be a packet, without a check of the rest.
 #[inline]
 pub fn protocol_of(bytes: &[u8]) -> Option<u8> {
     bytes.get(9).copied()

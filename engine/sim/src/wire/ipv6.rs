@@ -11,8 +11,8 @@ pub const HEADER_BYTES: usize = Ipv6Header::LEN;
 pub const HOP_BY_HOP: u8 = IpNumber::IPV6_HEADER_HOP_BY_HOP.0;
 /// ff02::1.
 pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
-/// A hop-by-hop header with the option by which routers look at a packet (RFC 2711), and padding. The first byte is
-/// the protocol of what follows.
+/// A hop-by-hop header with the option by which routers look at a packet (RFC 2711), and padding. The first byte is the
+/// protocol of the next header.
 const ROUTER_ALERT: [u8; 7] = [0, 5, 2, 0, 0, 1, 0];
 const NEXT_HEADER: usize = 6;
 const HOPS: usize = 7;
@@ -25,7 +25,7 @@ pub struct Packet<'a> {
     payload: &'a [u8],
 }
 
-/// Reads what follows the Ethernet header; padding behind the packet is left out.
+/// Reads the bytes behind the Ethernet header; padding behind the packet is left out.
 #[inline]
 pub fn parse(bytes: &[u8]) -> Option<Packet<'_>> {
     let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
@@ -34,7 +34,7 @@ pub fn parse(bytes: &[u8]) -> Option<Packet<'_>> {
     Some(Packet { header, payload })
 }
 
-/// The next header of what may be a packet, without a look at the rest.
+/// The next header of bytes that may be a packet, without a check of the rest.
 #[inline]
 pub fn next_header_of(bytes: &[u8]) -> Option<u8> {
     bytes.get(NEXT_HEADER).copied()

@@ -61,7 +61,7 @@ pub struct Record<A> {
     pub sources: Vec<A>,
 }
 
-/// A query; the sources and what follows `group` are those of the newer versions.
+/// A query; the sources and all fields behind `group` are those of the newer versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query<A> {
     /// The group that is asked for; unspecified for all.
@@ -91,7 +91,7 @@ const ROBUSTNESS: u8 = 0x07;
 const RECORD_BYTES: usize = 4;
 
 impl<A: Address> Detail<A> {
-    /// Reads what follows the group of a query.
+    /// Reads the bytes behind the group of a query.
     pub fn parse(bytes: &[u8]) -> Option<Detail<A>> {
         let (&[flags, interval_code, high, low], rest) = bytes.split_first_chunk::<DETAIL_BYTES>()?;
         Some(Detail {

@@ -1,8 +1,8 @@
-//! Formats on the wire, one protocol per file: `parse` takes the bytes of a protocol and says what
-//! they mean, or `None` if they are not a whole message; `emit` appends the bytes to a frame.
+//! Formats on the wire, one protocol per file: `parse` turns the bytes of a protocol into values, or `None` if they are
+//! not a whole message; `emit` appends the bytes to a frame.
 //!
-//! Owns: bytes. Refuses: what a device makes of a message. Headers of Ethernet, ARP, IP, UDP, ICMPv6
-//! and IGMP are those of the crate `etherparse` (design note 0011); frames carry no FCS.
+//! Owns: bytes. Refuses: the reaction of a device to a message. Headers of Ethernet, ARP, IP, UDP, ICMPv6 and IGMP are
+//! those of the crate `etherparse` (design note 0011); frames carry no FCS.
 
 pub mod arp;
 pub mod checksum;

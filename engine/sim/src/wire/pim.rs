@@ -43,7 +43,7 @@ pub enum Message {
     },
 }
 
-/// What is joined and pruned of a group.
+/// Joined and pruned sources of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     pub group: Ipv4Addr,

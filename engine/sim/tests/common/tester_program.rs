@@ -83,7 +83,7 @@ fn mac_number(port: u16) -> u64 {
     mac(port).iter().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Installs everything that the streams need. Stations and their receivers are those of `ports`.
+/// Installs all entries that the streams need. Stations and their receivers are those of `ports`.
 pub fn configure(switch: &mut Switch, ports: &[u16], streams: &[StreamPlan]) {
     let insert = |switch: &mut Switch, table: &str, entry: TableEntry| {
         switch.table_insert(table, &entry, 0).unwrap_or_else(|error| panic!("{table}: {error}"));

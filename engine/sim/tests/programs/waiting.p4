@@ -107,7 +107,7 @@ control WaitIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
                 }
             }
             if (hdr.wait.extra[0:0] == 1) {
-                // What it writes is there already, after the first pass.
+                // After the first pass, the value that it writes is there already.
                 bit<64> value;
                 same.read(value, way);
                 same.write(way, value | 5);

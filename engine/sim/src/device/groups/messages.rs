@@ -23,7 +23,7 @@ pub enum Heard {
     Report(Vec<Change>),
 }
 
-/// What a host says of one group (RFC 3376 4.2.12).
+/// Group record: the report of a host about one group (RFC 3376 4.2.12).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub group: IpAddr,
@@ -33,7 +33,7 @@ pub struct Change {
     pub records: bool,
 }
 
-/// Who asks.
+/// Addresses of the device that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker {
     pub mac: Mac,
@@ -122,7 +122,7 @@ fn read_mld(packet: &[u8]) -> Option<Heard> {
     })
 }
 
-/// What the older versions say, as a record (RFC 3376 7.3.2).
+/// Returns a message of an older version as a record (RFC 3376 7.3.2).
 fn whole(group: impl Into<IpAddr>, mode: Mode) -> Heard {
     Heard::Report(vec![Change { group: group.into(), mode, sources: Vec::new(), records: false }])
 }

@@ -19,7 +19,7 @@ struct Pending {
     question: Question,
 }
 
-/// What is still to be asked.
+/// Questions that are still to be asked.
 #[derive(Debug)]
 pub struct Questions {
     pending: Vec<Pending>,

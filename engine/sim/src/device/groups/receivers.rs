@@ -1,5 +1,5 @@
-//! What a device knows of the receivers of one group behind one port: a filter mode, sources, and their timers
-//! (RFC 3376 6.2 to 6.4, RFC 3810 7.2 to 7.4).
+//! Receivers of one group behind one port, as a device knows them: a filter mode, sources, and their timers (RFC 3376 6.2
+//! to 6.4, RFC 3810 7.2 to 7.4).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub struct Times {
     pub leave_ps: u64,
 }
 
-/// What a device asks after a change, to learn whether another host still receives it.
+/// Questions of a device after a change, which find out whether another host still receives the group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubt {
     pub group: bool,

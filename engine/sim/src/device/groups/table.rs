@@ -14,7 +14,7 @@ use crate::wire::membership::Mode;
 const FIRST: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const LAST: IpAddr = IpAddr::V6(Ipv6Addr::from_bits(u128::MAX));
 
-/// What of a frame decides where it goes.
+/// Part of a frame that decides its outputs.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ForwardBy {
@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// What the members of a group ask for.
+/// Sources and filter modes that the members of a group ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub all: bool,

@@ -1,4 +1,4 @@
-//! BGP of a router: sessions with neighbours at its ports, the routes learned from them, and what it tells others.
+//! BGP of a router: sessions with neighbours at its ports, the routes learned from them, and the routes told to others.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -107,7 +107,7 @@ pub struct Bgp {
     pub counters: Counters,
 }
 
-/// What the sessions have done since power-on.
+/// Events of the sessions since power-on.
 #[derive(Default)]
 pub struct Counters {
     pub sessions_up: u64,
@@ -121,7 +121,7 @@ pub struct NewRoute {
     pub via: Vec<Key>,
 }
 
-/// What the sessions want of the router.
+/// Requests of the sessions to the router.
 #[derive(Default)]
 pub struct Work {
     /// Frames to send, by port.
@@ -204,7 +204,7 @@ impl Bgp {
         self.work(now_ns)
     }
 
-    /// Does what is due.
+    /// Handles the timers that are due.
     pub fn on_time(&mut self, now_ps: u64) -> Work {
         let now_ns = now_ps / PS_PER_NS;
         for it in &mut self.sessions {

@@ -93,7 +93,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// Why a frame ends at the input, if it does.
+    /// Reason why a frame ends at the input, if it does.
     fn refuse(&mut self, port: usize, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
         if arrival.bad_fcs {
             return Some(DropCause::BadFcs);
@@ -228,7 +228,7 @@ impl Router {
         }
     }
 
-    /// Does what BGP wants.
+    /// Carries out the requests of BGP.
     fn obey(&mut self, work: Work, ports: &mut DevicePorts) {
         for route in work.routes {
             self.routes.learn(route.prefix, route.via);
@@ -359,7 +359,7 @@ impl Device for Router {
             self.obey(work, ports);
         }
         if self.multicast.is_some() {
-            // What it sends now would not find the cables.
+            // Frames that are sent now would be lost: the cables are not yet connected.
             ports.set_timer(0, ports.now_ps());
         }
     }

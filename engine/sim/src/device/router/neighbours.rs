@@ -1,4 +1,4 @@
-//! The neighbours of a router: who has which MAC, what waits for an answer, when to ask again.
+//! The neighbours of a router: their MACs, the packets that wait for an answer, the times of further questions.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -133,7 +133,7 @@ impl Neighbours {
         self.config.retry_s.ps()
     }
 
-    /// Forgets the neighbours of the ports that `concerned` names; returns what waited for them.
+    /// Forgets the neighbours of the ports that `concerned` names; returns the packets that waited for them.
     pub fn forget(&mut self, concerned: impl Fn(usize) -> bool) -> Vec<(Key, Vec<Frame>)> {
         self.known.retain(|&(port, _), _| !concerned(port));
         let mut gone = Vec::new();

@@ -10,7 +10,7 @@ use crate::wire::udp::Datagram;
 use crate::wire::{arp, icmpv6, ipv4, ipv6, nd, udp};
 
 const TCP: u8 = 6;
-/// Time to live, or hop limit, of what the router sends itself.
+/// Time to live, or hop limit, of the router's own packets.
 const OWN_HOPS: u8 = 64;
 const ANSWER: nd::Flags = nd::Flags { router: true, solicited: true, overrides: true };
 

@@ -40,14 +40,14 @@ fn key(address: IpAddr, bits: u8) -> u128 {
     number.checked_shr(u32::from(width(address) - bits)).unwrap_or(0)
 }
 
-/// Where a route leads.
+/// Next hops of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
     /// The destination is a neighbour at this port.
     Connected(usize),
     /// To one of these neighbours: (port, address).
     Via(Vec<(usize, IpAddr)>),
-    /// As [`Route::Via`], from a routing protocol: it gives way to what was configured.
+    /// As [`Route::Via`], from a routing protocol: a configured route replaces it.
     Learned(Vec<(usize, IpAddr)>),
 }
 

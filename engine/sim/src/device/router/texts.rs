@@ -1,10 +1,10 @@
-//! How addresses are written in the document, for its schema.
+//! Forms of addresses in the document, for its schema.
 
 use std::borrow::Cow;
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 
-/// A text with a pattern, and what is valid in words.
+/// A text with a pattern, and the valid values in words.
 macro_rules! text {
     ($(#[$comment:meta])* $name:ident, $pattern:expr, $valid:expr) => {
         $(#[$comment])*

@@ -11,8 +11,8 @@ use crate::config::{ConfigError, Nanoseconds, Place, PortNumber, PositiveSeconds
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SnoopingConfig {
-    /// What of a frame decides: its group's MAC address, which 32 groups of IPv4 share; its group; or source and group,
-    /// so that hosts get the senders that they ask for.
+    /// Part of a frame that decides: its group's MAC address, which 32 groups of IPv4 share; its group; or source and
+    /// group, so that hosts get the senders that they ask for.
     pub forward_by: ForwardBy,
     /// Groups without members are flooded.
     pub flood_unknown: bool,

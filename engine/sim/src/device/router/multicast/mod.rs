@@ -37,7 +37,7 @@ pub struct Work {
     pub again_ps: Option<u64>,
 }
 
-/// What a router needs to decide about packets of others.
+/// Interfaces, routes and time, from which a router decides about packets of others.
 pub struct Surroundings<'a> {
     pub interfaces: &'a [Interface],
     pub routes: &'a Routes,
@@ -205,7 +205,7 @@ impl Multicast {
         if !doubt.sources.is_empty() {
             ask(doubt.sources);
         }
-        // What has been left ends then; what has been joined begins when the processor is done with it.
+        // Left groups end then; joined ones begin when the processor is done with them.
         self.checks.insert((now_ps + times.leave_ps, group));
         self.checks.insert((self.hosts.busy_until_ps().max(now_ps), group));
         group

@@ -51,7 +51,7 @@ pub struct Counters {
     pub prunes: u64,
 }
 
-/// What changes at a neighbour.
+/// Changes to tell each neighbour.
 #[derive(Default)]
 struct Changes(BTreeMap<Hop, Vec<(Tree, bool)>>);
 
@@ -69,7 +69,7 @@ impl Pim {
         }
     }
 
-    /// What neighbours have joined here.
+    /// Groups that neighbours have joined here.
     pub fn downstream(&self) -> &Table {
         &self.downstream
     }

@@ -18,9 +18,9 @@ from support.runs import run_on_sim
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions.under_conditions import PARAMETERS, Conditions, UnderConditions
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import PARAMETERS, Conditions, UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.tester.stations import station

@@ -17,11 +17,11 @@ from support.runs import run_on_sim
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.base import Method
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions.under_conditions import Conditions, UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import Conditions, UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.system_recovery import SystemRecovery

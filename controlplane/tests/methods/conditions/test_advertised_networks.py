@@ -10,9 +10,9 @@ from support.runs import run_on_sim
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.composition import Composed
+from p4mesh.methods.conditions.under_conditions import UnderConditions
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome, State
-from p4mesh.methods.rfc2544.conditions import UnderConditions
 from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput

@@ -1,5 +1,4 @@
-"""Applies conditions to RFC 2544 tests: a router as the device, the modifiers of sections 11 and 12, and those of
-RFC 5180 for IPv6 (:mod:`p4mesh.methods.rfc5180.protocols`).
+"""Applies conditions to a test: a router as the device, the modifiers of RFC 2544 11 and 12, and IPv6 by RFC 5180.
 
 A condition changes the trials of a test, not the test: it adds background traffic or changes addresses,
 and hands back the counts of the test streams alone.
@@ -15,13 +14,13 @@ from ipaddress import IPv4Network, IPv6Network
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.composition import Assemble, Case, Extension, Results, Run
+from p4mesh.methods.conditions import advertised_networks, protocols
+from p4mesh.methods.conditions.background import renamed, without
+from p4mesh.methods.conditions.filters import FILTER_1, FILTER_25, denied, filter_tables
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.options.shared import template_of
 from p4mesh.methods.results.outcome import Column, Outcome, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.rfc2544.background import renamed, without
-from p4mesh.methods.rfc2544.filters import FILTER_1, FILTER_25, denied, filter_tables
-from p4mesh.methods.rfc5180 import advertised_networks, protocols
 from p4mesh.tester.histogram import FlowName
 from p4mesh.tester.stations import station
 from p4mesh.traffic.addresses import station_mac
@@ -74,7 +73,7 @@ class Queries(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditioned(Record):
-    """The result of a unit, and what the background has shown."""
+    """The result of a unit, and the observations on its background."""
 
     result: Record = field(metadata=INLINE)
     findings: tuple[str, ...]
@@ -82,7 +81,7 @@ class Conditioned(Record):
 
 
 class UnderConditions(Extension):
-    """A test may run on a router, beside other traffic, and with what IPv6 adds."""
+    """Lets a test run on a router, beside other traffic, and under the conditions for IPv6."""
 
     def parameters_of(self, method: Method) -> tuple[Parameter, ...]:
         """Return the parameters of this module that the method does not declare for itself."""
@@ -95,7 +94,7 @@ class UnderConditions(Extension):
         _check(case.method.name, case.parameters)
 
     def run_unit(self, run: Run, unit: Unit, case: Case, session: Session) -> Record:
-        """Measure the unit under the conditions, and keep what the background says beside its result."""
+        """Measure the unit under the conditions, and keep the observations on the background beside its result."""
         offered = Conditions(session, case.parameters, case.bed.port_numbers)
         result, size = run(offered), unit.frame_size_bytes
         return Conditioned(result=result, findings=offered.findings(size), management_queries=offered.queries(size))
@@ -156,7 +155,7 @@ class Conditions:
         self._session.announce([self.offered(spec, self._trials + n) for n, spec in enumerate(specs)])
 
     def offered(self, spec: TrialSpec, number: int = 0) -> TrialSpec:
-        """Return what is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
+        """Return the trial that is sent instead of ``spec``, which is trial ``number`` of its unit, counted from 0."""
         streams = tuple(part for parts in self._parts(spec).values() for part in parts.values())
         learning, frames = spec.learning, spec.controller_frames
         if self._kind in (BROADCAST, FILTER_1, FILTER_25):
@@ -201,7 +200,7 @@ class Conditions:
         )
 
     def findings(self, size: int) -> tuple[str, ...]:
-        """Return what the reader must know of the background."""
+        """Return the findings on the background."""
         if self._kind == MANAGEMENT and self._answered < self._asked:
             return (f"{size} B: the device answered {self._answered} of {self._asked} management queries",)
         if self._kind in (FILTER_1, FILTER_25) and self._passed:

@@ -1,4 +1,4 @@
-"""Filters of RFC 2544 11.4 and RFC 5180 6.2: which addresses a device must drop, and the list to configure."""
+"""Filters of RFC 2544 11.4 and RFC 5180 6.2: addresses that a device must drop, and the list to configure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILTER_COLUMNS = (
 
 
 def denied(kind: str) -> range:
-    """Return what is added to a station's address in the frames that filters drop."""
+    """Return the distance from a station's address to the address of frames that filters drop."""
     return range(_FIRST_DENIED, _FIRST_DENIED + (1 if kind == FILTER_1 else _FILTER_LINES - 1))
 
 

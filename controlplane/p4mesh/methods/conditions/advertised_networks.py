@@ -40,7 +40,7 @@ def prefix_bits(parameters: ParameterSet) -> int:
 
 
 def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
-    """Refuse networks that no router has routes to, or that something else chooses."""
+    """Refuse networks without a router, and networks that another parameter chooses as well."""
     value = parameters.text(NAME)
     if value == CONNECTED:
         return
@@ -56,7 +56,7 @@ def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
 
 
 def deviations(parameters: ParameterSet) -> tuple[str, ...]:
-    """Return what differs from the text, for the report."""
+    """Return the deviations from the text, for the report."""
     bits = prefix_bits(parameters)
     if not bits:
         return ()

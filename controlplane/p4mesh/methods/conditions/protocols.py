@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from p4mesh.errors import ParameterError, UnsupportedError
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.conditions import advertised_networks
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, FRAME_FORMATS, HOP_BY_HOP, template_of
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.rfc5180 import advertised_networks
 from p4mesh.traffic.stream import FrameTemplate, Stream
 
 NO_MIX = "none"
@@ -46,7 +46,7 @@ COLUMNS = (
 
 
 def check(test: str, bed: Bed, parameters: ParameterSet) -> None:
-    """Refuse extension headers, mixes and networks without IPv6 frames, and networks that mean nothing."""
+    """Refuse extension headers, mixes and networks without IPv6 frames, and networks without a meaning there."""
     headers, mix = parameters.text("extension_headers"), parameters.text("ip_mix")
     frame_format = parameters.text("frame_format")
     prefix = parameters.text(advertised_networks.NAME)
@@ -98,7 +98,7 @@ def mixed(stream: Stream, mix: str) -> tuple[Stream, ...]:
 
 
 def protocol_text(template: FrameTemplate, mix: str = NO_MIX) -> str:
-    """Return what the test frames are, such as ``IPv6/UDP with routing header``."""
+    """Return the protocols of the test frames in words, such as ``IPv6/UDP with routing header``."""
     if template.ip_version is None:
         return "Ethernet"
     if mix != NO_MIX:
@@ -134,7 +134,7 @@ def _headers_text(template: FrameTemplate) -> str:
 
 
 def deviations(template: FrameTemplate) -> tuple[str, ...]:
-    """Return what the headers of the frames are not, for the report."""
+    """Return how headers of the frames differ from real ones, for the report."""
     sentences = {
         "ah": "An authentication header has an integrity value of 12 zeros and one sequence number: devices forward "
         "it, no host accepts it.",
