@@ -21,7 +21,7 @@ from p4mesh.p4runtime import load_p4info
 from p4mesh.p4runtime.info import Info
 
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "bfruntime" / "rbfrt_requests.json").read_text())
-PORT = {
+PORT: dict[str, Any] = {
     "$SPEED": "BF_SPEED_100G",
     "$FEC": "BF_FEC_TYP_NONE",
     "$N_LANES": 4,
@@ -29,8 +29,12 @@ PORT = {
     "$AUTO_NEGOTIATION": "PM_AN_DEFAULT",
     "$LOOPBACK_MODE": "BF_LPBK_MAC_NEAR",
 }
-NODE = {"$MULTICAST_RID": 12, "$MULTICAST_LAG_ID": [], "$DEV_PORT": [4, 8]}
-GROUP = {"$MULTICAST_NODE_ID": [77], "$MULTICAST_NODE_L1_XID_VALID": [False], "$MULTICAST_NODE_L1_XID": [0]}
+NODE: dict[str, Any] = {"$MULTICAST_RID": 12, "$MULTICAST_LAG_ID": [], "$DEV_PORT": [4, 8]}
+GROUP: dict[str, Any] = {
+    "$MULTICAST_NODE_ID": [77],
+    "$MULTICAST_NODE_L1_XID_VALID": [False],
+    "$MULTICAST_NODE_L1_XID": [0],
+}
 
 
 def parsed(recorded: dict[str, str]) -> Any:
