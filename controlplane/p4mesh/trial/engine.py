@@ -22,7 +22,7 @@ from p4mesh.trial.joining import verify_joins
 from p4mesh.trial.learning import learn, verify_learning
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.not_measured import not_measured
-from p4mesh.trial.resets import reset_before_trial
+from p4mesh.trial.resets import fail_before_trial, reset_before_trial
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.samples import EndedEarlyError, Onlooker
 from p4mesh.trial.spec import TrialSpec
@@ -77,11 +77,12 @@ class _Trial:
         self._transmission: Transmission | None = None
 
     def reset(self) -> None:
-        """Reset the device; then the trial begins, at a time and with random numbers of its own."""
+        """Reset the device and let it fail; then the trial begins, at a time and with random numbers of its own."""
         target = self._tester.target
         self._tester.dataplane.ensure_connected()
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
+            fail_before_trial(self._spec.failures, target, self._tester.wait)
         finally:
             self._tester.wait(target.alignment_ns)
             target.reseed(self._tester.dataplane.packet_outs_sent, self._spec.number)
@@ -91,7 +92,7 @@ class _Trial:
         spec = self._spec
         streams, unanswered = self._stations.begin(spec.streams, spec.controller_frames)
         self._spec = replace(spec, streams=streams)
-        self._plan = self._tester.plan(streams, spec.histograms, spec.histogram_flows)
+        self._plan = self._tester.plan(streams, spec.histograms, spec.histogram_flows, spec.departure_error_ns)
         self._watch = LinkWatch(self._tester.target, self._plan.ports, stops=spec.stop_on_los)
         self._watch.require_links()
         return unanswered
