@@ -55,7 +55,7 @@ function row(run) {
   return element("tr", { data: { run: run.key } },
     element("td", {}, box),
     element("td", { class: "name" }, element("a", { href: runAddress(run.key) }, run.name)),
-    cell(run.title || run.test), cell(run.notes.device || run.topology), cell(run.target), result,
+    element("td", { class: "name" }, run.title || run.test), element("td", { class: "name" }, run.notes.device || run.topology), cell(run.target), result,
     cell(count(run.trials), true), cell(when(run.started_utc)), report);
 }
 
