@@ -52,6 +52,7 @@ function row(run) {
   if (run.problem) result.append(" ", element("span", { class: "problem" }, run.problem));
   const report = element("td");
   if (run.state === "finished") report.append(element("a", { href: reportAddress(run.key) }, "report"));
+  if (run.state === "finished" && run.suite) report.append(", ", element("a", { href: reportAddress(run.suite) }, "suite"));
   return element("tr", { data: { run: run.key } },
     element("td", {}, box),
     element("td", { class: "name" }, element("a", { href: runAddress(run.key) }, run.name)),
