@@ -22,7 +22,7 @@ from p4mesh.methods.results.latency import (
     groups_of,
     summary_of,
 )
-from p4mesh.methods.results.latency_cells import LatencyCells, latency_cells
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
@@ -225,7 +225,7 @@ def _judge(result: TrialResult) -> Verdict:
 def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
-    return latency_cells(summary, definition_text(setup.bed, setup.parameters), None)
+    return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
 
 
 def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:

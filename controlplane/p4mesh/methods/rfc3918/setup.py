@@ -206,9 +206,16 @@ class Setup:
         *,
         per_flow: bool = False,
         watch_queues: bool = False,
+        prints_latency: bool = False,
     ) -> TrialSpec:
         """Return a trial of the streams around which hosts join and leave."""
         spec = shared.trial_of(
-            self.parameters, label, streams, duration_ns, per_flow=per_flow, watch_queues=watch_queues
+            self.parameters,
+            label,
+            streams,
+            duration_ns,
+            per_flow=per_flow,
+            watch_queues=watch_queues,
+            prints_latency=prints_latency,
         )
         return replace(spec, memberships=memberships)

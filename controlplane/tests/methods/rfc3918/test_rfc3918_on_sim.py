@@ -63,7 +63,7 @@ class Session:
         pass
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        return timed(self.engine, spec).result
+        return timed(self.engine, spec, lambda look: None).result
 
 
 @contextmanager
