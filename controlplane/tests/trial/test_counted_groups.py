@@ -6,6 +6,7 @@ from fractions import Fraction
 from ipaddress import IPv4Address
 from random import Random
 
+import pytest
 from support.networks import parsed, switch
 
 from p4mesh.traffic.memberships import Memberships, Version
@@ -76,3 +77,33 @@ def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
     assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 0)
     received = {port.port: port.rx_frames for port in result.ports if port.port in MEMBERS}
     assert received == {port: 2 * sum(port in ports for ports in sets) for port in MEMBERS}
+
+
+@pytest.mark.parametrize(("forward_by", "flooded"), [("mac", 200), ("group", 0), ("source_and_group", 0)])
+def test_groups_that_share_a_mac_are_told_apart_by_the_tester(forward_by: str, flooded: int) -> None:
+    """225.1.1.1 and 225.129.1.1 are one MAC: a switch that looks at it alone sends both to the members of both."""
+    ranges = (GroupRange("225.1.1.1", 1, (2,)), GroupRange("225.129.1.1", 1, (3,)))
+    stream = Stream("groups", 128, Fraction(1_000_000), 200, Multicast(ranges), (1,), (2, 3))
+    memberships = Memberships(Version.IGMPV3, ranges, robustness=1, verify=False)
+    spec = TrialSpec(
+        "one mac", (stream,), 1_000_000, Learning(enabled=False), 0, 0, per_flow=True, memberships=memberships
+    )
+    text = SNOOPING.replace("{leave_delay_ns: 1000000}", f"{{forward_by: {forward_by}}}")
+    with open_measurer(parsed(text)) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Status.VALID, "")
+    received = {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows}
+    assert received == {("225.1.1.1", 2): 100, ("225.129.1.1", 3): 100}
+    assert (result.lost_frames, result.flooded_frames) == (0, flooded)
+
+
+@pytest.mark.parametrize(("sources", "received"), [(("198.18.1.2",), 100), (("198.18.9.9",), 0)])
+def test_a_host_that_asks_for_one_sender_gets_its_frames_alone(sources: tuple[str, ...], received: int) -> None:
+    ranges = (GroupRange("232.1.1.1", 1, (2, 3)),)
+    stream = Stream("groups", 128, Fraction(1_000_000), 100, Multicast(ranges), (1,), (2, 3))
+    memberships = Memberships(Version.IGMPV3, ranges, sources, robustness=1, verify=False)
+    spec = TrialSpec("sender", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
+    text = SNOOPING.replace("{leave_delay_ns: 1000000}", "{forward_by: source_and_group}")
+    with open_measurer(parsed(text)) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.rx_frames) == (Status.VALID, 2 * received), result.reason
