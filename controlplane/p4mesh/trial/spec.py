@@ -72,6 +72,8 @@ class Interruption:
     device: str = ""
     off_ns: int = 0
     """Time that the simulated device is without power before it starts."""
+    failures: int = field(default=0, metadata={"stored": "if set"})
+    """Failures of the devices, 1 to this number, that begin instead of a reset."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,14 @@ class TrialSpec:
     """Groups that hosts on the ports receive; None = no host speaks."""
     departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
     """How late a departure may be, where the loop has room for as many seeds; None = what the rates need."""
+    failures: int = field(default=0, metadata={"stored": "if set"})
+    """Failures of the devices, 1 to this number, that are there before the trial begins."""
 
     def only_sending(self, streams: tuple[Stream, ...], duration_ns: int) -> TrialSpec:
         """Return a trial of other streams without a settling time, frames of the controller, resets or memberships.
 
-        Nothing but its counts is looked at, so departures need not be exact."""
+        Nothing but its counts is looked at, so departures need not be exact.
+        """
         return replace(
             self,
             streams=streams,
