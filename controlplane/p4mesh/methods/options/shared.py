@@ -65,6 +65,7 @@ _PHASES = "RFC 2544 23"
 _PPM_PER_PCT = 10_000
 _NS_PER_US = 1000
 _PAUSE_MS = ("0", "600000")
+_STAGGER = "start_stagger_us"
 
 
 def scaled_duration(
@@ -130,7 +131,7 @@ def trial_parameters(
             "how far the highest load is below line rate",
             ("0", "10000"),
         ),
-        integer("start_stagger_us", 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
+        integer(_STAGGER, 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
         integer("learning_rate_fps", 50, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
         integer("learning_frames", 1, "frames", _PHASES, "learning frames per address; 0 = no learning", (0, 100)),
         boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
@@ -293,7 +294,8 @@ def trial_of(
     """
     return TrialSpec(
         label,
-        staggered(streams, _NS_PER_US * parameters.integer("start_stagger_us")),
+        # Tests whose subject is the stagger have none here.
+        staggered(streams, _NS_PER_US * parameters.integer(_STAGGER) if _STAGGER in parameters.values else 0),
         duration_ns,
         learning or learning_of(parameters),
         nanoseconds(parameters, "settle_ms"),

@@ -30,7 +30,7 @@ from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.rows import MulticastTrial, untrusted
 from p4mesh.methods.rfc3918.setup import (
-    DURATION_S,
+    LATENCY_DURATION_S,
     MULTICAST,
     Setup,
     burden_parameters,
@@ -123,7 +123,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         LATENCY_DEFINITION,
         shared.DEPARTURE_ERROR,
         verify_parameter(),
-        *trial_parameters("RFC 3918 5.1"),
+        *trial_parameters("RFC 3918 5.1", LATENCY_DURATION_S),
         *shared.search_parameters("RFC 3918 4.3"),
     )
 
@@ -185,7 +185,9 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         verdicts = [unit.search.verdict for unit in units if unit.search is not None]
         state = State.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)), State.DONE)
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 5.1")
+        duration = shared.duration_deviation(
+            parameters, sizes, bed.slowest_rate_bps, LATENCY_DURATION_S, "RFC 3918 5.1"
+        )
         findings = [text for unit in units for text in _findings(unit)]
         return Outcome(
             state,
