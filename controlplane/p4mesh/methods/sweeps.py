@@ -65,7 +65,7 @@ def frame_loss_loads(
     ``lossless(load)`` is asked after the caller measured the yielded load. ``full`` continues to
     the lowest positive load. RFC 2544 allows steps of at most 10 %.
     """
-    load, clean = Fraction(100), 0
+    load, clean = 100 - (100 - maximum) // step * step, 0
     while load > 0 and (full or clean < 2):
         offered = min(load, maximum)
         yield offered

@@ -16,6 +16,7 @@ LAYERS = (
     *(
         "cli",
         "doctor",
+        "xena",
         "run",
         "report",
         "store",
