@@ -1,7 +1,8 @@
 """Builds a topology from Linux parts in a network namespace of its own.
 
-An Ethernet switch becomes a Linux bridge, a link a veth pair. What Linux cannot model (latency,
-queues, line rates) is left out; the numbers of such a run belong to the Linux bridge.
+An Ethernet switch becomes a Linux bridge, a link a veth pair; a P4 device has interfaces, on which the target runs a
+switch. What Linux cannot model (latency, queues, line rates) is left out; the numbers of such a run belong to the
+Linux bridge.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ctypes
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -27,17 +28,20 @@ _CLONE_NEWNET = 0x40000000
 class NetnsNetwork:
     """A namespace with one interface per tester port, ``t1``, ``t2``, ...; removed on exit."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, switched: Collection[str] = ()) -> None:
+        """Prepare to build ``topology``; the caller runs the devices of the models ``switched``."""
         self._topology = topology
+        self._switched = switched
         self.namespace = new_name()
 
     def __enter__(self) -> NetnsNetwork:
         """Create the namespace, the bridges and the links."""
         for device in self._topology.devices:
-            if device.device != _BRIDGED:
+            if device.device != _BRIDGED and device.device not in self._switched:
+                models = " or ".join([_BRIDGED, *self._switched])
                 raise UnsupportedError(
                     f"not supported on Linux interfaces: node '{device.name}' is a {device.device}",
-                    hint=f"use nodes of device {_BRIDGED}, or --target sim",
+                    hint=f"use nodes of device {models}, or --target sim",
                 )
         for link in self._topology.links:
             if link.outages:
@@ -86,6 +90,25 @@ class NetnsNetwork:
         """Return the name of a tester port's interface."""
         return f"t{port}"
 
+    def interfaces_of(self, device: str) -> dict[int, str]:
+        """Return the names of a device's interfaces by port; a port without a cable has none."""
+        return {
+            end.port: self._end_name(end, number, side)
+            for number, link in enumerate(self._topology.links)
+            for side, end in enumerate(link.ends)
+            if end.node == device
+        }
+
+    def set_link_of(self, device: str, port: int, up: bool) -> None:
+        """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
+        for number, link in enumerate(self._topology.links):
+            for side, end in enumerate(link.ends):
+                if end == PortRef(device, port):
+                    far = link.ends[1 - side]
+                    wanted, at = (end, side) if far.node == TESTER else (far, 1 - side)
+                    name = self._end_name(wanted, number, at)
+                    self._inside("link", "set", name, "up" if up else "down")
+
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""
         command = ["ip", "-n", self.namespace, "-json", "-statistics", "-statistics", "link", "show"]
@@ -117,6 +140,8 @@ class NetnsNetwork:
         self._inside("link", "set", "lo", "up")
         bridges = {}
         for number, device in enumerate(self._topology.devices):
+            if device.device != _BRIDGED:
+                continue
             bridges[device.name] = f"br{number}"
             self._inside("link", "add", bridges[device.name], "type", "bridge", "mcast_snooping", "0")
             self._quiet(bridges[device.name])
@@ -125,7 +150,7 @@ class NetnsNetwork:
             self._inside("link", "add", names[0], "type", "veth", "peer", "name", names[1])
             for name, end in zip(names, link.ends, strict=True):
                 self._quiet(name)
-                if end.node != TESTER:
+                if end.node in bridges:
                     self._inside("link", "set", name, "master", bridges[end.node])
                 self._inside("link", "set", name, "mtu", str(_MTU_BYTES), "up")
         for bridge in bridges.values():
