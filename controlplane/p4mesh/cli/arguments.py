@@ -45,6 +45,7 @@ def parser() -> Parser:
     _topology(commands.add_parser("topology", help="work with topology files"))
     _doctor(commands.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
     _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
+    _serve(commands.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return whole
 
@@ -58,7 +59,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
         metavar="TEST",
         help="test or suite that 'p4mesh tests' lists, or a run file such as 'p4mesh init' writes",
     )
-    parser.add_argument("--topology", metavar="FILE", help="test set-up, for example topologies/*.yaml")
+    parser.add_argument("--topology", metavar="FILE", help="test set-up: a file, or such as wrs-18x1g")
     parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of the RFC")
     parser.add_argument("--ports", metavar="PORTS", help="tester ports that take part, such as 1-4,7; default: all")
     parser.add_argument(
@@ -84,7 +85,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
 def _traffic(parser: argparse.ArgumentParser) -> None:
     parser.description = "Sends the classes of a traffic file (docs/TRAFFIC.md) and judges each of them."
     parser.add_argument("traffic", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
-    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, for example topologies/*.yaml")
+    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up: a file, or such as wrs-18x1g")
     parser.add_argument(
         "--set",
         dest="settings",
@@ -172,6 +173,25 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pdf", metavar="FILE", help="write the PDF there")
     _json(parser)
     parser.set_defaults(handler="p4mesh.cli.report_command:execute")
+
+
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Serves a live page of the runs below DIR on 127.0.0.1, until it is interrupted."
+    parser.add_argument("directory", metavar="DIR", nargs="?", default="runs", help="default: runs")
+    parser.add_argument("--port", metavar="N", type=int, default=8642, help="default: 8642; 0 takes a free one")
+    parser.add_argument(
+        "--control",
+        action="store_true",
+        help="let who has the token start and stop runs; it is new each time, or that of P4MESH_SERVE_TOKEN",
+    )
+    parser.add_argument(
+        "--topologies",
+        metavar="DIR",
+        default="topologies",
+        help="what --control can choose from; default: topologies",
+    )
+    parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
+    parser.set_defaults(handler="p4mesh.server.command:execute")
 
 
 def _topology(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, EnvironmentFaul
 EXIT_INTERRUPTED = 130
 COMMANDS = (
     *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "init", "import-xena"),
-    *("runs", "completion", "topology", "doctor", "net", "switch"),
+    *("runs", "completion", "topology", "doctor", "net", "serve", "switch"),
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
+    if words[:1] == ["serve"]:
+        return _reported(lambda: _dispatch(words, notice), debug)
     with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
             return _reported(lambda: _dispatch(words, notice), debug)

@@ -12,6 +12,7 @@ from p4mesh.errors import P4MeshError, ParameterError, TopologyError, UnknownTes
 from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.methods.registry import find_test, suites
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.preparation import Prepared, check_settings, prepare
@@ -35,7 +36,7 @@ def run_file(options: RunFileOptions, observer: Observer = unobserved) -> Finish
     planned = plan_file(text, options)
     first = planned[0].prepared
     if len(planned) == 1 and isinstance(first, Prepared):
-        return execute(first, directory_path(options.out, text.file.name), observer)
+        return execute(first, directory_path(options.out, text.file.name), observer, DeliveryLimits())
     return run_planned(text.file.name, planned, options.out, observer)
 
 

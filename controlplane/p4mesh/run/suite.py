@@ -18,6 +18,7 @@ from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.publish import REPORT, suite_page
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
@@ -89,9 +90,10 @@ def run_planned(
     with SuiteDirectory.open(directory_path(out, name), name) as suite:
         observer(SuiteStarted(name, suite.path))
         entries = []
+        limits = DeliveryLimits()
         for plan in planned:
             if isinstance(plan.prepared, Prepared):
-                finished = execute(plan.prepared, suite.path / plan.directory, observer)
+                finished = execute(plan.prepared, suite.path / plan.directory, observer, limits)
                 entries.append(Entry(plan.label, plan.method, finished))
             else:
                 observer(NotRun(plan.label, plan.prepared.message))

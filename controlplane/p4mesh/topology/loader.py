@@ -10,6 +10,7 @@ from typing import Any
 from p4mesh.config_files.yaml_source import YamlSource, as_written
 from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
+from p4mesh.shipped import topology_file, topology_names
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, resolve_program
 from p4mesh.topology.model import (
@@ -49,11 +50,18 @@ _DEVICE_OWN_KEYS = ("name", "device", "ports")
 
 
 def load_topology(path: str | Path) -> Topology:
-    """Return the topology in the file; raise TopologyError with file, line and what is valid."""
+    """Return the topology in a file, or the one that comes with P4Mesh under this name, such as ``back-to-back``.
+
+    Raises TopologyError with file, line and what is valid.
+    """
+    path = topology_file(str(path)) or path
     try:
         text = read_text(Path(path), MOST_BYTES)
     except FileNotFoundError:
-        raise TopologyError(f"{path}: no such topology file", hint="see topologies/ for examples") from None
+        names = ", ".join(topology_names())
+        raise TopologyError(
+            f"{path}: no such topology file", hint=f"name a YAML file, or one that comes with P4Mesh: {names}"
+        ) from None
     except UnicodeDecodeError:
         raise TopologyError(f"{path}: not a text file", hint="a topology is a YAML file, see topologies/") from None
     except OSError as error:

@@ -71,6 +71,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
         "searches.csv",
         "sums.json",
         "sweep_loss.csv",
+        "sweep_loss_interval.csv",
         "sweep_received.csv",
         "throughput.csv",
         "timing.jsonl",

@@ -16,6 +16,7 @@ LAYERS = (
     *(
         "cli",
         "doctor",
+        "server",
         "xena",
         "run",
         "report",
@@ -33,6 +34,14 @@ LAYERS = (
 )
 """A package imports only packages that come later."""
 REFUSED = {
+    "server": {
+        "p4mesh.doctor",
+        "p4mesh.trial",
+        "p4mesh.tester",
+        "p4mesh.switch",
+        "p4mesh.p4runtime",
+        "p4mesh.topology",
+    },
     "run": {"p4mesh.switch", "p4mesh.p4runtime", "argparse"},
     "report": {"p4mesh.trial", "p4mesh.tester", "p4mesh.target", "p4mesh.switch", "p4mesh.p4runtime"},
     "store": {"p4mesh.methods", "p4mesh.tester", "p4mesh.target", "p4mesh.switch", "p4mesh.p4runtime"},

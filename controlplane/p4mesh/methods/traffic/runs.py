@@ -62,6 +62,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         per_flow=True,
         histograms=HistogramPer.CLASS if run.traffic.percentiles else None,
         stop_on_los=phases.stop_on_los,
+        departure_error_ns=run.traffic.departure_error_ns,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)

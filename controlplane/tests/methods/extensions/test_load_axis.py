@@ -112,11 +112,8 @@ def test_a_cap_that_cannot_be_meant_is_refused(topology: str, message: str) -> N
 
 
 def test_frame_loss_begins_at_the_highest_load_of_the_axis() -> None:
-    def never(_: Fraction) -> bool:
-        return False
-
     tenth = Fraction(1, 10)
-    assert list(frame_loss_loads(never, tenth, maximum=Fraction(1))) == [Fraction(n, 10) for n in range(10, 0, -1)]
+    assert list(frame_loss_loads(tenth, Fraction(1))) == [Fraction(n, 10) for n in range(10, 0, -1)]
     near = Fraction("99.99")
-    assert list(frame_loss_loads(never, Fraction(10), maximum=near))[:3] == [near, 90, 80]
-    assert list(frame_loss_loads(never, Fraction(7)))[:3] == [100, 93, 86]
+    assert frame_loss_loads(Fraction(10), near)[:3] == (near, 90, 80)
+    assert frame_loss_loads(Fraction(7))[:3] == (100, 93, 86)
