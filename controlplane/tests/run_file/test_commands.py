@@ -21,7 +21,7 @@ COMMANDS = [line.split() for line in re.findall(r"^p4mesh (.+)$", PAGE, re.MULTI
 
 def test_the_commands_of_the_page_work_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(CONFIGURATION, "lab.x2889")
+    shutil.copy(CONFIGURATION, "switch.x2889")
     (tmp_path / "runs").mkdir()
     assert [words[0] for words in COMMANDS] == ["init", "run", "import-xena", "run", "runs", "doctor"]
     for words in COMMANDS:
