@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
@@ -21,7 +21,6 @@ from p4mesh.trial.opening import open_measurer
 
 GIGABIT = 10**9
 BED = make_bed(4)
-SWITCH = switch("latency_ns: 1000", "{keys}", port="queue_frames: {queue}")
 ROUTER = """
 name: snooping
 tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
@@ -38,15 +37,25 @@ nodes:
     multicast: {host_ports: [1, 2, 3, 4], {keys}}
 links: [{from: "tester:1-4", to: "dut:1-4"}]
 """
+Device = Callable[[str, int], str]
+"""Makes a topology of keys of its multicast and frames of its queues."""
+
+
+def snooping_switch(keys: str, queue: int) -> str:
+    return switch("latency_ns: 1000", keys, port=f"queue_frames: {queue}")
+
+
+def multicast_router(keys: str, queue: int) -> str:
+    return ROUTER.replace("{keys}", keys).replace("{queue}", str(queue))
 
 
 @contextmanager
-def session(device: str, keys: str, queue: int) -> Iterator[OneDevice]:
-    with open_measurer(parsed(device.replace("{keys}", keys).replace("{queue}", str(queue)))) as engine:
+def session(device: Device, keys: str, queue: int) -> Iterator[OneDevice]:
+    with open_measurer(parsed(device(keys, queue))) as engine:
         yield OneDevice(engine)
 
 
-def run(name: str, keys: str, *settings: str, queue: int = 1024, device: str = SWITCH) -> Outcome:
+def run(name: str, keys: str, *settings: str, queue: int = 1024, device: Device = snooping_switch) -> Outcome:
     test = find_test(name)
     parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
     test.check(BED, parameters)
@@ -154,7 +163,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
-    outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=ROUTER)
+    outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=multicast_router)
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (State.PASS, 100, 3, 0)
     assert outcome.findings == ()
@@ -162,13 +171,13 @@ def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) ->
 
 def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() -> None:
     settings = ("stream_fps=20000", "delay_limit_ms=20")
-    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=ROUTER)
+    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=multicast_router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - 5000 <= 50 + 5
-    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=ROUTER)
+    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=multicast_router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
     outcome = run(
-        "rfc3918.group_capacity", "max_groups: 27", "groups_max=40", "groups_step=1", "groups_first=25", device=ROUTER
+        "rfc3918.group_capacity", "max_groups: 27", "groups_max=40", "groups_step=1", "groups_first=25", device=multicast_router
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27
