@@ -11,11 +11,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 
 PROGRAM = "simple_switch_grpc"
 _DEVICE_ID = 1

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 
 _DEVICE_ID = 1
 

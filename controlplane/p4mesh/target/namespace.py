@@ -6,11 +6,11 @@ import time
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import LinkState, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.traffic.stamps import StampKind
 
 _SCHEDULING_JITTER_NS = 20_000_000

@@ -16,6 +16,12 @@ COMPILED = Path(__file__).resolve().parents[3] / "p4src" / "compiled"
 _JSON = ".json"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
+ON_LINUX = {
+    "ethernet_switch": ("bridge", "openvswitch"),
+    "router": ("linux", "frr"),
+    "p4": ("simple_switch_grpc", "p4mesh_switch"),
+}
+"""What can stand for a device model on Linux interfaces; the first one unless the file chooses."""
 _SWITCH = "ethernet_switch"
 """Its keys are many: whoever gives it another model's is told whose that is."""
 
@@ -47,6 +53,16 @@ def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, mod
             raise TopologyError(f"{place}: no program '{model['program']}'", hint=valid)
 
 
+def check_on_linux(source: YamlSource, path: tuple[str | int, ...], device: str, software: str) -> None:
+    """Raise TopologyError where the software cannot stand for the device model."""
+    valid = ON_LINUX.get(device, ())
+    if software not in valid:
+        raise TopologyError(
+            f"{source.where((*path, 'on_linux'))}: {software} cannot stand for a node of device {device}",
+            hint=f"valid: {', '.join(valid)}" if valid else "leave on_linux out: it exists in simulation only",
+        )
+
+
 def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:
     """Return a model whose program, where that is a file, has its place beside the topology file."""
     if not _is_file(model.get("program", "")):
@@ -74,8 +90,13 @@ def programs() -> tuple[str, ...]:
     return tuple(sorted(name for name in manifest if name != _TESTER_PROGRAM))
 
 
-def program_json(name: str) -> dict[str, Any]:
-    """Return p4c's output for a program, of p4src/compiled or in a file of its own."""
+def program_files(name: str) -> tuple[Path, Path]:
+    """Return p4c's output for a program, of p4src/compiled or in a file of its own: JSON, and P4Info beside it."""
     place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
-    loaded: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    return place, place.with_name(f"{place.name.removesuffix(_JSON)}.p4info.txtpb")
+
+
+def program_json(name: str) -> dict[str, Any]:
+    """Return p4c's output for a program."""
+    loaded: dict[str, Any] = json.loads(program_files(name)[0].read_text(encoding="utf-8"))
     return loaded

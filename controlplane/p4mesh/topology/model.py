@@ -123,6 +123,8 @@ class Device:
     device: str
     ports: tuple[DevicePort, ...]
     model: dict[str, Any] = field(default_factory=dict)
+    on_linux: str = ""
+    """What stands for it on Linux interfaces; empty: the usual part of its model."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4mesh.topology.device_keys import ON_LINUX
+
 Rule = dict[str, Any]
 
 _MOST = 2**64 - 1
@@ -302,6 +304,12 @@ def _node(engine: Rule) -> Rule:
         },
         "reset": common["reset"],
         "latency_ns": common["latency_ns"],
+        "on_linux": {
+            "title": "what stands for the node on Linux interfaces (targets live and bmv2, p4mesh net): bridge or"
+            " openvswitch for an ethernet_switch, linux or frr for a router, simple_switch_grpc or p4mesh_switch"
+            " for p4; without this key the first of each",
+            "enum": sorted({software for parts in ON_LINUX.values() for software in parts}),
+        },
     }
     for model, rule in engine["models"].items():
         for key, value in rule["properties"].items():

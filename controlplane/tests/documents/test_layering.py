@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parents[2] / "p4mesh"
 ROOT = PACKAGE.parents[1]
 
 LAYERS = (
-    *("cli", "run", "report", "store", "methods", "trial", "tester", "target", "switch", "p4runtime", "topology"),
-    *("traffic_file", "traffic", "config_files", "errors"),
+    *("cli", "run", "report", "store", "methods", "trial", "tester", "target", "network", "switch", "p4runtime"),
+    *("topology", "traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {
@@ -26,6 +26,7 @@ REFUSED = {
     "trial": {"p4mesh.switch", "p4mesh.p4runtime", "datetime", "random", "time"},
     "tester": {"p4mesh.switch", "datetime", "random", "subprocess", "time"},
     "target": {"p4mesh.switch", "p4mesh.p4runtime"},
+    "network": {"p4mesh.switch", "p4mesh.traffic"},
     "switch": {"p4mesh.p4runtime", "p4mesh.topology", "p4mesh.traffic"},
     "p4runtime": {"p4mesh.topology", "p4mesh.traffic"},
     "topology": {"time"},
