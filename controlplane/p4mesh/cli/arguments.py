@@ -39,6 +39,7 @@ def parser() -> Parser:
     _compare(commands.add_parser("compare", help="compare runs of the same test: what differs, and is it chance"))
     _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
     _topology(commands.add_parser("topology", help="work with topology files"))
+    _doctor(commands.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
     _net(
         commands.add_parser(
             "net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs"
@@ -173,6 +174,14 @@ def _topology(parser: argparse.ArgumentParser) -> None:
     drawing.add_argument("file", metavar="FILE")
     _json(drawing)
     drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Looks at what each target needs. Exits with 3 where the target, by default sim, cannot run."
+    parser.add_argument("--target", choices=TARGET_NAMES, help="look at what this target needs; default: all of them")
+    parser.add_argument("--topology", metavar="FILE", help="the set-up to look at; tofino needs it for its switch")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.doctor_command:execute")
 
 
 def _net(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,10 @@ from p4mesh.cli.output import tell
 from p4mesh.errors import EXIT_BUG, EngineMissingError, EnvironmentFault, P4MeshError, UsageError
 
 EXIT_INTERRUPTED = 130
-COMMANDS = ("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "topology", "net", "switch")
+COMMANDS = (
+    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "topology", "doctor", "net"),
+    "switch",
+)
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 

@@ -13,8 +13,22 @@ PACKAGE = Path(__file__).parents[2] / "p4mesh"
 ROOT = PACKAGE.parents[1]
 
 LAYERS = (
-    *("cli", "run", "report", "store", "methods", "trial", "tester", "target", "network", "switch", "p4runtime"),
-    *("topology", "traffic_file", "traffic", "config_files", "errors"),
+    *(
+        "cli",
+        "doctor",
+        "run",
+        "report",
+        "store",
+        "methods",
+        "trial",
+        "tester",
+        "target",
+        "network",
+        "switch",
+        "p4runtime",
+        "topology",
+    ),
+    *("traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {

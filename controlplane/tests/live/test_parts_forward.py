@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from linux_devices import needs_root, shipped_on, valid
+from support.linux_devices import needs_root, shipped_on, valid
 
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FrameTemplate, Stream

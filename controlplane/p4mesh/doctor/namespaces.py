@@ -1,0 +1,76 @@
+"""Checks of what the targets on Linux interfaces need: namespaces, veth cables, bridges, raw sockets."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from p4mesh.doctor.finding import Asked, Finding, Health
+from p4mesh.topology.loader import parse_topology
+from p4mesh.topology.netns import NetnsNetwork
+
+_COMMANDS = {"ip": "iproute2", "sysctl": "procps"}
+_ROOT = "run as root, for example: sudo p4mesh doctor"
+_ETH_P_ALL = 3
+_BRIDGE = """\
+name: doctor
+tester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+nodes:
+  - {name: bridge, device: ethernet_switch, ports: [{numbers: 1-2, rate_bps: 1000000000}]}
+links: [{from: tester:1-2, to: bridge:1-2}]
+"""
+
+
+def linux(_: Asked) -> Iterator[Finding]:
+    """Look at the operating system and its network commands."""
+    if sys.platform != "linux":
+        yield Finding("Linux", Health.MISSING, f"this is {sys.platform}", "use Linux, or --target sim")
+        return
+    missing = [command for command in _COMMANDS if shutil.which(command) is None]
+    if missing:
+        packages = " ".join(_COMMANDS[command] for command in missing)
+        yield Finding("Linux", Health.MISSING, f"{', '.join(missing)} not found", f"apt-get install {packages}")
+    else:
+        yield Finding("Linux", Health.OK, ", ".join(_COMMANDS))
+
+
+def namespaces(_: Asked) -> Iterator[Finding]:
+    """Build a network of two cables and a bridge in a namespace of its own, and remove it."""
+    with NetnsNetwork(parse_topology("doctor", _BRIDGE)) as network:
+        carriers = network.carriers()
+    up = sum(is_up for is_up, _ in carriers.values())
+    found = f"{up} of {len(carriers)} links of a network namespace are up"
+    if up == len(carriers):
+        yield Finding("network namespaces", Health.OK, found)
+    else:
+        yield Finding("network namespaces", Health.MISSING, found, "load the kernel modules veth and bridge")
+
+
+def raw_sockets(_: Asked) -> Iterator[Finding]:
+    """Open a socket that sees whole frames."""
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL)).close()
+    except OSError as error:
+        yield Finding("raw sockets", Health.MISSING, str(error.strerror), _ROOT)
+    else:
+        yield Finding("raw sockets", Health.OK, "AF_PACKET")
+
+
+def simple_switch(_: Asked) -> Iterator[Finding]:
+    """Look for the P4 software switch."""
+    path = shutil.which("simple_switch_grpc")
+    if path is None:
+        yield Finding(
+            "simple_switch_grpc", Health.MISSING, "not found", "install p4lang's packages (p4lang-bmv2) and try again"
+        )
+        return
+    shown = subprocess.run([path, "--version"], check=False, capture_output=True, text=True, timeout=30)
+    version = (shown.stdout.strip() or shown.stderr.strip()).splitlines()
+    if shown.returncode:
+        problem = version[-1] if version else f"it ends with exit code {shown.returncode}"
+        yield Finding("simple_switch_grpc", Health.MISSING, problem, f"{path} must run: install it again")
+    else:
+        yield Finding("simple_switch_grpc", Health.OK, f"{version[0]} at {path}")
