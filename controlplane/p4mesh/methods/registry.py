@@ -1,36 +1,49 @@
-"""All tests, by name."""
+"""All tests, by name. A suite is loaded when one of its tests is asked for."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from p4mesh.methods.base import Method
-from p4mesh.methods.composition import Extension, Suite
+from p4mesh.methods.composition import Extension
 from p4mesh.methods.extensions.clocks import ClockNote
 from p4mesh.methods.extensions.iterations import Iterations
 from p4mesh.methods.extensions.resets import Resets
-from p4mesh.methods.messages import suite as messages
-from p4mesh.methods.names import unknown
-from p4mesh.methods.rfc2544 import suite as rfc2544
-from p4mesh.methods.rfc2889 import suite as rfc2889
-from p4mesh.methods.rfc3918 import suite as rfc3918
-from p4mesh.methods.rfc5180 import suite as rfc5180
+from p4mesh.methods.names import NAMES, unknown
 
-SUITES: tuple[Suite, ...] = (rfc2889.SUITE, rfc2544.SUITE, rfc5180.SUITE, rfc3918.SUITE, messages.SUITE)
+if TYPE_CHECKING:
+    TESTS: tuple[Method, ...]
+    """Every test, suite by suite."""
+
 EVERY_TEST: tuple[Extension, ...] = (Resets(), ClockNote(), Iterations())
 """Extensions of every test, applied around those of its suite: a trial of RFC 2544 is offered under its
 conditions, then gets its reset; the note on clocks is in the report of each iteration; iterations repeat all of it."""
 
-_SUITE_TESTS = {suite.name: suite.tests(EVERY_TEST) for suite in SUITES}
-TESTS: tuple[Method, ...] = tuple(test for tests in _SUITE_TESTS.values() for test in tests)
-
 
 def suites() -> dict[str, tuple[Method, ...]]:
     """Return the tests of each suite, in the order of the RFC."""
-    return dict(_SUITE_TESTS)
+    return {name: _tests_of(name) for name in NAMES}
 
 
 def find_test(name: str) -> Method:
     """Return the test called ``name``; raise UnknownTestError with the nearest or all names."""
-    for test in TESTS:
+    suite = name.partition(".")[0]
+    for test in _tests_of(suite) if suite in NAMES else ():
         if test.name == name:
             return test
     raise unknown(name)
+
+
+@cache
+def _tests_of(suite: str) -> tuple[Method, ...]:
+    """Return the tests of the suite of package ``suite``, each within its extensions."""
+    tests: tuple[Method, ...] = import_module(f"p4mesh.methods.{suite}.suite").SUITE.tests(EVERY_TEST)
+    return tests
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TESTS":
+        return tuple(test for tests in suites().values() for test in tests)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row,
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
 from p4mesh.methods.search.lengthening import settled, until_clear
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
-from p4mesh.methods.search.mlr import MlrGoalResult
+from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]

@@ -13,9 +13,10 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.extensions.resets import SWAP_ROLES
+from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
-from p4mesh.methods.registry import TESTS
+from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
@@ -79,7 +80,7 @@ def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSe
 
 def check_settings(topology: Topology) -> None:
     """Raise TopologyError for a parameter in section ``tests`` of a topology that its test does not take."""
-    tests = {test.name: test for test in TESTS}
+    tests = [f"{suite}.{test}" for suite, names in NAMES.items() for test in names]
     for name, settings in topology.settings.items():
         if name not in tests:
             close = difflib.get_close_matches(name, tests, n=1)
@@ -88,7 +89,7 @@ def check_settings(topology: Topology) -> None:
                 hint=f"did you mean {close[0]}?" if close else f"valid tests: {', '.join(tests)}",
             )
         try:
-            resolve(name, tests[name].parameters, settings)
+            resolve(name, find_test(name).parameters, settings)
         except ParameterError as error:
             message = error.message.removeprefix("--set ")
             raise TopologyError(f"{topology.source}: tests.{name}: {message}", hint=error.hint) from None

@@ -15,7 +15,6 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
-from p4mesh.run.dask_cluster import DaskCluster
 from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved
 from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
@@ -117,6 +116,8 @@ def _results(
 
 def _executor(prepared: Prepared) -> AbstractContextManager[Executor]:
     if prepared.cluster:
+        from p4mesh.run.dask_cluster import DaskCluster  # asyncio takes long to load
+
         return DaskCluster(prepared.cluster, prepared.job)
     return WorkerProcesses(prepared.job, prepared.jobs)
 

@@ -11,21 +11,12 @@ import numpy as np
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.trial.sampling import Sampling
 
 _SEQUENCE_BITS = 32
 _STAMP_BITS = 48
 _READING_FRAMES = 16
 """As many parts of the cells are read at the same time: a loop carries them beside its seeds."""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """When samples are taken of a trial, and of what."""
-
-    every_ns: int
-    """From the start of one reading to the next; where reading takes longer, they follow each other."""
-    flows: bool = False
-    """Of every flow, too."""
 
 
 @dataclass(frozen=True)

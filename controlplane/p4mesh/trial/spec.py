@@ -9,7 +9,7 @@ from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.memberships import Memberships
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.samples import Sampling
+from p4mesh.trial.sampling import Sampling
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ except SystemExit as end:
     code = end.code
 print(code, *sorted({name.partition(".")[0] for name in sys.modules}))
 """
+GOOD = Path(__file__).parents[3] / "topologies" / "wrs-18x1g.yaml"
 TEST = ("run", "rfc2889.fully_meshed", "--topology")
 
 
@@ -43,6 +44,7 @@ TEST = ("run", "rfc2889.fully_meshed", "--topology")
         ((*TEST, "x.yaml", "--workers", "here"), 2, HEAVY | YAML),
         ((*TEST, "absent.yaml"), 2, HEAVY),
         ((*TEST, "bad.yaml"), 2, HEAVY),
+        ((*TEST, str(GOOD), "--set", "frames=1"), 2, HEAVY),
         (("topology", "check", "bad.yaml"), 2, HEAVY),
     ],
 )

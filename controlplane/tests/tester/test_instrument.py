@@ -31,7 +31,8 @@ from p4mesh.traffic.stream import Stream
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
-from p4mesh.trial.samples import Onlooker, Sample, Sampling
+from p4mesh.trial.samples import Onlooker, Sample
+from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
 GIGABIT = 10**9

@@ -14,7 +14,7 @@ from p4mesh.methods.results.rare_loss import RareLoss
 from p4mesh.methods.results.record import OMITTED, Record
 from p4mesh.methods.search.goal import Grid, Verdict
 from p4mesh.methods.search.limit import LimitSearch, SearchMethod
-from p4mesh.methods.search.mlr import MlrGoalResult
+from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.trial.result import TrialResult
 
 NS_PER_MS = 1_000_000

@@ -13,7 +13,7 @@ from p4mesh.methods.search.combined import HALF, combo
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
-from p4mesh.methods.search.mlr import MlrGoal, MlrGoalResult, MlrTrial, mlr_search
+from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult, MlrTrial
 
 
 class SearchMethod(str, Enum):
@@ -149,6 +149,8 @@ class LimitSearch:
         return Found(bisect(self.goal, verdict))
 
     def _mlr(self, trial: Trial, trial_duration_s: Fraction) -> Found:
+        from p4mesh.methods.search.mlr import mlr_search  # its library takes long to load
+
         def counted(load: Fraction, duration_s: Fraction) -> MlrTrial:
             answer = trial(load, duration_s)
             return MlrTrial(answer.offered_frames, answer.lost_frames, answer.verdict)

@@ -7,7 +7,7 @@ The library asks for (duration, load) and classifies loads; here its bounds beco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,55 +15,12 @@ from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossR
 from MLRsearch import SearchGoal as LibraryGoal
 
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
+from p4mesh.methods.search.mlr_goal import MlrGoal, MlrGoalResult, MlrOutcome, MlrTrial
 
 _NO_TIMEOUT_S = 1e9
 _PPM_PER_PCT = 10_000
 _PRECEDING_TARGETS = 2
 """Coarser targets in front of each goal, with wider bounds and shorter trials."""
-
-
-@dataclass(frozen=True)
-class MlrGoal:
-    """One search goal of RFC 9971 section 4.6; durations are virtual where time is."""
-
-    final_trial_duration_s: Fraction
-    duration_sum_s: Fraction
-    loss_ratio: Fraction = Fraction(0)
-    exceed_ratio: Fraction = Fraction(1, 2)
-    relative_width: Fraction = Fraction(1, 200)
-    initial_trial_duration_s: Fraction | None = None
-    """Shortest trial that the search may use on its way; None = the final duration."""
-
-
-@dataclass(frozen=True)
-class MlrTrial:
-    """Counts of one trial and whether they can be trusted."""
-
-    offered_frames: int
-    lost_frames: int
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
-class MlrGoalResult:
-    """Result for one goal; loads in percent of line rate."""
-
-    goal: MlrGoal
-    lower: Fraction | None
-    """Relevant lower bound; None when the result is irregular: not even the lowest load satisfies the goal."""
-    upper: Fraction | None
-    """Relevant upper bound; None when the highest load satisfies the goal."""
-    conditional: Fraction | None
-    """Conditional throughput: forwarding rate quantile at the relevant lower bound."""
-
-
-@dataclass(frozen=True)
-class MlrOutcome:
-    """The search as one for its first goal, and the results of all goals, in their order."""
-
-    outcome: SearchOutcome
-    results: tuple[MlrGoalResult, ...]
-    """Empty when an untrusted trial has ended the search."""
 
 
 class _Untrusted(Exception):

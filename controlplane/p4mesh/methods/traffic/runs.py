@@ -12,7 +12,7 @@ from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.rates import line_share
 from p4mesh.traffic_file.reader import FileRun
-from p4mesh.trial.samples import Sampling
+from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _NS_PER_MS = 1_000_000

@@ -15,7 +15,8 @@ from p4mesh.methods.search.goal import Grid, SearchGoal, SearchOutcome, Verdict
 from p4mesh.methods.search.limit import MlrAttributes, MlrPreset
 from p4mesh.methods.search.linear import linear_down, linear_up
 from p4mesh.methods.search.loss_verification import LossVerification, verified
-from p4mesh.methods.search.mlr import MlrGoal, MlrTrial, mlr_search
+from p4mesh.methods.search.mlr import mlr_search
+from p4mesh.methods.search.mlr_goal import MlrGoal, MlrTrial
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
 TEN = Fraction(10)

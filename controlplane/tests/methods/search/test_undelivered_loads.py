@@ -12,7 +12,8 @@ from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.combined import combo
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, Verdict
 from p4mesh.methods.search.linear import linear_down, linear_up
-from p4mesh.methods.search.mlr import MlrGoal, MlrTrial, mlr_search
+from p4mesh.methods.search.mlr import mlr_search
+from p4mesh.methods.search.mlr_goal import MlrGoal, MlrTrial
 
 GOAL = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10))
 FIRST = SearchGoal(Fraction(50), Fraction(1), Fraction(100), Fraction(1, 10), try_max_first=True)
