@@ -20,7 +20,7 @@ class LiveTarget(NamespaceTarget):
 
     name = "live"
     tick_ps = 1000
-    loop = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=200_000)
+    loop = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=3_000_000)
     """Loop passes that the engine manages on one core beside its frames, with room to spare."""
     start_lead_ns = 20_000_000
 
@@ -36,7 +36,7 @@ class LiveTarget(NamespaceTarget):
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:
                 with network.entered():
-                    switch = _engine.LiveSwitch(interfaces, cpu_port=ports.cpu, timestamp_tick_ps=cls.tick_ps)
+                    switch = _engine.LiveSwitch(interfaces, cpu_port=ports.cpu, timestamp_tick_ps=cls.tick_ps, own_cores=True)
                 address = f"127.0.0.1:{switch.serve('127.0.0.1:0', _DEVICE_ID)}"
                 switch.start()
             except _engine.EngineError as error:

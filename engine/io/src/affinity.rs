@@ -2,6 +2,9 @@
 
 use std::mem::{size_of, zeroed};
 
+/// Nice value of the threads that have a core.
+const FIRST: libc::c_int = -20;
+
 /// A core for each thread; none where the machine has too few to give them away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cores {
@@ -21,13 +24,16 @@ impl Cores {
     }
 }
 
-/// Lets the calling thread run on one core alone. A core that is gone leaves it where it is.
+/// Lets the calling thread run on one core alone, and before all others there that are not real-time. A core that is
+/// gone leaves it where it is; without CAP_SYS_NICE it shares the core.
 pub fn pin(core: usize) {
     // SAFETY: all-zero is a valid cpu_set_t; the pointer and the size describe it.
     unsafe {
         let mut set: libc::cpu_set_t = zeroed();
         libc::CPU_SET(core, &mut set);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+        // For Linux the calling thread, not the process.
+        libc::setpriority(libc::PRIO_PROCESS, 0, FIRST);
     }
 }
 

@@ -16,8 +16,11 @@ pub const MAX_FRAME_BYTES: usize = 10_240;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 /// Stamps of received frames: the NIC's where it has them, else the kernel's.
 const STAMPS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-/// Room for what the kernel says beside a frame: three times, of which the first is the kernel's.
-const CONTROL_BYTES: usize = 128;
+/// Room for what the kernel says beside a frame: three times, of which the first is the kernel's, and the VLAN tag.
+const CONTROL_BYTES: usize = 256;
+/// Destination and source, in front of a VLAN tag.
+const ADDRESS_BYTES: usize = 12;
+const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Kernel buffers per direction.
 const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
 
@@ -28,6 +31,8 @@ pub struct PacketSocket {
     received: Vec<u8>,
     /// What the kernel says beside each frame.
     controls: Vec<[u64; CONTROL_BYTES / 8]>,
+    /// Room for a frame whose VLAN tag is put back.
+    tagged: Vec<u8>,
     /// Frames that wait to be sent, one after the other, with their ends.
     pending: Vec<u8>,
     pending_ends: Vec<usize>,
@@ -84,6 +89,8 @@ impl PacketSocket {
             .map_err(|_| failed("ignore outgoing frames"))?;
         // Frames go straight to the driver, as they do by AF_XDP; an older kernel lets them wait in a queue first.
         let _ = set_option(descriptor, libc::SOL_PACKET, PACKET_QDISC_BYPASS, &1 as &libc::c_int);
+        set_option(descriptor, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1 as &libc::c_int)
+            .map_err(|_| failed("ask for VLAN tags"))?;
         set_option(descriptor, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &STAMPS)
             .map_err(|_| failed("ask for time stamps"))?;
         for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
@@ -94,6 +101,7 @@ impl PacketSocket {
             interface: interface.to_string(),
             socket,
             received: vec![0; BATCH * MAX_FRAME_BYTES],
+            tagged: Vec::new(),
             controls: vec![[0; CONTROL_BYTES / 8]; BATCH],
             pending: Vec::with_capacity(BATCH * 2_048),
             pending_ends: Vec::with_capacity(BATCH),
@@ -145,9 +153,19 @@ impl PacketSocket {
         let to_monotonic_ns = realtime_to_monotonic_ns();
         let frames = self.received.chunks_exact(MAX_FRAME_BYTES).zip(&headers).take(count as usize);
         for (chunk, header) in frames {
-            let stamp = kernel_stamp_ns(&header.msg_hdr);
-            let stamp = stamp.map(|ns| ns.saturating_add_signed(to_monotonic_ns));
-            handle(stamp, &chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)]);
+            let beside = Beside::of(&header.msg_hdr);
+            let stamp = beside.stamp_ns.map(|ns| ns.saturating_add_signed(to_monotonic_ns));
+            let frame = &chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)];
+            match beside.vlan_tag {
+                Some(tag) if frame.len() >= ADDRESS_BYTES => {
+                    self.tagged.clear();
+                    self.tagged.extend_from_slice(&frame[..ADDRESS_BYTES]);
+                    self.tagged.extend_from_slice(&tag);
+                    self.tagged.extend_from_slice(&frame[ADDRESS_BYTES..]);
+                    handle(stamp, &self.tagged);
+                }
+                _ => handle(stamp, frame),
+            }
         }
         Ok(count as usize)
     }
@@ -266,21 +284,47 @@ pub(crate) fn interface_index(interface: &str) -> Result<u32, IoError> {
     }
 }
 
-/// The kernel's stamp of a received frame, in nanoseconds of CLOCK_REALTIME.
-fn kernel_stamp_ns(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has filled the control buffer that the header points to, and has set its length.
-    unsafe {
-        let mut message = libc::CMSG_FIRSTHDR(header);
-        while !message.is_null() {
-            if (*message).cmsg_level == libc::SOL_SOCKET && (*message).cmsg_type == libc::SCM_TIMESTAMPING {
-                let time = std::ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::timespec>());
-                let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-                return (ns != 0).then_some(ns);
+/// What the kernel says beside a received frame.
+#[derive(Default)]
+struct Beside {
+    /// Its stamp, in nanoseconds of CLOCK_REALTIME.
+    stamp_ns: Option<u64>,
+    /// The VLAN tag, which the kernel takes out of every frame.
+    vlan_tag: Option<[u8; 4]>,
+}
+
+impl Beside {
+    fn of(header: &libc::msghdr) -> Beside {
+        let mut found = Beside::default();
+        // SAFETY: the kernel has filled the control buffer that the header points to, and has set its length; what it
+        // says is as long as its kind has it.
+        unsafe {
+            let mut message = libc::CMSG_FIRSTHDR(header);
+            while !message.is_null() {
+                let data = libc::CMSG_DATA(message);
+                match ((*message).cmsg_level, (*message).cmsg_type) {
+                    (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
+                        let time = std::ptr::read_unaligned(data.cast::<libc::timespec>());
+                        let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                        found.stamp_ns = (ns != 0).then_some(ns);
+                    }
+                    (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                        let frame = std::ptr::read_unaligned(data.cast::<libc::tpacket_auxdata>());
+                        if frame.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                            let known = frame.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+                            let kind = if known { frame.tp_vlan_tpid } else { ETHERTYPE_VLAN };
+                            let [a, b] = kind.to_be_bytes();
+                            let [c, d] = frame.tp_vlan_tci.to_be_bytes();
+                            found.vlan_tag = Some([a, b, c, d]);
+                        }
+                    }
+                    _ => {}
+                }
+                message = libc::CMSG_NXTHDR(header, message);
             }
-            message = libc::CMSG_NXTHDR(header, message);
         }
+        found
     }
-    None
 }
 
 /// Waits until one of the sockets has frames, or for at most `timeout`.

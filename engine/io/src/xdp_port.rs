@@ -27,6 +27,8 @@ const HEADROOM_BYTES: u32 = 64;
 pub const MAX_XDP_FRAME_BYTES: usize = 2_048 - 256 - HEADROOM_BYTES as usize;
 /// Frames that are handed to the kernel or taken from it at once.
 const BATCH: usize = 64;
+/// Long frames are looked for in each of so many rounds; a loop that rests between rounds waits for them too.
+const LONG_FRAME_ROUNDS: u32 = 64;
 /// How long a full ring may keep a frame waiting before the frame is dropped.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 const SOL_XDP: libc::c_int = 283;
@@ -51,6 +53,7 @@ pub struct XdpPort {
     /// For frames that are too long.
     long_frames: PacketSocket,
     mode: XdpMode,
+    rounds: u32,
     pub send_drops: u64,
 }
 
@@ -85,7 +88,7 @@ impl XdpPort {
                 .map_err(|error| failed("direct frames to an AF_XDP socket", error))?;
             queues.push(queue);
         }
-        Ok(XdpPort { _program: program, queues, long_frames, mode, send_drops: 0 })
+        Ok(XdpPort { _program: program, queues, long_frames, mode, rounds: 0, send_drops: 0 })
     }
 
     pub fn mode(&self) -> XdpMode {
@@ -114,12 +117,15 @@ impl XdpPort {
         for queue in &mut self.queues {
             count += queue.receive(handle);
         }
-        // Nothing else comes this way while the program is attached.
-        count += self.long_frames.receive(|stamp, frame| {
-            if frame.len() > MAX_XDP_FRAME_BYTES {
-                handle(stamp, frame);
-            }
-        })?;
+        // Long frames cost a system call to look for, so that looking is rare while there is other work.
+        self.rounds = self.rounds.wrapping_add(1);
+        if self.rounds % LONG_FRAME_ROUNDS == 0 {
+            count += self.long_frames.receive(|stamp, frame| {
+                if frame.len() > MAX_XDP_FRAME_BYTES {
+                    handle(stamp, frame);
+                }
+            })?;
+        }
         Ok(count)
     }
 
