@@ -1,7 +1,7 @@
-"""The target ``tofino``: a switch with a Tofino, whose P4Runtime server the topology names.
+"""The target ``tofino``: a switch with a Tofino, whose BF Runtime or P4Runtime server the topology names.
 
-The switch is there already: ports, loopback and clock are set by other means (docs/TOFINO.md), P4Runtime does not
-tell about links, and nothing here has met a chip.
+The switch runs already (docs/TOFINO.md). With BF Runtime its ports are set up here, and their links are watched.
+P4Runtime does neither. Nothing here has met a chip.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
+from p4mesh.bfruntime import BfClient, CpuPort, MacCounters, PacketSocket, Ports, PortSettings, PortWatch
 from p4mesh.errors import TopologyError, UnsupportedError
 from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
-from p4mesh.topology import TofinoSwitch, Topology
+from p4mesh.topology import FrontPort, TofinoSwitch, Topology
 from p4mesh.traffic.stamps import StampKind
 
 _TICK_PS = 1000
+_CONNECT_S = 10.0
+_LINK_UP_S = 10.0
+"""Time that a port which has just been set up is given for its link."""
 _BEYOND_THE_PARSER = (("routing", "destination", "fragment"),)
 """It takes 32 bytes of extension headers, of which the last one alone may have more than 8."""
 
@@ -64,8 +68,26 @@ def chip_of(switch: TofinoSwitch) -> Chip:
     )
 
 
+def port_settings_of(topology: Topology) -> list[PortSettings]:
+    """Return how the front ports of a switch are to be set up: those of the tester, and those in loopback."""
+    switch = switch_of(topology)
+    rates = [(port.device_port, port.rate_bps, False) for port in topology.tester_ports]
+    rates += [(loop.device_port, loop.rate_bps, True) for loop in switch.front_loops]
+    found = []
+    for port, rate_bps, loopback in rates:
+        assert port is not None, "switch_of has found the device port of every tester port"
+        given = switch.port_settings.get(port, FrontPort())
+        found.append(PortSettings(port, rate_bps, given.fec, given.autonegotiation, given.lanes, loopback))
+    if unknown := sorted(switch.port_settings.keys() - {one.device_port for one in found}):
+        raise TopologyError(
+            f"{topology.source}: port_settings of device port {unknown[0]}, which is no port of the tester",
+            hint="name device ports of tester.ports or of tester.tofino.front_loops",
+        )
+    return found
+
+
 class TofinoTarget(Target):
-    """A switch that runs on its own; opening connects nothing and starts nothing."""
+    """A switch that runs on its own, with a P4Runtime server; opening connects nothing and starts nothing."""
 
     name = "tofino"
 
@@ -102,8 +124,12 @@ class TofinoTarget(Target):
     @classmethod
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[TofinoTarget]:
-        """Return the target; the switch is running, and stays as it is."""
-        yield cls(topology)
+        """Return the target; with BF Runtime, connected, and with its ports set up."""
+        if switch_of(topology).api == "bfrt":
+            with BfTofinoTarget.connected(topology) as target:
+                yield target
+        else:
+            yield cls(topology)
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""
@@ -117,7 +143,7 @@ class TofinoTarget(Target):
         """Raise: ports are set outside of P4Runtime."""
         raise UnsupportedError(
             f"toggle_link is not supported on {self.name}: P4Runtime does not set ports",
-            hint="use another reset_between, such as one with a command",
+            hint="use another reset_between, such as one with a command, or BF Runtime (tester.tofino.api)",
         )
 
     def set_bad_fcs(self, rules: Mapping[int, Sequence[BadFcsRule]]) -> None:
@@ -128,3 +154,54 @@ class TofinoTarget(Target):
     def in_flight(self) -> int:
         """Return 0: the switch does not tell; the settle time of the trial covers it."""
         return 0
+
+
+class BfTofinoTarget(TofinoTarget):
+    """A switch with BF Runtime: the controller is connected, sets ports up, and hears of their links."""
+
+    def __init__(self, topology: Topology, client: BfClient, ports: Ports) -> None:
+        super().__init__(topology)
+        self.client = client
+        """Bound to the program of the switch."""
+        self.ports = ports
+        self._devices = {
+            port.number: port.device_port for port in topology.tester_ports if port.device_port is not None
+        }
+
+    @classmethod
+    @contextmanager
+    def connected(cls, topology: Topology) -> Iterator[BfTofinoTarget]:
+        """Connect to the switch and set its ports up; leaving ends the connection and leaves the ports."""
+        switch, settings, watch = switch_of(topology), port_settings_of(topology), PortWatch()
+        with (
+            CpuPort(PacketSocket(switch.cpu_interface)) as cpu,
+            BfClient(
+                switch.address,
+                switch.program,
+                cpu,
+                device_id=switch.device_id,
+                connect_timeout_s=_CONNECT_S,
+                on_port=watch.on_port,
+            ) as client,
+        ):
+            ports = Ports(client, watch)
+            ports.wait_for_links(ports.set_up(settings), _LINK_UP_S)
+            yield cls(topology, client, ports)
+
+    def links(self) -> dict[int, LinkState]:
+        """Return the links by notifications and by the switch's table of ports, whichever tells of a loss first."""
+        states = self.ports.links(list(self._devices.values()))
+        return {number: LinkState(states[device].up, states[device].losses) for number, device in self._devices.items()}
+
+    def set_links(self, up: bool) -> None:
+        """Switch the tester ports on or off."""
+        self.ports.enable(list(self._devices.values()), up)
+
+    def mac_counters(self) -> dict[int, MacCounters]:
+        """Return what the MAC of each tester port has counted since the switch was started."""
+        found = self.ports.counters(list(self._devices.values()))
+        return {number: found[device] for number, device in self._devices.items()}
+
+    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
+        """Return (sent, received) frames with a bad FCS by port, as its MAC counts them."""
+        return {number: (mac.sent_bad, mac.received_bad_fcs) for number, mac in self.mac_counters().items()}

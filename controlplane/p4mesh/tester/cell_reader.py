@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import TargetError
-from p4mesh.p4runtime import Client, PacketIn
+from p4mesh.p4runtime import PacketIn
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.records import with_read_ticks
+from p4mesh.tester.switch_client import SwitchClient
 
 WaitForPasses = Callable[[int], None]
 """Lets the target's time pass until a frame has made this many rounds of the loop."""
@@ -54,7 +55,7 @@ class CellReader:
     """Sends reading frames and takes their records; ``keep`` gets packet-ins that are something else."""
 
     def __init__(
-        self, client: Client, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]
+        self, client: SwitchClient, contract: Contract, form: RecordFormat, keep: Callable[[PacketIn], object]
     ) -> None:
         self._client = client
         self._contract = contract

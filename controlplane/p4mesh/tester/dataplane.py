@@ -1,6 +1,6 @@
 """The tester program seen by a controller: entries, seeds, starts and reading passes by name.
 
-Everything goes through P4Runtime (docs/DATAPLANE.md): table entries, multicast groups and
+Everything goes through P4Runtime, or BF Runtime (docs/DATAPLANE.md): table entries, multicast groups and
 packet-outs in, counters and packet-ins out.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.p4runtime import Client, Entity, PacketIn
+from p4mesh.p4runtime import PacketIn
 from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
@@ -22,6 +22,7 @@ from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.records import ipdv_bins, latency_bins
 from p4mesh.tester.responders import Match, PuntRule
+from p4mesh.tester.switch_client import Entity, SwitchClient
 
 _RECORD_REPLICA = 1
 _HOLD_TICKS = (1 << 30) - (1 << 24)
@@ -59,7 +60,7 @@ class DataPlane:
 
     def __init__(
         self,
-        client: Client,
+        client: SwitchClient,
         contract: Contract,
         ports: SwitchPorts | None = None,
         form: RecordFormat | None = None,

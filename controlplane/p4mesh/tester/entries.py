@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from p4mesh.p4runtime import Entity, Schema
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.plan import Plan, StreamPlan, Transmitter
 from p4mesh.tester.stations import Station
 from p4mesh.tester.stations import station as station_of
+from p4mesh.tester.switch_client import Entity, SwitchSchema
 from p4mesh.traffic.stream import Progression, Stream, ValueList
 
 EntryKey = tuple[object, ...]
@@ -22,7 +22,7 @@ _BAD_FCS = 1 << len(_MODIFIERS)
 class PlanEntries:
     """Builds entities; knows tables and actions, not what is installed."""
 
-    def __init__(self, schema: Schema, contract: Contract, port_of: Callable[[int], int] = int) -> None:
+    def __init__(self, schema: SwitchSchema, contract: Contract, port_of: Callable[[int], int] = int) -> None:
         """Take what the program calls a tester port from ``port_of``: its own number unless told otherwise."""
         self._schema = schema
         self._contract = contract

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from p4mesh.bfruntime import BfClient
 from p4mesh.p4runtime import Client, TlsCredentials
 from p4mesh.target.base import ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture
+from p4mesh.target.tofino import BfTofinoTarget
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.programs import contract_of
-from p4mesh.tester.tofino_dataplane import TofinoDataPlane
+from p4mesh.tester.register_dataplane import RegisterDataPlane
+from p4mesh.tester.tofino_dataplane import InBandTofinoDataPlane
 from p4mesh.topology import Topology
 
 
@@ -24,11 +27,21 @@ def open_tester(target: type[Target], topology: Topology) -> Iterator[Tester]:
     ports = ProgramPorts(loop=contract["PORT_LOOP"], cpu=contract["PORT_CPU"])
     with (
         target.open(topology, ports) as running,
-        Client(running.address, running.device_id, running.election_id, tls=credentials_of(running)) as client,
+        client_of(running) as client,
     ):
         dataplane = dataplane_of(running, client, contract)
         dataplane.load_program()
         yield Tester(running, contract, dataplane)
+
+
+@contextmanager
+def client_of(target: Target) -> Iterator[Client | BfClient]:
+    """Yield the client of a running target: its own, or one that is the primary of its P4Runtime server."""
+    if isinstance(target, BfTofinoTarget):
+        yield target.client
+        return
+    with Client(target.address, target.device_id, target.election_id, tls=credentials_of(target)) as client:
+        yield client
 
 
 def credentials_of(target: Target) -> TlsCredentials | None:
@@ -40,7 +53,7 @@ def credentials_of(target: Target) -> TlsCredentials | None:
     return TlsCredentials(ca, certificate, key, files.server_name)
 
 
-def dataplane_of(target: Target, client: Client, contract: Contract) -> DataPlane:
+def dataplane_of(target: Target, client: Client | BfClient, contract: Contract) -> DataPlane:
     """Return the data plane of a program in the form that the target has it; nothing is loaded yet."""
     if target.capabilities.architecture is Architecture.V1MODEL:
         return DataPlane(client, contract)
@@ -48,4 +61,6 @@ def dataplane_of(target: Target, client: Client, contract: Contract) -> DataPlan
     assert switch is not None, "a target that declares itself for TNA has found its switch"
     devices = {port.number: port.device_port for port in target.topology.tester_ports if port.device_port is not None}
     ports = SwitchPorts(devices, tuple(loop.device_port for loop in switch.front_loops))
-    return TofinoDataPlane(client, contract, ports)
+    if isinstance(client, BfClient):
+        return RegisterDataPlane(client, contract, ports)
+    return InBandTofinoDataPlane(client, contract, ports)

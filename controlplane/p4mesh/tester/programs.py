@@ -18,4 +18,4 @@ def contract_of(target: type[Target], topology: Topology) -> Contract:
         return load_contract()
     switch = topology.tofino
     assert switch is not None, "a target that declares itself for TNA has found its switch"
-    return load_tofino_contract(chip_of(switch), Path(switch.device_config))
+    return load_tofino_contract(chip_of(switch), Path(switch.device_config) if switch.device_config else None)

@@ -1,14 +1,18 @@
-"""The tester program on a Tofino: cells are read in three passes, and in every pipe that has tester ports."""
+"""The tester program on a Tofino, which has registers in every pipe with tester ports.
+
+With P4Runtime cells are read in three passes of a reading frame; with BF Runtime, their registers
+(:mod:`p4mesh.tester.register_dataplane`).
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from p4mesh.errors import TargetError, UnsupportedError
-from p4mesh.p4runtime import Client, P4RuntimeError
 from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
@@ -17,11 +21,12 @@ from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
 from p4mesh.tester.halves import PASSES_PER_CELL, SHORTEST_PACKET_OUT_BYTES, records_of_halves
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.switch_client import SwitchClient
 
 _LOOP_PORTS = "TesterIngressParser.loop_ports"
 _WINDOW_CELLS = 64
 """Records that the CPU port and its driver are given at a time; a reading frame alone makes some 450,000 a second."""
-_OF_PORTS = "spacing_min_inverted"
+OF_PORTS = "spacing_min_inverted"
 """Field of a record that belongs to the port of its number, not to the flow or the transmitter."""
 _OF_SENT_FLOWS = frozenset({"flow_sequence"})
 _OF_TRANSMITTERS = frozenset({"departures", "first_departure", "last_departure"})
@@ -29,17 +34,15 @@ _CELL = "cell"
 _RECEIVED = "received in"
 
 
-class TofinoDataPlane(DataPlane):
+class TofinoDataPlane(DataPlane, ABC):
     """Programs and reads one tester on a Tofino (docs/TOFINO.md, "Registers and pipes")."""
 
     numeric_ports = True
 
-    def __init__(self, client: Client, contract: Contract, ports: SwitchPorts) -> None:
+    def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:
         form = RecordFormat(lambda payloads: records_of_halves(payloads, contract), PASSES_PER_CELL, _WINDOW_CELLS)
         super().__init__(client, contract, ports, form)
-        pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
-        self._loops = tuple(contract["PORT_LOOP"] + PORTS_PER_PIPE * pipe for pipe in pipes)
-        self._port_cells = 1 + max(ports.devices.values())
+        self._pipes = sorted({device // PORTS_PER_PIPE for device in ports.devices.values()})
 
     def load_program(self) -> None:
         """Push the compiled tester and install what every trial needs, with the front ports that are in the loop."""
@@ -48,10 +51,11 @@ class TofinoDataPlane(DataPlane):
             members = [{"": port} for port in self._ports.front_loops]
             try:
                 self._client.modify([self._client.schema.value_set(_LOOP_PORTS, members)])
-            except P4RuntimeError as error:
+            except TargetError as error:
                 raise TargetError(
                     f"the switch refuses the front ports in loopback: {error.message}",
-                    hint="leave tester.tofino.front_loops out, or use a P4Runtime server with ValueSetEntry",
+                    hint="leave tester.tofino.front_loops out, or use BF Runtime or a P4Runtime server with "
+                    "ValueSetEntry",
                 ) from None
 
     def configure(self, plan: Plan, run: int) -> None:
@@ -68,6 +72,23 @@ class TofinoDataPlane(DataPlane):
                 )
         super().configure(plan, run)
 
+    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of some cells, from whichever pipe they count in."""
+        return joined_pipes(self._of_pipes(wanted, wait))
+
+    @abstractmethod
+    def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
+        """Return the records of some cells of every pipe that has tester ports."""
+
+
+class InBandTofinoDataPlane(TofinoDataPlane):
+    """Reads and clears cells by reading frames, as on every target with P4Runtime."""
+
+    def __init__(self, client: SwitchClient, contract: Contract, ports: SwitchPorts) -> None:
+        super().__init__(client, contract, ports)
+        self._loops = tuple(contract["PORT_LOOP"] + PORTS_PER_PIPE * pipe for pipe in self._pipes)
+        self._port_cells = 1 + max(ports.devices.values())
+
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of cells 0 to ``cells`` - 1 and of all ports, in every pipe."""
         self._sweep(cells, wait, 0)
@@ -80,20 +101,19 @@ class TofinoDataPlane(DataPlane):
     def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of cells 0 to ``cells`` - 1 of all pipes, joined by :func:`joined_pipes`."""
         found = self.read_some([range(max(cells, self._port_cells))], wait)
-        spacings = found[_OF_PORTS].copy()
-        found[_OF_PORTS] = 0
+        spacings = found[OF_PORTS].copy()
+        found[OF_PORTS] = 0
         for number, device in self._ports.devices.items():
             if number < len(found):
-                found[_OF_PORTS][number] = spacings[device]
+                found[OF_PORTS][number] = spacings[device]
         return found[:cells]
 
-    def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
-        """Return the records of some cells, from whichever pipe they count in."""
+    def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
         of_pipes = {}
         for loop in self._loops:
             self._enter(loop)
             of_pipes[loop // PORTS_PER_PIPE] = self._reader.read(wanted, wait, port=loop)
-        return joined_pipes(of_pipes)
+        return of_pipes
 
     def _sweep(self, cells: int, wait: WaitForPasses, window: int) -> None:
         for loop in self._loops:
@@ -114,7 +134,7 @@ def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any
     """
     pipes = sorted(of_pipes)
     joined = of_pipes[pipes[0]].copy()
-    names = [name for name in joined.dtype.names or () if name not in {_CELL, READ_TICKS, _OF_PORTS}]
+    names = [name for name in joined.dtype.names or () if name not in {_CELL, READ_TICKS, OF_PORTS}]
     apart = _OF_SENT_FLOWS | _OF_TRANSMITTERS
     for what, fields in (
         (_RECEIVED, [name for name in names if name not in apart]),
@@ -135,5 +155,5 @@ def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any
             for name in taken:
                 joined[name][counted[place]] = of_pipes[pipe][name][counted[place]]
     # A port has one pipe, and the numbers of ports are cells of every pipe.
-    joined[_OF_PORTS] = np.max([of_pipes[pipe][_OF_PORTS] for pipe in pipes], axis=0)
+    joined[OF_PORTS] = np.max([of_pipes[pipe][OF_PORTS] for pipe in pipes], axis=0)
     return joined

@@ -18,6 +18,7 @@ from p4mesh.topology.model import (
     Device,
     DevicePort,
     FrontLoop,
+    FrontPort,
     Link,
     Loop,
     PortRef,
@@ -101,7 +102,7 @@ def parse_topology(name: str, text: str) -> Topology:
             test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
             for test, parameters in data.get("tests", {}).items()
         },
-        tofino=_tofino(name, tester["tofino"]) if "tofino" in tester else None,
+        tofino=_tofino(source, tester["tofino"]) if "tofino" in tester else None,
         bgp=_bgp(source, tester["bgp"], ports) if "bgp" in tester else None,
     )
 
@@ -138,21 +139,52 @@ def _default_loop(ports: Sequence[TesterPort]) -> Loop:
     return replace(DEFAULT_LOOP, rate_bps=min(_FASTEST_LOOP_BPS, max(DEFAULT_LOOP.rate_bps, wanted)))
 
 
-def _tofino(topology: str, given: dict[str, Any]) -> TofinoSwitch:
+def _tofino(source: YamlSource, given: dict[str, Any]) -> TofinoSwitch:
     data = with_defaults(given, "tester", "tofino")
+    place = ("tester", "tofino")
+    p4runtime = data["api"] == "p4runtime"
+    for needed, of_p4runtime in (("device_config", True), ("cpu_interface", False)):
+        if p4runtime == of_p4runtime and needed not in data:
+            raise TopologyError(
+                f"{source.where(place)}: api {data['api']} needs {needed}", hint="docs/TOFINO.md has examples of both"
+            )
+    for other, of_p4runtime in (("tls", True), ("device_config", True), ("cpu_interface", False)):
+        if p4runtime != of_p4runtime and other in data:
+            raise TopologyError(
+                f"{source.where((*place, other))}: {other} has no use with api {data['api']}",
+                hint="remove it, or choose the other api",
+            )
     return TofinoSwitch(
         chip=data["chip"],
         address=data["address"],
-        device_config=str(Path(topology).parent / data["device_config"]),
+        api=data["api"],
+        device_config=str(Path(source.name).parent / data["device_config"]) if p4runtime else "",
+        program=data["program"],
+        cpu_interface=data.get("cpu_interface", ""),
+        port_settings=_port_settings(source, data.get("port_settings", [])),
         pipes=data.get("pipes"),
-        device_id=data["device_id"],
+        device_id=data.get("device_id", 1 if p4runtime else 0),
         election_id=data["election_id"],
         loop_latency_ns=float(data["loop_latency_ns"]),
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
         pipe_frames_per_s=data["pipe_frames_per_s"],
         bad_fcs=data["bad_fcs"],
-        tls=_tls(topology, data["tls"]) if "tls" in data else None,
+        tls=_tls(source.name, data["tls"]) if "tls" in data else None,
     )
+
+
+def _port_settings(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int, FrontPort]:
+    found: dict[int, FrontPort] = {}
+    for index, group in enumerate(groups):
+        path = ("tester", "tofino", "port_settings", index, "device_ports")
+        data = with_defaults(group, "tester", "tofino", "port_settings")
+        for port in _numbers(source, path, str(data["device_ports"]), lowest=0, highest=511):
+            if port in found:
+                raise TopologyError(
+                    f"{source.where(path)}: device port {port} is given twice", hint="name each device port once"
+                )
+            found[port] = FrontPort(data["fec"], data["autonegotiation"], data.get("lanes"))
+    return found
 
 
 def _tls(topology: str, data: dict[str, str]) -> TlsFiles:

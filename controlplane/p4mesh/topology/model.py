@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,18 @@ class FrontLoop:
 
 
 @dataclass(frozen=True)
+class FrontPort:
+    """Set-up of a front port of a Tofino."""
+
+    fec: str = "none"
+    """``none``, ``firecode`` or ``reed_solomon``."""
+    autonegotiation: str = "default"
+    """``default``, ``on`` or ``off``."""
+    lanes: int | None = None
+    """None: as many as its rate usually has."""
+
+
+@dataclass(frozen=True)
 class TlsFiles:
     """Files in PEM with which the controller meets a server that uses TLS."""
 
@@ -72,9 +85,17 @@ class TofinoSwitch:
     chip: str
     """``tofino1`` or ``tofino2``."""
     address: str
-    """HOST:PORT of its P4Runtime server."""
-    device_config: str
-    """Path of the compiled program in the server's form."""
+    """HOST:PORT of its server."""
+    api: str = "p4runtime"
+    """``p4runtime`` or ``bfrt``."""
+    device_config: str = ""
+    """Path of the compiled program in the server's form, with P4Runtime."""
+    program: str = "p4mesh"
+    """Name of the program that bf_switchd runs, with BF Runtime."""
+    cpu_interface: str = ""
+    """Network interface of the CPU port, with BF Runtime."""
+    port_settings: Mapping[int, FrontPort] = field(default_factory=dict)
+    """Set-up by device port, with BF Runtime; others have the defaults."""
     pipes: int | None = None
     """None: as many as the usual chip has."""
     device_id: int = 1

@@ -184,21 +184,46 @@ def _tofino(rate_bps: Rule) -> Rule:
         },
         required=("device_port", "rate_bps"),
     )
+    port_settings = _mapping(
+        {
+            "device_ports": {
+                "title": "device ports with these settings",
+                "anyOf": [_integer(0, 511), {"type": "string", "pattern": _PORT_LIST}],
+                "description": "device ports such as 128-131 or 128,136,144",
+            },
+            "fec": {
+                "title": "forward error correction",
+                "default": "none",
+                "enum": ["none", "firecode", "reed_solomon"],
+            },
+            "autonegotiation": {"title": "autonegotiation", "default": "default", "enum": ["default", "on", "off"]},
+            "lanes": {
+                "title": "lanes of each port of a connector that is broken out; as many as usual without this key",
+                **_integer(1, 8),
+            },
+        },
+        required=("device_ports",),
+    )
     keys = {
         "chip": {"title": "its chip", "enum": ["tofino1", "tofino2"]},
+        "api": {
+            "title": "how the controller speaks to it: bfrt (bf_switchd), or p4runtime (such as Stratum)",
+            "default": "p4runtime",
+            "enum": ["bfrt", "p4runtime"],
+        },
         "pipes": {
             "title": "pipes of the chip; 2 on a tofino1 and 4 on a tofino2 without this key; with more than 2 a tofino1"
             " needs the program for four",
             **_integer(1, 4),
         },
         "address": {
-            "title": "HOST:PORT of its P4Runtime server",
+            "title": "HOST:PORT of its server; bf_switchd listens on port 50052",
             "type": "string",
             "pattern": "^.+:[0-9]+$",
             "description": "HOST:PORT such as 192.0.2.1:9559",
         },
         "tls": {
-            "title": "the server uses TLS; {} where gRPC knows the authority of its certificate",
+            "title": "the server uses TLS, with api p4runtime; {} where gRPC knows the authority of its certificate",
             **_mapping(
                 {
                     "ca": _text("file in PEM with the authorities of the server's certificate, relative to this file"),
@@ -211,11 +236,26 @@ def _tofino(rate_bps: Rule) -> Rule:
             ),
         },
         "device_config": _text(
-            "file with the compiled program in the form that this server takes, relative to this file"
+            "file with the compiled program in the form that this server takes, relative to this file; needed with api"
+            " p4runtime"
         ),
-        "device_id": {"title": "number of the device at this server", "default": 1, **_integer(0, _MOST)},
+        "program": {
+            "title": "name under which bf_switchd runs the program, with api bfrt",
+            "default": "p4mesh",
+            "type": "string",
+            "minLength": 1,
+        },
+        "cpu_interface": _text("network interface of the CPU port, on the machine of bf_switchd; needed with api bfrt"),
+        "port_settings": {
+            "title": "set-up of front ports, with api bfrt; ports that are not named have the defaults",
+            **_list(port_settings),
+        },
+        "device_id": {
+            "title": "number of the device at this server; 1 without this key with api p4runtime, 0 with api bfrt",
+            **_integer(0, _MOST),
+        },
         "election_id": {
-            "title": "the controller with the largest one is primary",
+            "title": "the controller with the largest one is primary, with api p4runtime",
             "default": 1,
             **_integer(1, _MOST),
         },
@@ -243,7 +283,7 @@ def _tofino(rate_bps: Rule) -> Rule:
             "type": "boolean",
         },
     }
-    return _mapping(keys, required=("chip", "address", "device_config"))
+    return _mapping(keys, required=("chip", "address"))
 
 
 def _tester_port(engine: Rule) -> Rule:

@@ -25,6 +25,7 @@ LAYERS = (
         "target",
         "network",
         "switch",
+        "bfruntime",
         "p4runtime",
         "topology",
     ),
@@ -42,13 +43,14 @@ REFUSED = {
     "target": {"p4mesh.switch", "p4mesh.p4runtime"},
     "network": {"p4mesh.switch", "p4mesh.traffic"},
     "switch": {"p4mesh.p4runtime", "p4mesh.topology", "p4mesh.traffic"},
+    "bfruntime": {"p4mesh.topology", "p4mesh.traffic"},
     "p4runtime": {"p4mesh.topology", "p4mesh.traffic"},
     "topology": {"time"},
     "traffic_file": {"datetime", "time"},
     "traffic": {"datetime", "pathlib", "time"},
 }
 """Modules that a package must not import although they lie below, or has no use for."""
-ONLY_IN = {"grpc": {"p4runtime"}, "finsy": {"p4runtime"}}
+ONLY_IN = {"grpc": {"p4runtime", "bfruntime"}, "finsy": {"p4runtime"}}
 
 
 def imported(path: Path) -> Iterator[str]:

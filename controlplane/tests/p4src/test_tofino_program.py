@@ -108,7 +108,7 @@ def test_the_record_is_of_the_sources(record: dict[str, Any]) -> None:
     assert record["sources"] == sources, _FIX
     assert record["source_sha256"] == hash_of_sources(sources), _FIX
     for chip in CHIPS:
-        assert record["p4info_sha256"][p4info_of(chip).name] == hashlib.sha256(p4info_of(chip).read_bytes()).hexdigest()
+        assert record["output_sha256"][p4info_of(chip).name] == hashlib.sha256(p4info_of(chip).read_bytes()).hexdigest()
 
 
 def test_the_document_is_the_record(script: ModuleType, record: dict[str, Any]) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from support.certificates import make_certificates
-from support.fake_tofino import CPU, LOOP, Device, FakeTofino
+from support.fake_tofino import FakeTofino
+from support.tofino_chip import CPU, LOOP, Device
 
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError

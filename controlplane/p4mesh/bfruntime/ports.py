@@ -1,0 +1,173 @@
+"""Ports of the switch by the fixed tables ``$PORT`` and ``$PORT_STAT``: set-up, links, counters of the MAC."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from p4mesh.bfruntime.client import BfClient, values_of
+from p4mesh.bfruntime.errors import BfRefusedError, BfRuntimeError
+from p4mesh.bfruntime.schema import entry_of
+
+_PORT, _STATISTICS, _KEY = "$PORT", "$PORT_STAT", "$DEV_PORT"
+_SPEED, _FEC, _LANES, _ENABLED = "$SPEED", "$FEC", "$N_LANES", "$PORT_ENABLE"
+_AUTONEGOTIATION, _LOOPBACK, _UP = "$AUTO_NEGOTIATION", "$LOOPBACK_MODE", "$PORT_UP"
+FEC = {"none": "BF_FEC_TYP_NONE", "firecode": "BF_FEC_TYP_FIRECODE", "reed_solomon": "BF_FEC_TYP_REED_SOLOMON"}
+AUTONEGOTIATION = {"default": "PM_AN_DEFAULT", "on": "PM_AN_FORCE_ENABLE", "off": "PM_AN_FORCE_DISABLE"}
+_NO_LOOPBACK, _NEAR_LOOPBACK = "BF_LPBK_NONE", "BF_LPBK_MAC_NEAR"
+_GBPS = 1_000_000_000
+_LANES_OF = {1: 1, 10: 1, 25: 1, 40: 4, 50: 2, 100: 4, 200: 4, 400: 8}
+"""Lanes that a port of so many Gbit/s has where nothing else is said."""
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class PortSettings:
+    """How a front port is to be set up."""
+
+    device_port: int
+    rate_bps: int
+    fec: str = "none"
+    """A key of :data:`FEC`."""
+    autonegotiation: str = "default"
+    """A key of :data:`AUTONEGOTIATION`."""
+    lanes: int | None = None
+    """None: as many as the rate usually has. A part of a broken-out connector has fewer than the connector."""
+    loopback: bool = False
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Fields of ``$PORT``."""
+        gbps = self.rate_bps // _GBPS
+        return {
+            _SPEED: f"BF_SPEED_{gbps}G",
+            _FEC: FEC[self.fec],
+            _LANES: self.lanes or _LANES_OF.get(gbps, 1),
+            _AUTONEGOTIATION: AUTONEGOTIATION[self.autonegotiation],
+            _LOOPBACK: _NEAR_LOOPBACK if self.loopback else _NO_LOOPBACK,
+            _ENABLED: True,
+        }
+
+
+@dataclass(frozen=True)
+class MacCounters:
+    """Frames that the MAC of a port has counted since the switch was started."""
+
+    sent_bad: int
+    """Sent with an error, a bad FCS among them."""
+    received_bad_fcs: int
+    received_pause: int
+    received_runts: int
+    """Shorter than 64 bytes with a good FCS, and fragments with a bad one."""
+
+
+@dataclass
+class PortState:
+    """Whether a port has a link, and how often it was lost."""
+
+    up: bool
+    losses: int = 0
+
+
+class PortWatch:
+    """States of ports, from notifications and from looks at the table. A notification comes by another thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._states: dict[int, PortState] = {}
+
+    def on_port(self, port: int, up: bool) -> None:
+        """Take the state of a port; going down is a loss, however it was noticed first."""
+        with self._lock:
+            state = self._states.setdefault(port, PortState(up))
+            if state.up and not up:
+                state.losses += 1
+            state.up = up
+
+    def states(self, ports: Iterable[int]) -> dict[int, PortState]:
+        """Return copies of the states of some ports, which have been seen."""
+        with self._lock:
+            return {port: PortState(self._states[port].up, self._states[port].losses) for port in ports}
+
+
+class Ports:
+    """Front ports of a connected switch."""
+
+    def __init__(self, client: BfClient, watch: PortWatch) -> None:
+        self._client = client
+        self._watch = watch
+
+    def set_up(self, wanted: Sequence[PortSettings]) -> list[int]:
+        """Set ports up; those that are as they should be are not touched. Return the ports that were."""
+        known = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
+        touched = []
+        for settings in wanted:
+            port, values = settings.device_port, settings.values
+            if port in known:
+                if all(known[port].get(name) == value for name, value in values.items()):
+                    continue
+                # Speed, FEC and lanes of a port are given when it is added.
+                self._write("delete", port, {})
+            self._write("insert", port, values)
+            touched.append(port)
+        return touched
+
+    def wait_for_links(self, ports: Sequence[int], timeout_s: float) -> None:
+        """Wait until ports have a link, at most so long; what is missing then, trials notice."""
+        end = time.monotonic() + timeout_s
+        while not all(state.up for state in self.links(ports).values()) and time.monotonic() < end:
+            time.sleep(_LOOK_S)
+
+    def links(self, ports: Sequence[int]) -> dict[int, PortState]:
+        """Return the states of ports that are set up."""
+        for port, values in self._read(_PORT, ports).items():
+            self._watch.on_port(port, bool(values.get(_UP)))
+        return self._watch.states(ports)
+
+    def settings(self, ports: Sequence[int]) -> dict[int, dict[str, Any]]:
+        """Return the fields of ``$PORT`` of ports; those that are not set up are missing."""
+        every = {entry_port(entry): values_of(self._table, entry) for entry in self._client.read_all(_PORT)}
+        return {port: every[port] for port in ports if port in every}
+
+    def enable(self, ports: Sequence[int], enabled: bool) -> None:
+        """Switch ports on or off."""
+        for port in ports:
+            self._write("modify", port, {_ENABLED: enabled})
+
+    def counters(self, ports: Sequence[int]) -> dict[int, MacCounters]:
+        """Return the counters of the MACs of ports."""
+        return {
+            port: MacCounters(
+                values.get("$FramesTransmittedwithError", 0),
+                values.get("$FramesReceivedwithFCSError", 0),
+                values.get("$FramesReceivedoftypePAUSE", 0),
+                values.get("$FramesReceivedUndersized", 0) + values.get("$FragmentsReceived", 0),
+            )
+            for port, values in self._read(_STATISTICS, ports).items()
+        }
+
+    @property
+    def _table(self) -> Any:
+        return self._client.bfrt.table(_PORT)
+
+    def _read(self, table: str, ports: Sequence[int]) -> dict[int, dict[str, Any]]:
+        known = self._client.bfrt.table(table)
+        found = self._client.read([entry_of(known, {_KEY: port}, None, {}) for port in ports])
+        return {port: values_of(known, entry) for port, entry in zip(ports, found, strict=True)}
+
+    def _write(self, verb: str, port: int, values: dict[str, Any]) -> None:
+        try:
+            self._client.write_fixed(verb, _PORT, {_KEY: port}, values)
+        except BfRefusedError as refused:
+            raise BfRuntimeError(
+                f"device port {port}: {refused.message}",
+                hint="is it in the switch's port map, and do its speed, lanes and break-out exist there?",
+            ) from None
+
+
+def entry_port(entry: Any) -> int:
+    """Return the device port in the key of an entry."""
+    return int.from_bytes(entry.key.fields[0].exact.value, "big")

@@ -1,0 +1,101 @@
+"""The calls of the service bfrt_proto.BfRuntime on a channel, and what the server has refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+
+from p4mesh.bfruntime import messages
+from p4mesh.bfruntime.errors import BfConnectError, BfRefusedError, BfRuntimeError
+from p4mesh.p4runtime.errors import code_name
+from p4mesh.p4runtime.stubs import rpc_status
+
+_DETAILS_KEY = "grpc-status-details-bin"
+_METADATA_BYTES = 16 << 20
+_UNLIMITED = -1
+_OPTIONS = [
+    ("grpc.max_receive_message_length", _UNLIMITED),
+    ("grpc.max_send_message_length", _UNLIMITED),
+    ("grpc.max_metadata_size", _METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+]
+_GONE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+class Service:
+    """A connection and its methods; raises BfConnectError when no server answers."""
+
+    def __init__(self, address: str, timeout_s: float) -> None:
+        self._address = address
+        self._timeout_s = timeout_s
+        self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=timeout_s)
+        except grpc.FutureTimeoutError:
+            self._channel.close()
+            raise BfConnectError(
+                f"no BF Runtime server answers at {address} within {timeout_s:g} s",
+                hint="is bf_switchd running, is the address right (port 50052), and does it listen beyond localhost?",
+            ) from None
+        self.stream_channel = self._channel.stream_stream(
+            f"{messages.SERVICE}StreamChannel",
+            request_serializer=messages.StreamMessageRequest.SerializeToString,
+            response_deserializer=messages.StreamMessageResponse.FromString,
+        )
+        self._read = self._channel.unary_stream(
+            f"{messages.SERVICE}Read",
+            request_serializer=messages.ReadRequest.SerializeToString,
+            response_deserializer=messages.ReadResponse.FromString,
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def call(self, method: str, request: Any, response: Any, doing: str, names: Sequence[str] = ()) -> Any:
+        """Return the answer to a request; ``names`` are those of the tables of its elements, for errors."""
+        run = self._channel.unary_unary(
+            f"{messages.SERVICE}{method}",
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=response.FromString,
+        )
+        try:
+            return run(request, timeout=self._timeout_s)
+        except grpc.RpcError as error:
+            raise self.raised(error, doing, names) from None
+
+    def read(self, request: Any, names: Sequence[str]) -> list[Any]:
+        """Return the entities of a read."""
+        try:
+            return [entity for answer in self._read(request, timeout=self._timeout_s) for entity in answer.entities]
+        except grpc.RpcError as error:
+            raise self.raised(error, "read", names) from None
+
+    def raised(self, error: grpc.RpcError, doing: str, names: Sequence[str] = ()) -> BfRuntimeError:
+        """Return the exception for a failed call."""
+        if refused := [(at, one) for at, one in enumerate(_outcomes(error)) if one.canonical_code]:
+            at, first = refused[0]
+            place = f" {names[at]}" if at < len(names) else ""
+            more = f"; {len(refused)} of {len(names)} failed" if len(refused) > 1 else ""
+            reason = first.message or "no reason given"
+            return BfRefusedError(f"cannot {doing}{place}: {reason} ({code_name(first.canonical_code)}){more}")
+        code, text = error.code(), error.details() or "no reason given"
+        if code in _GONE:
+            return BfConnectError(
+                f"cannot {doing}: the BF Runtime server at {self._address} does not answer ({code.name}: {text})",
+                hint="is bf_switchd still running?",
+            )
+        return BfRefusedError(f"cannot {doing}: {text} ({code.name})")
+
+
+def _outcomes(error: grpc.RpcError) -> list[Any]:
+    """Return the outcome of each element up to the last that failed; none where the server gives none."""
+    for entry in error.trailing_metadata() or ():
+        if entry.key == _DETAILS_KEY:
+            details = rpc_status.Status.FromString(entry.value).details
+            return [messages.Error.FromString(detail.value) for detail in details]
+    return []

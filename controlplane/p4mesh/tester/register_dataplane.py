@@ -1,0 +1,144 @@
+"""The tester program on a Tofino with BF Runtime: a record is put together from the registers of its cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from p4mesh.bfruntime import BfClient
+from p4mesh.errors import TargetError
+from p4mesh.target.chips import PORTS_PER_PIPE
+from p4mesh.tester.cell_reader import WaitForPasses
+from p4mesh.tester.contract import Contract
+from p4mesh.tester.dataplane import SwitchPorts
+from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.tofino_dataplane import OF_PORTS, TofinoDataPlane
+
+_Word = tuple[str, str]
+"""The end of a register's name, and its field: ``f1`` of single words, ``low`` or ``high`` of pairs."""
+_SPACING: _Word = ("arrival_spacing.spacing_cells", "f1")
+_LAST_START = "arrival_spacing.last_start_cells"
+
+
+def _flow_pair(name: str) -> tuple[_Word, ...]:
+    return (f"cells.{name}_cells", "high"), (f"cells.{name}_cells", "low")
+
+
+def _flow_word(name: str, field: str = "f1") -> tuple[_Word, ...]:
+    return ((f"cells.{name}_cells", field),)
+
+
+WORDS: Mapping[str, tuple[_Word, ...]] = {
+    "frames": _flow_pair("frames"),
+    "duplicates": _flow_word("duplicates"),
+    "reordered": _flow_word("reordered"),
+    "next_sequence": _flow_word("sequence"),
+    "last_gap_time": _flow_pair("last_gap"),
+    "latency_min_inverted": _flow_word("latency_extremes", "high"),
+    "latency_max": _flow_word("latency_extremes", "low"),
+    "latency_sum_high": _flow_word("latency_sum", "high"),
+    "latency_sum_low": _flow_word("latency_sum", "low"),
+    "latency_last": _flow_word("latency_last"),
+    "latency_overflows": _flow_word("latency_overflows"),
+    "jitter_min_inverted": _flow_word("jitter_extremes", "high"),
+    "jitter_max": _flow_word("jitter_extremes", "low"),
+    "jitter_sum_high": _flow_word("jitter_sum", "high"),
+    "jitter_sum_low": _flow_word("jitter_sum", "low"),
+    "first_arrival": _flow_pair("first_arrival"),
+    "last_arrival": _flow_pair("last_arrival"),
+    "flow_sequence": (("flow_sequence.high_cells", "f1"), ("flow_sequence.low_cells", "f1")),
+    "departures": (("departures.high_cells", "low"), ("departures.low_cells", "f1")),
+    "first_departure": (("first_departure.first_cells", "high"), ("first_departure.first_cells", "low")),
+    "last_departure": (("last_departure.last_cells", "high"), ("last_departure.last_cells", "low")),
+}
+"""Words of each field of a record that the program measures, the upper one first."""
+_WITHOUT_RECORD = (
+    *("departures.skipped_cells", "position.positions"),
+    *("modifier_a.progression.progressions", "modifier_b.progression.progressions", _LAST_START, _SPACING[0]),
+)
+"""Registers that a trial begins with cleared beside those of records."""
+_WINDOW = "cells.window_cells"
+_UPPER_BANK = "upper_"
+
+
+class RegisterDataPlane(TofinoDataPlane):
+    """Reads and clears registers of every pipe. A reading frame is used for the time of the chip alone.
+
+    Registers are fetched one after the other: while traffic runs, the fields of a record are of times that may be
+    milliseconds apart, and a count still never goes back from one reading to the next.
+    """
+
+    def __init__(self, client: BfClient, contract: Contract, ports: SwitchPorts) -> None:
+        super().__init__(client, contract, ports)
+        self._registers = client
+
+    def clear(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear every register of all cells and ports, in every pipe."""
+        names = {name for words in WORDS.values() for name, _ in words}
+        self._registers.reset([*self._in_banks(sorted(names)), *_WITHOUT_RECORD])
+
+    def clear_windows(self, cells: int, wait: WaitForPasses) -> None:
+        """Clear the duplicate windows of all cells, and everything else there."""
+        self.clear(cells, wait)
+        self._registers.reset(self._in_banks([_WINDOW]))
+
+    def read(self, cells: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the records of cells 0 to ``cells`` - 1 of all pipes."""
+        found = self.read_some([range(cells)], wait)
+        name, field = _SPACING
+        devices = {number: device for number, device in self._ports.devices.items() if number < cells}
+        self._registers.sync([name])
+        spacings = self._registers.read_registers(name, list(devices.values()))[field]
+        for place, (number, device) in enumerate(devices.items()):
+            found[OF_PORTS][number] = spacings[device // PORTS_PER_PIPE, place]
+        return found
+
+    def _of_pipes(self, wanted: Sequence[range], wait: WaitForPasses) -> dict[int, np.ndarray[Any, Any]]:
+        cells = np.array([cell for part in wanted for cell in part], dtype=np.int64)
+        ticks = int(self._reader.read([range(1)], wait)[READ_TICKS][0])
+        self._registers.sync(self._in_banks(sorted({name for words in WORDS.values() for name, _ in words})))
+        kept = [(name, width) for name, width in self._contract.record_fields if name in WORDS]
+        form = [("cell", ">u4"), *((name, f">u{width}") for name, width in kept), (OF_PORTS, ">u4"), (READ_TICKS, "u8")]
+        of_pipes = {pipe: np.zeros(len(cells), dtype=form) for pipe in self._pipes}
+        known: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
+        for field, _ in kept:
+            for name, word in WORDS[field]:
+                if name not in known:
+                    known[name] = self._values(name, cells)
+                for pipe, records in of_pipes.items():
+                    records[field] = records[field].astype(np.uint64) << np.uint64(32) | known[name][word][pipe]
+        for records in of_pipes.values():
+            records["cell"] = cells
+            records[READ_TICKS] = ticks
+        return of_pipes
+
+    def _values(self, name: str, cells: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the fields of a register for some cells: rows are pipes. A cell that has none reads as 0."""
+        pipes = self._pipes[-1] + 1
+        fields = self._registers.bfrt.table(name).data_by_id.values()
+        found = {one.name.rpartition(".")[2]: np.zeros((pipes, len(cells)), dtype=np.uint64) for one in fields}
+        for first, bank in self._banks(name):
+            size = self._registers.bfrt.table(bank).size
+            inside = np.flatnonzero((cells >= first) & (cells < first + size))
+            if len(inside) == 0:
+                continue
+            for field, values in self._registers.read_registers(bank, (cells[inside] - first).tolist()).items():
+                if len(values) < pipes:
+                    raise TargetError(
+                        f"the switch has registers of {len(values)} pipes, tester ports are in pipe {self._pipes[-1]}",
+                        hint="pipes of the chip are one program with symmetric tables: look at its .conf file",
+                    )
+                found[field][:, inside] = values[:pipes]
+        return found
+
+    def _banks(self, name: str) -> list[tuple[int, str]]:
+        """Return (first cell, name) of each register that holds a part of the cells."""
+        banks = [(0, name)]
+        if name.startswith("cells.") and self._contract["FLOWS"] > 1 << self._contract["BANK_BITS"]:
+            banks.append((1 << self._contract["BANK_BITS"], _UPPER_BANK + name))
+        return banks
+
+    def _in_banks(self, names: Iterable[str]) -> list[str]:
+        return [bank for name in names for _, bank in self._banks(name)]

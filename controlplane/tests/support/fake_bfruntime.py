@@ -1,0 +1,580 @@
+"""bf_switchd in front of the model of a chip (tofino_chip.py): a BF Runtime server, as strict as the real one.
+
+It is written from the public server's behaviour and knows bfrt.json by itself. Unknown tables, fields and actions,
+values of another length, missing data, entries that are there already or are not there, and a second client of a
+program are errors. Counters and registers are read as they were when they were last synchronised. Packets go by
+:class:`CpuInterface`, with the headers of the contract.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent import futures
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import grpc
+from support.bfruntime_tables import FIXED_TABLES
+from support.tofino_chip import CPU, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
+
+from p4mesh.bfruntime import messages
+from p4mesh.p4runtime.stubs import rpc_status
+
+PIPES = 2
+OK, UNKNOWN, INVALID, NOT_FOUND, EXISTS, UNSUPPORTED = 0, 2, 3, 5, 6, 12
+_SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+_PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
+_PACKET_OUT = {"kind": 1, "flags": 1, "stream": 1, "window": 1, "port": 2, "value": 4, "count": 4, "padding": 4}
+_CELLS = {
+    "sequence_cells": "next_sequence",
+    "last_gap_cells": "last_gap_time",
+    "spacing_cells": "spacing_min_inverted",
+    "first_departure.first_cells": "first_departure",
+    "last_departure.last_cells": "last_departure",
+    "flow_sequence.low_cells": "flow_sequence",
+    "departures.low_cells": "departures",
+    "flow_sequence.high_cells": "flow_sequence",
+    "departures.high_cells": "departures",
+}
+"""Registers whose name is not that of their cell in docs/DATAPLANE.md with ``_cells`` behind."""
+
+
+class Refused(Exception):
+    """An element of a request that the server refuses."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class FakeBfSwitchd(TofinoChip):
+    """The switch; ``program`` is the bfrt.json that it was started with."""
+
+    def __init__(
+        self, device: Device, program: bytes, *, name: str = "p4mesh", cpu: int = CPU, reports_taken: int | None = None
+    ) -> None:
+        super().__init__(device, cpu=cpu, reports_taken=reports_taken)
+        self.name = name
+        self.program = program
+        self.ports: dict[int, dict[str, Any]] = {}
+        """Fields of ``$PORT`` by device port."""
+        self.dark: set[int] = set()
+        """Ports that get no link."""
+        self.statistics: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        """Fields of ``$PORT_STAT`` by device port."""
+        self.owner: int | None = None
+        """Client that the program is bound to."""
+        self.writes: list[tuple[str, str]] = []
+        """(kind of update, table) of all that was written."""
+        self._tables = {
+            table["id"]: table for document in (program, FIXED_TABLES) for table in json.loads(document)["tables"]
+        }
+        self._entries: dict[str, dict[bytes, Any]] = defaultdict(dict)
+        self._clients: dict[int, SimpleQueue[Any]] = {}
+        self._watches_ports = False
+        self._synchronised: dict[str, dict[tuple[int, str, int], int]] = defaultdict(dict)
+        self._frames: SimpleQueue[bytes] = SimpleQueue()
+        self._server = grpc.server(futures.ThreadPoolExecutor(8))
+        self._server.add_generic_rpc_handlers((self._handlers(),))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+
+    def __enter__(self) -> FakeBfSwitchd:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        for stream in list(self._clients.values()):
+            stream.put(None)
+        self._server.stop(0)
+
+    def set_link(self, port: int, up: bool) -> None:
+        """Let the link of a port come or go; clients that asked for it are told."""
+        self.ports[port]["$PORT_UP"] = up
+        if self._watches_ports and self.owner is not None:
+            message = messages.StreamMessageResponse()
+            changed = message.port_status_change_notification
+            changed.port_up = up
+            changed.table_entry.table_id = self._number(_PORT)
+            changed.table_entry.key.fields.add(field_id=1).exact.value = port.to_bytes(4, "big")
+            self._clients[self.owner].put(message)
+
+    # Packets
+
+    def to_controller(self, kind: int, port: int, time: int, payload: bytes) -> None:
+        head = kind.to_bytes(1, "big") + b"\0" + port.to_bytes(2, "big") + time.to_bytes(6, "big")
+        self._frames.put(head + payload)
+
+    def from_cpu(self, frame: bytes) -> None:
+        """Take a frame from the CPU port."""
+        if len(frame) < 60:
+            self.faults.append(f"a frame of {len(frame)} bytes on the CPU interface")
+        fields, place = {}, 0
+        for name, size in _PACKET_OUT.items():
+            fields[name] = int.from_bytes(frame[place : place + size], "big")
+            place += size
+        self.packet_out(fields, frame[place:], place)
+
+    def take_frame(self, timeout_s: float) -> bytes | None:
+        try:
+            return self._frames.get(timeout=timeout_s)
+        except Empty:
+            return None
+
+    # Tables
+
+    def _number(self, name: str) -> int:
+        return next(number for number, table in self._tables.items() if table["name"] == name)
+
+    def _table(self, number: int) -> dict[str, Any]:
+        if number not in self._tables:
+            raise Refused(NOT_FOUND, f"Table not found for id {number}")
+        return self._tables[number]
+
+    def _update(self, update: Any) -> None:
+        kind = update.entity.WhichOneof("entity")
+        if kind == "table_operation":
+            asked = update.entity.table_operation
+            table = self._table(asked.table_id)
+            if asked.table_operations_type != "Sync" or "Sync" not in table["supported_operations"]:
+                raise Refused(UNSUPPORTED, "Operation not supported")
+            self._synchronise(table)
+        elif kind == "table_attribute":
+            attribute = update.entity.table_attribute
+            if "port_status_notif_cb" not in self._table(attribute.table_id)["attributes"]:
+                raise Refused(UNSUPPORTED, "Failed to allocate Attribute for port status change notify")
+            self._watches_ports = attribute.port_status_notify.enable
+        elif kind == "table_entry":
+            self._update_entry(update.type, update.entity.table_entry)
+        else:
+            raise Refused(UNSUPPORTED, "Invalid update.")
+
+    def _update_entry(self, kind: int, entry: Any) -> None:
+        table = self._table(entry.table_id)
+        name = table["name"]
+        words = {messages.INSERT: "insert", messages.MODIFY: "modify", messages.DELETE: "delete"}
+        if kind not in words:
+            raise Refused(INVALID, "Invalid update type")
+        self.writes.append((words[kind], name))
+        if entry.is_default_entry:
+            if entry.HasField("key"):
+                raise Refused(INVALID, "Non-empty key for default entry")
+            if kind == messages.INSERT:
+                raise Refused(UNSUPPORTED, "INSERT of default entry is not supported. Please use MODIFY instead")
+            self._entries[name][b"default"] = self._data(table, entry)
+            return
+        if not entry.HasField("key"):
+            if kind != messages.DELETE:
+                raise Refused(INVALID, f"Table key cannot be empty table:{name}")
+            self._clear(table)
+            return
+        key, place = self._key(table, entry), entry.key.SerializeToString()
+        if name == _PORT:
+            self._update_port(kind, table, key, entry)
+            return
+        known = self._entries[name]
+        if kind == messages.INSERT and place in known:
+            raise Refused(EXISTS, f"Table Add failed table:{name}")
+        if kind != messages.INSERT and place not in known:
+            raise Refused(NOT_FOUND, f"Table Entry {words[kind]} failed table:{name}")
+        if kind == messages.DELETE:
+            self._in_use(name, key)
+            del known[place]
+            self._forget(table, key, place)
+            return
+        if not entry.HasField("data"):
+            raise Refused(INVALID, f"Table data cannot be empty table:{name}")
+        if kind == messages.INSERT and len(known) >= table["size"]:
+            raise Refused(INVALID, f"Table Add failed table:{name}: no space")
+        known[place] = values = self._data(table, entry)
+        self._take(table, key, values, place)
+
+    def _take(self, table: dict[str, Any], key: dict[str, Any], values: dict[str, Any], place: bytes) -> None:
+        name = table["name"]
+        if name == _GROUPS:
+            self._groups()
+        elif table["table_type"] == "ParserValueSet":
+            self._members(table)
+        elif table["table_type"] == "MatchAction_Direct":
+            rank = -key.get("$MATCH_PRIORITY", 0)
+            self.set_entry(name.rpartition(".")[2], _place(key, place), {**key, **values, "rank": rank})
+
+    def _forget(self, table: dict[str, Any], key: dict[str, Any], place: bytes) -> None:
+        if table["name"] == _GROUPS:
+            self._groups()
+        elif table["table_type"] == "ParserValueSet":
+            self._members(table)
+        elif table["table_type"] == "MatchAction_Direct":
+            self.remove_entry(table["name"].rpartition(".")[2], _place(key, place))
+
+    def _clear(self, table: dict[str, Any]) -> None:
+        name, kind = table["name"], table["table_type"]
+        if kind == "Register":
+            of_cell = _cell_of(name)
+            for place in [place for place in self.cells if place[1] == of_cell]:
+                self.cells[place] = 0
+        elif kind == "Counter":
+            for cell in [cell for cell in self.counters if cell[0] == name.rpartition(".")[2]]:
+                self.counters[cell] = 0
+        elif kind in ("MatchAction_Direct", "ParserValueSet"):
+            if any("const" in note["name"] for note in table["annotations"]):
+                raise Refused(UNSUPPORTED, f"Table Entry delete all failed table:{name}")
+            self._entries[name].clear()
+            self.tables[name.rpartition(".")[2]].clear()
+            if kind == "ParserValueSet":
+                self._members(table)
+        else:
+            raise Refused(UNSUPPORTED, f"Table Entry delete all failed table:{name}")
+
+    def _in_use(self, name: str, key: dict[str, Any]) -> None:
+        """Refuse to remove a node that a group has."""
+        if name == _NODES:
+            for values in self._entries[_GROUPS].values():
+                if key["$MULTICAST_NODE_ID"] in values["$MULTICAST_NODE_ID"]:
+                    raise Refused(INVALID, f"Table Entry delete failed table:{name}: node is in a group")
+
+    def _groups(self) -> None:
+        """Follow the groups to their nodes, and these to ports."""
+        nodes = {self._key_values(_NODES, place)["$MULTICAST_NODE_ID"]: v for place, v in self._entries[_NODES].items()}
+        self.groups.clear()
+        for place, values in self._entries[_GROUPS].items():
+            members = values["$MULTICAST_NODE_ID"]
+            others = (values["$MULTICAST_NODE_L1_XID_VALID"], values["$MULTICAST_NODE_L1_XID"])
+            if any(len(other) != len(members) for other in others):
+                raise Refused(INVALID, "lists of a group have different lengths")
+            if missing := [node for node in members if node not in nodes]:
+                raise Refused(NOT_FOUND, f"node {missing[0]} does not exist")
+            self.groups[self._key_values(_GROUPS, place)["$MGID"]] = [
+                (port, nodes[node]["$MULTICAST_RID"]) for node in members for port in nodes[node]["$DEV_PORT"]
+            ]
+
+    def _members(self, table: dict[str, Any]) -> None:
+        keys = [messages.TableEntry(table_id=table["id"]) for _ in self._entries[table["name"]]]
+        for message, place in zip(keys, self._entries[table["name"]], strict=True):
+            message.key.ParseFromString(place)
+        self.loop_ports = [int.from_bytes(message.key.fields[0].ternary.value, "big") for message in keys]
+        if any(message.key.fields[0].ternary.mask != b"\x01\xff" for message in keys):
+            self.faults.append("a member of loop_ports that is more than one port")
+
+    def _update_port(self, kind: int, table: dict[str, Any], key: dict[str, Any], entry: Any) -> None:
+        port = key["$DEV_PORT"]
+        if port % PORTS_PER_PIPE >= 64 or port >= PIPES * PORTS_PER_PIPE:
+            raise Refused(INVALID, f"Table Add failed table:{_PORT}")
+        if kind == messages.DELETE:
+            if self.ports.pop(port, None) is None:
+                raise Refused(NOT_FOUND, f"Table Entry delete failed table:{_PORT}")
+            return
+        values = self._data(table, entry)
+        if kind == messages.INSERT:
+            if port in self.ports:
+                raise Refused(EXISTS, f"Table Add failed table:{_PORT}")
+            if not {"$SPEED", "$FEC"} <= values.keys():
+                raise Refused(INVALID, f"Table Add failed table:{_PORT}")
+            self.ports[port] = {"$PORT_NAME": f"{port // 4 + 1}/{port % 4}", "$PORT_UP": False}
+        elif port not in self.ports:
+            raise Refused(NOT_FOUND, f"Table Entry modify failed table:{_PORT}")
+        elif {"$SPEED", "$FEC", "$N_LANES"} & values.keys():
+            raise Refused(INVALID, f"Table Entry modify failed table:{_PORT}")
+        self.ports[port] |= values
+        self.set_link(port, bool(self.ports[port].get("$PORT_ENABLE")) and port not in self.dark)
+
+    def _key_values(self, name: str, place: bytes) -> dict[str, Any]:
+        message = messages.TableEntry(table_id=self._number(name))
+        message.key.ParseFromString(place)
+        return self._key(self._table(message.table_id), message)
+
+    def _key(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
+        known = {field["id"]: field for field in table["key"]}
+        found: dict[str, Any] = {}
+        for given in entry.key.fields:
+            if given.field_id not in known:
+                raise Refused(INVALID, f"Failed to create key for field:{given.field_id} table:{table['name']}")
+            field = known[given.field_id]
+            match = given.WhichOneof("match")
+            if match is None or match.capitalize() != field["match_type"]:
+                raise Refused(INVALID, f"Invalid match type table:{table['name']}")
+            if match == "exact":
+                found[field["name"]] = self._value(field, given.exact.value, table)
+            else:
+                value, mask = (self._value(field, part, table) for part in (given.ternary.value, given.ternary.mask))
+                found[field["name"]] = lambda number, v=value, m=mask: number & m == v & m
+        missing = [f["name"] for f in known.values() if f["match_type"] == "Exact" and f["name"] not in found]
+        if missing:
+            raise Refused(INVALID, f"Failed to create key for field {missing[0]} table:{table['name']}")
+        return found
+
+    def _data(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
+        """Return the values of an entry's data by names."""
+        if actions := table.get("action_specs"):
+            action = next((action for action in actions if action["id"] == entry.data.action_id), None)
+            if action is None:
+                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
+            wrong = "TableOnly" if entry.is_default_entry else "DefaultOnly"
+            if action.get("action_scope") == wrong:
+                raise Refused(INVALID, f"action {action['name']} is not for this entry of {table['name']}")
+            fields = list(action["data"])
+        else:
+            if entry.data.action_id:
+                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
+            outer = [item for item in table.get("data", []) if "singleton" in item]
+            fields = [
+                item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer
+            ]
+        known, found = {field["id"]: field for field in fields}, {}
+        for given in entry.data.fields:
+            field = known.get(given.field_id)
+            if field is None or field.get("read_only"):
+                raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
+            found[field["name"]] = self._field_value(field, given, table)
+        missing = [field["name"] for field in fields if field.get("mandatory") and field["name"] not in found]
+        if missing:
+            raise Refused(INVALID, f"mandatory field {missing[0]} is missing table:{table['name']}")
+        return found
+
+    def _field_value(self, field: dict[str, Any], given: Any, table: dict[str, Any]) -> Any:
+        kind, form = given.WhichOneof("value"), field["type"]["type"]
+        if field.get("repeated"):
+            wanted = "bool_arr_val" if form == "bool" else "int_arr_val"
+        else:
+            wanted = {"bool": "bool_val", "string": "str_val", "float": "float_val"}.get(form, "stream")
+        if kind != wanted:
+            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
+        value = getattr(given, wanted)
+        if kind == "stream":
+            return self._value(field, value, table)
+        if kind == "str_val" and value not in field["type"].get("choices", [value]):
+            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
+        return list(value.val) if field.get("repeated") else value
+
+    def _value(self, field: dict[str, Any], value: bytes, table: dict[str, Any]) -> int:
+        width = field["type"].get("width") or 8 * _SIZES[field["type"]["type"]]
+        number = int.from_bytes(value, "big")
+        if len(value) != (width + 7) // 8 or number >> width:
+            raise Refused(INVALID, f"Size of {field['name']} is {len(value)} bytes table:{table['name']}")
+        return number
+
+    # Reading
+
+    def _synchronise(self, table: dict[str, Any]) -> None:
+        name = table["name"]
+        if table["table_type"] == "Register":
+            cell = _cell_of(name)
+            self._synchronised[name] = {place: value for place, value in self.cells.items() if place[1] == cell}
+        else:
+            short = name.rpartition(".")[2]
+            self._synchronised[name] = {
+                (0, *place): value for place, value in self.counters.items() if place[0] == short
+            }
+
+    def _read_entry(self, asked: Any, answer: Any) -> None:
+        table = self._table(asked.table_id)
+        name = table["name"]
+        if not asked.HasField("key"):
+            for port in self.ports if name == _PORT else ():
+                found = answer.entities.add().table_entry
+                found.table_id = asked.table_id
+                found.key.fields.add(field_id=1).exact.value = port.to_bytes(4, "big")
+                self._put(found, table, self.ports[port])
+            for place in self._entries[name]:
+                found = answer.entities.add().table_entry
+                found.table_id = asked.table_id
+                found.key.ParseFromString(place)
+            return
+        key = self._key(table, asked)
+        if name in (_PORT, _STATISTICS):
+            port = key["$DEV_PORT"]
+            if port not in self.ports:
+                raise Refused(NOT_FOUND, f"Entry not found in table:{name}")
+            values = self.ports[port] if name == _PORT else self.statistics[port]
+            found = answer.entities.add().table_entry
+            found.CopyFrom(asked)
+            self._put(found, table, values)
+            return
+        index = key.get("$REGISTER_INDEX", key.get("$COUNTER_INDEX"))
+        if index is None:
+            raise Refused(UNSUPPORTED, f"the fake reads no entries of {name}")
+        if index >= table["size"]:
+            raise Refused(INVALID, f"Entry not found in table:{name}")
+        found = answer.entities.add().table_entry
+        found.CopyFrom(asked)
+        if table["table_type"] == "Register":
+            self._put_register(found, table, index)
+        else:
+            known = self._synchronised[name]
+            packets = known.get((0, name.rpartition(".")[2], index), 0)
+            self._put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
+
+    def _put(self, entry: Any, table: dict[str, Any], values: dict[str, Any]) -> None:
+        for item in table["data"]:
+            field = item["singleton"]
+            added = entry.data.fields.add(field_id=field["id"])
+            value = values.get(field["name"], 0)
+            if field["type"]["type"] == "bool":
+                added.bool_val = bool(value)
+            elif field["type"]["type"] == "string":
+                added.str_val = str(value)
+            else:
+                added.stream = value.to_bytes(_SIZES[field["type"]["type"]], "big")
+
+    def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
+        """Add each field once for every pipe."""
+        cell = _cell_of(table["name"])
+        for item in table["data"]:
+            field = item["singleton"]
+            word = field["name"].rpartition(".")[2]
+            for pipe in range(PIPES):
+                value = self._synchronised[table["name"]].get((pipe, cell, index), 0)
+                upper = word == "high" or table["name"].endswith(".high_cells")
+                shift = 32 if upper and cell in PAIRS else 0
+                added = entry.data.fields.add(field_id=field["id"])
+                added.stream = (value >> shift & 0xFFFFFFFF).to_bytes((field["type"]["width"] + 7) // 8, "big")
+
+    # BF Runtime
+
+    def _require_owner(self, client_id: int, context: Any) -> None:
+        if client_id != self.owner:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"client {client_id} is bound to no program")
+
+    def _write(self, request: Any, context: Any) -> Any:
+        self._require_owner(request.client_id, context)
+        outcomes = [self._outcome(self._update, update) for update in request.updates]
+        _end(outcomes, "Write Error Status", context)
+        return messages.WriteResponse()
+
+    def _read(self, request: Any, context: Any) -> Iterator[Any]:
+        self._require_owner(request.client_id, context)
+        answer = messages.ReadResponse()
+        outcomes: list[Refused | None] = []
+        for entity in request.entities:
+            if entity.WhichOneof("entity") != "table_entry":
+                outcomes.append(Refused(INVALID, "Invalid Read entity received"))
+            else:
+                outcomes.append(self._outcome(self._read_entry, entity.table_entry, answer))
+        yield answer
+        _end(outcomes, "Read Error Status", context)
+
+    def _outcome(self, handle: Any, *arguments: Any) -> Refused | None:
+        try:
+            handle(*arguments)
+        except Refused as refused:
+            return refused
+        return None
+
+    def _set_pipeline(self, request: Any, context: Any) -> Any:
+        if request.action != messages.BIND:
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, "the fake binds only")
+        if request.client_id not in self._clients:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"Unknown client. Client_id:{request.client_id}")
+        if self.owner is not None:
+            text = f"Client ID {request.client_id} trying to bind but Client ID {self.owner} already owns this P4"
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, text)
+        if len(request.config) != 1 or request.config[0].p4_name != self.name:
+            context.abort(grpc.StatusCode.NOT_FOUND, "Failed to find BfRtInfo for program")
+        self.owner = request.client_id
+        return messages.SetForwardingPipelineConfigResponse()
+
+    def _get_pipeline(self, request: Any, context: Any) -> Any:
+        answer = messages.GetForwardingPipelineConfigResponse()
+        answer.config.add(p4_name=self.name, bfruntime_info=self.program)
+        answer.non_p4_config.bfruntime_info = FIXED_TABLES
+        return answer
+
+    def _stream(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
+        first = next(requests)
+        client, queue = first.client_id, SimpleQueue[Any]()
+        if client in self._clients:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Can't have two clients with the same client id")
+        self._clients[client] = queue
+        answer = messages.StreamMessageResponse()
+        answer.subscribe.status.code = OK
+        queue.put(answer)
+        context.add_callback(lambda: queue.put(None))
+        threading.Thread(target=_wait_for_end, args=(requests, queue), daemon=True).start()
+        try:
+            while (message := queue.get()) is not None:
+                yield message
+        finally:
+            del self._clients[client]
+            if self.owner == client:
+                self.owner, self._watches_ports = None, False
+
+    def _handlers(self) -> Any:
+        def unary(handler: Any, request: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(handler, request.FromString, lambda m: m.SerializeToString())
+
+        return grpc.method_handlers_generic_handler(
+            "bfrt_proto.BfRuntime",
+            {
+                "SetForwardingPipelineConfig": unary(self._set_pipeline, messages.SetForwardingPipelineConfigRequest),
+                "GetForwardingPipelineConfig": unary(self._get_pipeline, messages.GetForwardingPipelineConfigRequest),
+                "Write": unary(self._write, messages.WriteRequest),
+                "Read": grpc.unary_stream_rpc_method_handler(
+                    self._read, messages.ReadRequest.FromString, messages.ReadResponse.SerializeToString
+                ),
+                "StreamChannel": grpc.stream_stream_rpc_method_handler(
+                    self._stream,
+                    messages.StreamMessageRequest.FromString,
+                    messages.StreamMessageResponse.SerializeToString,
+                ),
+            },
+        )
+
+
+class CpuInterface:
+    """The network interface of the CPU port of a fake switch."""
+
+    def __init__(self, switch: FakeBfSwitchd) -> None:
+        self._switch = switch
+
+    def send(self, frame: bytes) -> None:
+        self._switch.from_cpu(frame)
+
+    def receive(self, timeout_s: float) -> bytes | None:
+        return self._switch.take_frame(timeout_s)
+
+    def close(self) -> None:
+        pass
+
+
+def _wait_for_end(requests: Iterator[Any], queue: SimpleQueue[Any]) -> None:
+    try:
+        for _ in requests:
+            pass
+    except Exception:  # A call that is cancelled ends the iterator in one of several ways.
+        pass
+    queue.put(None)
+
+
+def _end(outcomes: list[Refused | None], text: str, context: Any) -> None:
+    """End a call with the outcome of every element up to the last that failed."""
+    if not any(outcomes):
+        return
+    status = rpc_status.Status(code=UNKNOWN, message=text)
+    while outcomes[-1] is None:
+        outcomes.pop()
+    for outcome in outcomes:
+        code, reason = (outcome.code, str(outcome)) if outcome else (OK, "")
+        detail = status.details.add()
+        detail.type_url = "type.googleapis.com/bfrt_proto.Error"
+        detail.value = messages.Error(canonical_code=code, message=reason).SerializeToString()
+    context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+    context.abort(grpc.StatusCode.UNKNOWN, text)
+
+
+def _place(key: dict[str, Any], place: bytes) -> Any:
+    """Return what the chip knows an entry by: its only number, or its whole key."""
+    (first, *others) = key.values()
+    return place if others else first
+
+
+def _cell_of(register: str) -> str:
+    """Return the name of the cell that a register holds."""
+    for ending, cell in _CELLS.items():
+        if register.endswith(f".{ending}"):
+            return cell
+    return register.rpartition(".")[2].removesuffix("_cells")

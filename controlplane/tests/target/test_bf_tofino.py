@@ -1,0 +1,321 @@
+"""Target ``tofino`` with BF Runtime, on a fake bf_switchd: the trials of the P4Runtime target, and ports and links.
+
+Method: the model of a chip of test_tofino_target.py behind a BF Runtime server as strict as the real one
+(fake_bfruntime.py), with the bfrt.json of our program. No chip and no model of one has run this.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support.fake_bfruntime import CpuInterface, FakeBfSwitchd
+from support.tofino_chip import LOOP, Device
+from target.test_tofino_target import DEVICE_PORTS, LATENCY_NS, MS, mesh, switch
+
+from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError
+from p4mesh.errors import TargetError, TopologyError, UnsupportedError
+from p4mesh.target import tofino
+from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.histogram import HistogramPer
+from p4mesh.topology import Topology
+from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import Learning, TrialSpec
+
+PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino1.bfrt.json").read_bytes()
+
+
+def of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:
+    """Return a switch whose CPU interface the target opens."""
+    chip = FakeBfSwitchd(device, options.pop("program", PROGRAM), **options)
+    monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(chip))
+    return chip
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBfSwitchd]:
+    with of_chip(monkeypatch, switch()) as chip:
+        yield chip
+
+
+def wedge(address: str, more: str = "") -> Topology:
+    text = f"""
+name: wedge
+tester:
+  tofino: {{chip: tofino1, api: bfrt, address: "{address}", cpu_interface: bf_pci0{more}}}
+  ports: [{{numbers: 1-4, device_ports: "0,4,128,132", rate_bps: 100000000000}}]
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 100000000000}}]}}]
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+    return parse_topology("wedge.yaml", text)
+
+
+def measured(chip: FakeBfSwitchd, *specs: TrialSpec, more: str = "") -> list[TrialResult]:
+    with open_measurer(wedge(chip.address, more), "tofino") as measurer:
+        results = [measurer.measure(spec) for spec in specs]
+    assert chip.faults == []
+    return results
+
+
+def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: registers of two pipes become one result; every fifth frame of a port is lost."""
+    with of_chip(monkeypatch, switch(lost=lambda n: n % 5 == 4, step_ns=8)) as chip:
+        first, second = measured(chip, mesh(), replace(mesh(), histograms=HistogramPer.STREAM))
+
+    for result in (first, second):
+        assert (result.status, result.reason) == (Status.VALID, "")
+        assert (result.tx_frames, result.rx_frames, result.lost_frames) == (240, 192, 48)
+        assert {flow.tx_frames for flow in result.flows} == {20}, "60 frames of a port over three receivers"
+        latency = result.latency
+        assert latency is not None and latency.count == 192
+        assert (latency.min_ns, latency.max_ns) == (1000, 1024)
+        assert latency.sum_ns == 4 * sum(1000 + 8 * (n % 4) for n in range(60) if n % 5 != 4)
+        assert latency.jitter_count > 0
+        assert {port.port: port.rx_frames for port in result.ports} == dict.fromkeys(DEVICE_PORTS, 48)
+    assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
+
+
+def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Goal: speed, FEC, autonegotiation, break-out and loopback; a second controller touches nothing."""
+    more = """, front_loops: [{device_port: 8, rate_bps: 100000000000}],
+      port_settings: [{device_ports: "4,128", fec: reed_solomon, autonegotiation: "off"},
+                      {device_ports: 132, lanes: 2}]"""
+    with of_chip(monkeypatch, switch()) as chip:
+        chip.ports[0] = {"$SPEED": "BF_SPEED_25G", "$FEC": "BF_FEC_TYP_NONE", "$N_LANES": 1, "$PORT_UP": True}
+        measured(chip, mesh(), more=more)
+        seen = {port: (v["$SPEED"], v["$FEC"], v["$AUTO_NEGOTIATION"], v["$N_LANES"]) for port, v in chip.ports.items()}
+        plain, with_fec = "BF_FEC_TYP_NONE", "BF_FEC_TYP_REED_SOLOMON"
+        assert seen == {
+            0: ("BF_SPEED_100G", plain, "PM_AN_DEFAULT", 4),
+            4: ("BF_SPEED_100G", with_fec, "PM_AN_FORCE_DISABLE", 4),
+            8: ("BF_SPEED_100G", plain, "PM_AN_DEFAULT", 4),
+            128: ("BF_SPEED_100G", with_fec, "PM_AN_FORCE_DISABLE", 4),
+            132: ("BF_SPEED_100G", plain, "PM_AN_DEFAULT", 2),
+        }
+        loops = {port: values["$LOOPBACK_MODE"] for port, values in chip.ports.items()}
+        assert loops == dict.fromkeys(DEVICE_PORTS.values(), "BF_LPBK_NONE") | {8: "BF_LPBK_MAC_NEAR"}
+        chip.writes.clear()
+        measured(chip, mesh(), more=more)
+        assert "$PORT" not in {table for _, table in chip.writes}
+
+
+def test_settings_of_a_port_that_is_none_of_the_tester_are_refused() -> None:
+    with pytest.raises(TopologyError, match="port_settings of device port 12, which is no port of the tester"):
+        tofino.port_settings_of(wedge("127.0.0.1:1", ", port_settings: [{device_ports: 12, lanes: 1}]"))
+
+
+def test_a_rate_that_the_switch_has_not_is_one_clear_message(fake: FakeBfSwitchd) -> None:
+    topology = wedge(fake.address)
+    slow = replace(topology, tester_ports=tuple(replace(p, rate_bps=5_000_000_000) for p in topology.tester_ports))
+    with (
+        pytest.raises(TargetError, match=r"data field '\$SPEED': no choice 'BF_SPEED_5G'") as caught,
+        open_measurer(slow, "tofino"),
+    ):
+        pass
+    assert "BF_SPEED_100G" in caught.value.hint
+
+
+def test_a_port_that_the_switch_refuses_is_named(fake: FakeBfSwitchd) -> None:
+    topology = wedge(fake.address, ", pipes: 3")
+    beyond = replace(topology.tester_ports[3], device_port=260)
+    with (
+        pytest.raises(BfRuntimeError, match=r"^device port 260: cannot write \(insert\) \$PORT: Table Add failed"),
+        open_measurer(replace(topology, tester_ports=(*topology.tester_ports[:3], beyond)), "tofino"),
+    ):
+        pass
+
+
+def test_a_link_that_is_lost_for_a_moment_aborts_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: the loss is over before anybody looks at the table of ports; the switch has told of it."""
+    forward = switch()
+    chips: list[FakeBfSwitchd] = []
+
+    def flaps(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        if (port, number) == (4, 7):
+            chips[0].set_link(4, False)
+            chips[0].set_link(4, True)
+        return forward(port, mac, number)
+
+    with of_chip(monkeypatch, flaps) as chip:
+        chips.append(chip)
+        lost, fine = measured(chip, mesh(), replace(mesh(), stop_on_los=False))
+    assert (lost.status, lost.reason) == (Status.ABORT, "loss of link on port 2")
+    assert fine.status is Status.VALID
+
+
+def test_a_port_without_link_aborts_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tofino, "_LINK_UP_S", 0.2)
+    with of_chip(monkeypatch, switch()) as chip:
+        chip.dark.add(128)
+        (result,) = measured(chip, mesh())
+    assert (result.status, result.reason) == (Status.ABORT, "no link on port 3")
+
+
+def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
+    with open_measurer(wedge(fake.address), "tofino") as measurer:
+        target = measurer.tester.target
+        target.set_links(up=False)
+        assert {link.up for link in target.links().values()} == {False}
+        target.set_links(up=True)
+        assert {(link.up, link.losses) for link in target.links().values()} == {(True, 1)}
+
+
+def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: what P4Runtime cannot see; counts from before the trial are not its own."""
+    chips: list[FakeBfSwitchd] = []
+
+    def damages(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
+        chips[0].statistics[128]["$FramesReceivedwithFCSError"] += 1
+        chips[0].statistics[128]["$FramesReceivedoftypePAUSE"] += 2
+        chips[0].statistics[128]["$FramesReceivedUndersized"] += 3
+        chips[0].statistics[128]["$FragmentsReceived"] += 4
+        return []
+
+    with of_chip(monkeypatch, damages) as chip:
+        chips.append(chip)
+        chip.statistics[128]["$FramesReceivedwithFCSError"] = 1_000
+        stream = Stream("one", 128, Fraction(1_000_000), 10, Pairs(), (1,), (3,))
+        with open_measurer(wedge(chip.address), "tofino") as measurer:
+            result = measurer.measure(replace(mesh(), streams=(stream,)))
+            target = measurer.tester.target
+            assert isinstance(target, tofino.BfTofinoTarget)
+            counted = target.mac_counters()[3]
+    assert {port.port: port.bad_fcs_frames for port in result.ports} == {1: 0, 2: 0, 3: 10, 4: 0}
+    assert (counted.received_bad_fcs, counted.received_pause, counted.received_runts) == (1_010, 20, 70)
+
+
+def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSwitchd) -> None:
+    """Goal: two streams of 60 % of the recirculation port; groups are made of nodes, the value set has its member."""
+    fast = Fraction(60_000_000_000, 8 * 1538)
+    streams = tuple(Stream(f"s{n}", 1518, fast, 40, Pairs(), (n,), (n + 2,)) for n in (1, 2))
+    spec = replace(mesh(), streams=streams, duration_ns=10_000)
+    loops = ", front_loops: [{device_port: 8, rate_bps: 100000000000}]"
+    first, second = measured(fake, spec, replace(spec, streams=streams[:1]), more=loops)
+    assert fake.loop_ports == [8]
+    assert [(result.status, result.tx_frames, result.lost_frames) for result in (first, second)] == [
+        (Status.VALID, 80, 0),
+        (Status.VALID, 40, 0),
+    ]
+    assert sorted(fake.groups) == [1, 2], "the group of the stream that is gone has been removed with its nodes"
+    assert sorted(port for port, replica in fake.groups[2] if replica == 0) in ([8], [LOOP])
+
+
+def test_frames_of_the_controller_leave_by_device_ports(fake: FakeBfSwitchd) -> None:
+    measured(fake, mesh(learning=Learning(wait_ns=MS, verify=False, frames_per_address=1)))
+    assert sorted(fake.sent_frames) == sorted(DEVICE_PORTS.values())
+
+
+def test_what_another_controller_has_left_is_removed(fake: FakeBfSwitchd) -> None:
+    """Goal: a trial that was broken off leaves entries, groups and counts; the next controller begins without them."""
+    with open_measurer(wedge(fake.address), "tofino") as measurer:
+        measurer.tester.load([mesh().streams[0]])
+        assert fake.tables["stream"] and len(fake.groups) > 1
+    fake.cells[1, "frames", 5] = 77
+    fake.groups[9] = [(1, 1)]
+    with open_measurer(wedge(fake.address), "tofino") as measurer:
+        assert not fake.tables["stream"] and sorted(fake.groups) == [1]
+        assert fake.cells[1, "frames", 5] == 0
+        assert measurer.measure(mesh()).rx_frames == 240
+
+
+def test_another_program_on_the_switch_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: a program that lacks a table and a parameter; its name alone says nothing."""
+    other = json.loads(PROGRAM)
+    other["tables"] = [table for table in other["tables"] if not table["name"].endswith(".punt")]
+    receiver = next(table for table in other["tables"] if table["name"].endswith(".receiver"))
+    receiver["action_specs"][0]["data"].pop()
+    with of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
+        with pytest.raises(BfProgramError) as caught:
+            measured(chip, mesh())
+        assert str(caught.value) == (
+            "program 'p4mesh' on the switch is another one: it lacks table pipe.TesterIngress.reception.punt and 1 more"
+        )
+        assert {table for _, table in chip.writes} <= {"$PORT"}
+
+
+def test_numbers_that_another_compiler_chose_are_taken_from_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = json.loads(PROGRAM)
+    for place, table in enumerate(other["tables"]):
+        table["id"] = 1000 + place
+        for number, action in enumerate(table.get("action_specs", ())):
+            action["id"] = 5000 + number
+    with of_chip(monkeypatch, switch(), program=json.dumps(other).encode()) as chip:
+        (result,) = measured(chip, mesh())
+    assert (result.status, result.rx_frames) == (Status.VALID, 240)
+
+
+def test_a_program_of_another_name_is_refused_with_the_names_that_there_are(fake: FakeBfSwitchd) -> None:
+    with pytest.raises(BfProgramError, match="the switch runs no program 'tester'") as caught:
+        measured(fake, mesh(), more=", program: tester")
+    assert caught.value.hint == "valid for tester.tofino.program: p4mesh"
+
+
+def test_a_second_controller_is_told_of_the_first(fake: FakeBfSwitchd) -> None:
+    with (
+        open_measurer(wedge(fake.address), "tofino"),
+        pytest.raises(BfRefusedError, match=r"cannot subscribe as client 1000: .*same client id") as caught,
+        open_measurer(wedge(fake.address), "tofino"),
+    ):
+        pass
+    assert caught.value.hint.startswith("end the controller that has this client id")
+
+
+def test_no_server_is_one_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("p4mesh.target.tofino._CONNECT_S", 0.2)
+    with of_chip(monkeypatch, switch()) as chip:
+        address = chip.address
+    with pytest.raises(TargetError, match=re.escape(f"no BF Runtime server answers at {address} within 0.2 s")):
+        measured(chip, mesh())
+
+
+def test_what_the_p4runtime_target_refuses_is_refused_too(fake: FakeBfSwitchd) -> None:
+    short = tuple(replace(stream, frame_size_bytes=60) for stream in mesh().streams)
+    with pytest.raises(UnsupportedError, match="'mesh' has frames of 60 bytes, whose seeds would be padded"):
+        measured(fake, replace(mesh(), streams=short))
+
+
+@pytest.mark.parametrize(
+    ("tofino_keys", "message"),
+    [
+        ("api: bfrt", "wedge.yaml:4: tester.tofino: api bfrt needs cpu_interface"),
+        ("api: p4runtime", "wedge.yaml:4: tester.tofino: api p4runtime needs device_config"),
+        ("api: bfrt, cpu_interface: x, tls: {}", "wedge.yaml:4: tester.tofino.tls: tls has no use with api bfrt"),
+        (
+            "device_config: x, cpu_interface: x",
+            "wedge.yaml:4: tester.tofino.cpu_interface: cpu_interface has no use with api p4runtime",
+        ),
+        (
+            "api: bfrt, cpu_interface: x, port_settings: [{device_ports: 0-4}, {device_ports: 4}]",
+            "wedge.yaml:4: tester.tofino.port_settings[1].device_ports: device port 4 is given twice",
+        ),
+    ],
+)
+def test_keys_that_do_not_fit_the_api_are_refused(tofino_keys: str, message: str) -> None:
+    text = f"""
+name: wedge
+tester:
+  tofino: {{chip: tofino1, address: "127.0.0.1:1", {tofino_keys}}}
+  ports: [{{numbers: 1-2, device_ports: "0,4", rate_bps: 100000000000}}]
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-2, rate_bps: 100000000000}}]}}]
+links: [{{from: "tester:1-2", to: "dut:1-2"}}]
+"""
+    with pytest.raises(TopologyError) as caught:
+        parse_topology("wedge.yaml", text)
+    assert caught.value.message == message
+
+
+def test_the_latency_of_a_trial_is_that_of_the_device(fake: FakeBfSwitchd) -> None:
+    (result,) = measured(fake, mesh())
+    assert result.latency is not None
+    assert (result.latency.min_ns, result.latency.max_ns) == (LATENCY_NS, LATENCY_NS)

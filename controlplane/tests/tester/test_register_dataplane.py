@@ -1,0 +1,103 @@
+"""Records put together from registers: every register of the programs for both chips is read or cleared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from p4mesh.bfruntime import BfrtInfo
+from p4mesh.target.chips import TOFINO_1, TOFINO_2, Chip
+from p4mesh.tester.contract import P4SRC
+from p4mesh.tester.dataplane import SwitchPorts
+from p4mesh.tester.halves import records_of_halves
+from p4mesh.tester.records import READ_TICKS
+from p4mesh.tester.register_dataplane import WORDS, RegisterDataPlane
+from p4mesh.tester.tofino_contract import TofinoContract, load_tofino_contract
+
+CHIPS = (TOFINO_1, TOFINO_2)
+NOT_OF_A_TRIAL = {"clock_cells", "slot_cells", "window_cells"}
+"""Streams set theirs when they start; windows are cleared once in 255 runs."""
+
+
+class Registers:
+    """Stands for a BF Runtime client: the low word of cell n of a register is n + 100 in pipe 0, + 200 in pipe 1."""
+
+    def __init__(self, chip: Chip) -> None:
+        self.bfrt = BfrtInfo((P4SRC / "compiled" / f"p4mesh.{chip.p4info}.bfrt.json").read_bytes())
+        self.cleared: list[str] = []
+        self.synchronised: list[str] = []
+
+    def reset(self, names: list[str]) -> None:
+        self.cleared += [self.bfrt.table(name).name for name in names]
+
+    def sync(self, names: list[str]) -> None:
+        self.synchronised += [self.bfrt.table(name).name for name in names]
+
+    def read_registers(self, name: str, cells: list[int]) -> dict[str, Any]:
+        table = self.bfrt.table(name)
+        assert max(cells) < table.size and table.name in self.synchronised
+        fields = [one.name.rpartition(".")[2] for one in table.data_by_id.values()]
+        low = np.array([[cell + 100 for cell in cells], [cell + 200 for cell in cells]], dtype=np.uint64)
+        return {field: low * np.uint64(field != "high") for field in fields}
+
+
+def plane_of(chip: Chip, ports: dict[int, int]) -> tuple[RegisterDataPlane, Registers, TofinoContract]:
+    contract = load_tofino_contract(chip, None)
+    registers = Registers(chip)
+    plane = RegisterDataPlane(registers, contract, SwitchPorts(ports))  # type: ignore[arg-type]
+    plane._reader = SimpleNamespace(read=lambda *_: np.array([(7,)], dtype=[(READ_TICKS, "u8")]))  # type: ignore[assignment]
+    return plane, registers, contract
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_every_register_is_cleared_before_a_trial_but_those_of_streams_and_windows(chip: Chip) -> None:
+    plane, registers, _ = plane_of(chip, {1: 8})
+    every = {table.name for table in registers.bfrt.tables.values() if table.kind == "Register"}
+    plane.clear(10, lambda passes: None)
+    assert {name.rpartition(".")[2] for name in every - set(registers.cleared)} == NOT_OF_A_TRIAL
+    assert len(registers.cleared) == len(set(registers.cleared))
+    plane.clear_windows(10, lambda passes: None)
+    assert {name.rpartition(".")[2] for name in every - set(registers.cleared)} == NOT_OF_A_TRIAL - {"window_cells"}
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_records_have_the_fields_that_reading_frames_bring(chip: Chip) -> None:
+    plane, _, contract = plane_of(chip, {1: 8})
+    found = plane.read_some([range(3)], lambda passes: None)
+    names = set(records_of_halves([], contract).dtype.names or ())
+    assert set(found.dtype.names or ()) == names | {READ_TICKS}
+    assert set(WORDS) | {"cell", "spacing_min_inverted"} == names
+    assert found[READ_TICKS].tolist() == [7, 7, 7]
+
+
+def test_cells_beyond_the_first_bank_are_those_of_the_second_register() -> None:
+    """Goal: on Tofino 2 flow 32,768 is cell 0 of the upper bank; transmitters end at 16,384 and read as 0."""
+    plane, _, _ = plane_of(TOFINO_2, {1: 8})
+    found = plane.read_some([range(5, 6), range(32768, 32770)], lambda passes: None)
+    assert found["cell"].tolist() == [5, 32768, 32769]
+    assert found["duplicates"].tolist() == [105, 100, 101]
+    assert found["departures"].tolist() == [(105 << 32) + 105, 0, 0]
+
+
+def test_the_distance_of_frames_is_read_at_the_device_port_in_its_pipe() -> None:
+    plane, _, _ = plane_of(TOFINO_1, {1: 8, 2: 132})
+    plane._pipes = [0]
+    found = plane.read(4, lambda passes: None)
+    assert found["spacing_min_inverted"].tolist() == [0, 108, 332, 0]
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_the_committed_tables_are_those_of_p4info(chip: Chip) -> None:
+    """Goal: bfrt.json and P4Info were made of one program: the same tables, of the same sizes."""
+    from p4mesh.p4runtime import load_p4info
+
+    info = load_p4info(Path(P4SRC) / "compiled" / f"p4mesh.{chip.p4info}.p4info.txtpb")
+    document = json.loads((P4SRC / "compiled" / f"p4mesh.{chip.p4info}.bfrt.json").read_text())
+    sizes = {table["name"].removeprefix("pipe."): table["size"] for table in document["tables"]}
+    of_p4info = {one.preamble.name.removeprefix("pipe."): one.size for one in (*info.tables, *info.counters)}
+    assert of_p4info.items() <= sizes.items()
