@@ -13,6 +13,7 @@ from types import TracebackType
 
 from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
+from p4mesh.network.machine import switch_offloads_off
 from p4mesh.network.netlink import opened, set_kernel_value
 from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
 from p4mesh.network.nodes.table import node_class
@@ -160,6 +161,7 @@ class NetnsNetwork:
         """Let an interface carry frames of any length, and no frames of the kernel's own."""
         with opened(self._namespace_of(end)) as kernel:
             set_kernel_value(f"net.ipv6.conf.{self._end_name(end)}.disable_ipv6", 1)
+            switch_offloads_off(self._end_name(end))
             kernel.set(self._end_name(end), mtu=MTU_BYTES, state="up")
 
     def _namespace_of(self, end: PortRef) -> str:

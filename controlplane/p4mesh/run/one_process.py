@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TrialFinished, UnitFinished
-from p4mesh.run.job import Job, Measurer
+from p4mesh.run.events import Observer, SampleTaken, TesterOpened, TrialFinished, UnitFinished
+from p4mesh.run.job import DescribedMeasurer, Job, Measurer
 from p4mesh.run.session import Measured, Publish, UnitSession, opened, timed
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.trial.samples import Onlooker, Sample
@@ -40,7 +40,7 @@ def run_in_process(
         if job.simulated:
             # Each unit has a tester of its own, and may as well be measured beside the others.
             limits = DeliveryLimits()
-        bench = _LocalBench(job, unit, publish, wants_end)
+        bench = _LocalBench(job, unit, publish, observer, wants_end)
         try:
             stored, kept = directory.stored(unit.key), directory.kept(unit.key)
             session = UnitSession(job, unit, stored, kept, publish, bench, limits)
@@ -56,10 +56,11 @@ def run_in_process(
 class _LocalBench:
     """Measures in this process; announced trials when they are asked for, none ahead."""
 
-    def __init__(self, job: Job, unit: Unit, publish: Publish, wants_end: WantsEnd | None) -> None:
+    def __init__(self, job: Job, unit: Unit, publish: Publish, observer: Observer, wants_end: WantsEnd | None) -> None:
         self._job = job
         self._unit = unit
         self._publish = publish
+        self._observer = observer
         self._wants_end = wants_end
         self._device: tuple[ExitStack, Measurer] | None = None
 
@@ -67,9 +68,15 @@ class _LocalBench:
         if self._device is None:
             stack = ExitStack()
             self._device = stack, stack.enter_context(opened(self._job, self._unit.iteration))
+            self._describe(self._device[1])
             for earlier in before:
                 self._device[1].measure(earlier)
         return timed(self._device[1], spec, self._onlooker(spec))
+
+    def _describe(self, measurer: Measurer) -> None:
+        facts = measurer.facts() if isinstance(measurer, DescribedMeasurer) else ()
+        if facts:
+            self._observer(TesterOpened(facts))
 
     def _onlooker(self, spec: TrialSpec) -> Onlooker | None:
         def take(sample: Sample) -> None:

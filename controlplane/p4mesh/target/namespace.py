@@ -40,6 +40,11 @@ class NamespaceTarget(Target):
             scheduling_jitter_ns=_SCHEDULING_JITTER_NS,
         )
 
+    @property
+    def network(self) -> NetnsNetwork:
+        """The network of Linux parts."""
+        return self._network
+
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""
         time.sleep(float(duration_ns) / 1e9)

@@ -20,6 +20,7 @@ from p4mesh.topology.model import (
     FrontLoop,
     FrontPort,
     Link,
+    LiveSwitch,
     Loop,
     PortRef,
     TesterPort,
@@ -103,6 +104,7 @@ def parse_topology(name: str, text: str) -> Topology:
             for test, parameters in data.get("tests", {}).items()
         },
         tofino=_tofino(source, tester["tofino"]) if "tofino" in tester else None,
+        live=LiveSwitch(**tester.get("live", {})),
         bgp=_bgp(source, tester["bgp"], ports) if "bgp" in tester else None,
     )
 

@@ -142,9 +142,25 @@ def _tester(engine: Rule) -> Rule:
             "title": "stations of routed streams tell their routers by BGP which networks are behind them",
             **_bgp(),
         },
+        "live": {"title": "the engine on Linux interfaces, for --target live", **_live()},
         "ports": {"title": "groups of ports", **_list(_tester_port(tester["ports"]["items"]))},
     }
     return _mapping(keys, required=("ports",))
+
+
+def _live() -> Rule:
+    keys = {
+        "access": {
+            "title": "how frames get to and from interfaces; best: af_xdp where the kernel has it, else af_packet",
+            "default": "best",
+            "enum": ["best", "af_xdp", "af_packet"],
+        },
+        "passes_per_s": {
+            "title": "loop passes that this machine manages; without it 1000000",
+            **_integer(10_000, 100_000_000),
+        },
+    }
+    return _mapping(keys)
 
 
 def _bgp() -> Rule:

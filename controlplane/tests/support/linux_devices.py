@@ -10,7 +10,10 @@ import pytest
 from support.networks import TOPOLOGIES
 
 from p4mesh.errors import P4MeshError
+from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.network.netns import NetnsNetwork
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import run
 from p4mesh.topology import Topology
 from p4mesh.topology.loader import parse_topology
 from p4mesh.trial.result import Status, TrialResult
@@ -58,3 +61,23 @@ def write_topology(directory: Path, topology: Topology) -> Path:
     path = directory / f"{topology.name}.yaml"
     path.write_text(topology.text, encoding="utf-8")
     return path
+
+
+def run_live(test: str, topology: Topology, size: int, directory: Path, *settings: str, opener: str = "") -> Outcome:
+    """Run a test on ``live`` and return its outcome, the first one that the tester could carry out."""
+    findings = []
+    for attempt in range(ATTEMPTS):
+        options = RunOptions(
+            test=test,
+            topology=topology,
+            sizes=str(size),
+            settings=settings,
+            target="live",
+            out=directory / str(attempt),
+            opener=opener,
+        )
+        outcome = run(options).outcome
+        if outcome.state is State.PASS:
+            return outcome
+        findings.append((outcome.state, outcome.findings))
+    raise AssertionError(f"no run that can be trusted: {findings}")
