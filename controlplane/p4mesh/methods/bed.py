@@ -70,6 +70,10 @@ class Bed:
     """Whether devices under test can be reset without a reset command from the user."""
     reset_times_s: tuple[tuple[str, float], ...] = ()
     """Simulated devices that can be reset, and what that takes."""
+    failures: int = field(default=0, metadata={"stored": "if set"})
+    """Failures of the devices that a test can cause."""
+    wires: tuple[tuple[int, int], ...] = field(default=(), metadata={"stored": "if set"})
+    """Ports of the tester that are linked to each other."""
 
     @property
     def defines_latency(self) -> bool:

@@ -19,6 +19,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("group_capacity", "burdened_latency", "burdened_join_delay"),
     ),
     "messages": ("latency", "background", "n_to_one"),
+    "recirculation": ("delta",),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -26,21 +26,23 @@ _POLL_S = 0.05
 class NetnsNetwork:
     """A network with one interface per tester port, ``t1``, ``t2``, ... in the tester's namespace; removed on exit."""
 
-    def __init__(self, topology: Topology, name: str = "") -> None:
+    def __init__(self, topology: Topology, name: str = "", switched: Collection[str] = ()) -> None:
+        """Prepare to build ``topology``; the caller runs the devices of the models ``switched``."""
         self._topology = topology
+        self._switched = switched
         self.namespace = name or namespaces.new_name()
         self.nodes = tuple(
-            node_class(device)(
+            node_class(device, switched)(
                 device, f"{self.namespace}-{device.name}", namespaces.STATE / self.namespace / device.name
             )
             for device in topology.devices
         )
 
     @staticmethod
-    def check(topology: Topology) -> None:
+    def check(topology: Topology, switched: Collection[str] = ()) -> None:
         """Raise what building the network would raise because of the topology or of programs that are missing."""
         for device in topology.devices:
-            node_class(device).check(device)
+            node_class(device, switched).check(device)
         for link in topology.links:
             if link.outages:
                 raise UnsupportedError(
@@ -50,7 +52,7 @@ class NetnsNetwork:
 
     def __enter__(self) -> NetnsNetwork:
         """Build the network."""
-        self.check(self._topology)
+        self.check(self._topology, self._switched)
         namespaces.remove_abandoned()
         try:
             self.build()
@@ -94,6 +96,20 @@ class NetnsNetwork:
     def interface(self, port: int) -> str:
         """Return the name of a tester port's interface."""
         return f"t{port}"
+
+    def interfaces_of(self, device: str) -> dict[int, str]:
+        """Return the names of a device's interfaces by port; a port without a cable has none."""
+        ends = (end for link in self._topology.links for end in link.ends)
+        return {end.port: self._end_name(end) for end in ends if end.node == device}
+
+    def set_link_of(self, device: str, port: int, up: bool) -> None:
+        """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
+        for link in self._topology.links:
+            for end, far in (link.ends, link.ends[::-1]):
+                if end == PortRef(device, port):
+                    wanted = end if far.node == TESTER else far
+                    with opened(self._namespace_of(wanted)) as kernel:
+                        kernel.set(self._end_name(wanted), state="up" if up else "down")
 
     def carriers(self) -> dict[int, tuple[bool, int]]:
         """Return, per tester port, whether its link is up and how often it has gone down."""

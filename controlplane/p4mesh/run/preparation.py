@@ -25,6 +25,7 @@ from p4mesh.target.names import SIMULATED
 from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, PortRef, Topology
+from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
 
@@ -190,4 +191,10 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         stamps_controller_frames=capabilities.stamps_controller_frames,
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
+        failures=failures_of(topology) if capabilities.causes_failures else 0,
+        wires=tuple(
+            (near.port, far.port)
+            for near, far in (link.ends for link in topology.links)
+            if near.node == far.node == TESTER
+        ),
     )

@@ -150,6 +150,15 @@ class Target(ABC):
             hint="give the command that resets it: --set reset_cmd=COMMAND",
         )
 
+    def cause_failures(self, count: int) -> int:
+        """Let failures 1 to ``count`` of the devices begin now, those that have not begun before.
+
+        Returns the time to the last of their changes in ns.
+        """
+        raise UnsupportedError(
+            f"failures of devices are not supported on {self.name}", hint="use --target sim or --target bmv2"
+        )
+
     @property
     def rate_bps_of(self) -> dict[int, int]:
         """Nominal line rate of each tester port."""

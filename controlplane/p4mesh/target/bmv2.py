@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from p4mesh.errors import EnvironmentFault, TargetError
 from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
+from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
 from p4mesh.topology import Topology
+from p4mesh.topology.device_keys import P4_DEVICE
 
-PROGRAM = "simple_switch_grpc"
+if TYPE_CHECKING:
+    from p4mesh.target.p4_devices import P4Devices
+
 _DEVICE_ID = 1
-_STOP_S = 10
 
 
 class Bmv2Target(NamespaceTarget):
-    """simple_switch_grpc with the interfaces of the topology, in a network namespace of its own."""
+    """simple_switch_grpc with the interfaces of the topology, in a network namespace of its own.
+
+    Devices under test that are P4 programs run in a simple_switch_grpc of their own each.
+    """
 
     name = "bmv2"
     tick_ps = 1_000_000
@@ -31,44 +37,41 @@ class Bmv2Target(NamespaceTarget):
     """Loop passes that simple_switch manages on one core with room to spare."""
     start_lead_ns = 50_000_000
 
-    def __init__(
-        self, topology: Topology, address: str, network: NetnsNetwork, process: subprocess.Popen[bytes], log: Path
-    ) -> None:
-        super().__init__(topology, address, network)
-        self._process = process
-        self._log = log
+    def __init__(self, topology: Topology, network: NetnsNetwork, switch: SimpleSwitch, devices: P4Devices) -> None:
+        super().__init__(topology, switch.address, network)
+        self._switch = switch
+        self._devices = devices
+
+    @classmethod
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what software on Linux interfaces can do; tables and links of P4 devices change when asked to."""
+        return replace(super().declare(topology), causes_failures=True)
 
     @classmethod
     @contextmanager
     def open(cls, topology: Topology, ports: ProgramPorts) -> Iterator[Bmv2Target]:
-        """Build the network and start the switch; its server has a Unix socket, which namespaces share."""
-        if shutil.which(PROGRAM) is None:
-            raise EnvironmentFault(
-                f"{PROGRAM} is not installed",
-                hint="install it from p4lang's packages (p4lang-bmv2), or use --target sim",
-            )
+        """Build the network and start the switches."""
+        # It loads gRPC, which takes longer than anything that is said before a target is opened.
+        from p4mesh.target.p4_devices import P4Devices
+
         with (
-            tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-") as directory,
-            NetnsNetwork(topology) as network,
+            tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-") as name,
+            NetnsNetwork(topology, switched=(P4_DEVICE,)) as network,
         ):
-            address, log = f"unix:{directory}/p4runtime.sock", Path(directory) / "switch.log"
-            interfaces = []
-            for port in topology.tester_ports:
-                interfaces += ["-i", f"{port.number}@{network.interface(port.number)}"]
-            command = [PROGRAM, "--no-p4", "--device-id", str(_DEVICE_ID), *interfaces, "--"]
-            command += ["--grpc-server-addr", address, "--cpu-port", str(ports.cpu)]
-            with log.open("w") as output:
-                process = subprocess.Popen(network.command(*command), stdout=output, stderr=subprocess.STDOUT)
-            try:
-                yield cls(topology, address, network, process, log)
-            finally:
-                process.terminate()
-                process.wait(_STOP_S)
+            directory = Path(name)
+            interfaces = {port.number: network.interface(port.number) for port in topology.tester_ports}
+            with (
+                simple_switch(network.command, interfaces, _DEVICE_ID, directory, ports.cpu) as switch,
+                P4Devices(topology, network, directory, _DEVICE_ID + 1) as devices,
+            ):
+                yield cls(topology, network, switch, devices)
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
-        """Sleep, unless the switch has ended."""
-        if self._process.poll() is not None:
-            raise TargetError(
-                f"{PROGRAM} ended with exit code {self._process.returncode}: {self._log.read_text()[-500:]}"
-            )
+        """Sleep, unless a switch has ended or an event of a device has been refused."""
+        self._switch.require_running()
+        self._devices.require_running()
         super().wait(duration_ns, packet_outs)
+
+    def cause_failures(self, count: int) -> int:
+        """Let failures of the P4 devices begin now."""
+        return self._devices.cause_failures(count)

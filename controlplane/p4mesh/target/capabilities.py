@@ -60,6 +60,8 @@ class Capabilities:
     """The program keeps when a frame of the controller leaves."""
     resets_devices: bool = False
     """The devices under test are simulated, and those whose model says how can be reset."""
+    causes_failures: bool = False
+    """Failures that the topology describes can be caused."""
     unmeasured: tuple[str, ...] = ()
     """Columns of tables that the target does not measure."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()

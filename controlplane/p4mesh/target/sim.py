@@ -62,6 +62,7 @@ class SimTarget(Target):
             scheduling_jitter_ns=0,
             bad_fcs=True,
             resets_devices=True,
+            causes_failures=True,
         )
 
     @classmethod
@@ -128,6 +129,10 @@ class SimTarget(Target):
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device; the topology says how long that takes."""
         self._network.reset_device(device, off_ns * 1000)
+
+    def cause_failures(self, count: int) -> int:
+        """Let failures of the devices begin at this virtual time."""
+        return -(-self._network.cause_failures(count) // 1000)
 
     def in_flight(self) -> int:
         """Return the frames on wires and in devices."""

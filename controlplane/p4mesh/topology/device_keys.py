@@ -14,6 +14,7 @@ P4_DEVICE = "p4"
 ROUTER = "router"
 COMPILED = Path(__file__).resolve().parents[3] / "p4src" / "compiled"
 _JSON = ".json"
+_P4INFO = ".p4info.txtpb"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
 ON_LINUX = {
@@ -91,12 +92,19 @@ def programs() -> tuple[str, ...]:
 
 
 def program_files(name: str) -> tuple[Path, Path]:
-    """Return p4c's output for a program, of p4src/compiled or in a file of its own: JSON, and P4Info beside it."""
-    place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
-    return place, place.with_name(f"{place.name.removesuffix(_JSON)}.p4info.txtpb")
+    """Return P4Info and p4c's output of a program; raises TopologyError where P4Info is missing."""
+    program = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
+    p4info = program.with_name(f"{program.name.removesuffix(_JSON)}{_P4INFO}")
+    if not p4info.is_file():
+        raise TopologyError(
+            f"{p4info}: no such file, and a switch of its own needs P4Info of the program",
+            hint=f"compile with p4c-bm2-ss --p4runtime-files {p4info.name}",
+        )
+    return p4info, program
 
 
 def program_json(name: str) -> dict[str, Any]:
-    """Return p4c's output for a program."""
-    loaded: dict[str, Any] = json.loads(program_files(name)[0].read_text(encoding="utf-8"))
+    """Return p4c's output for a program, of p4src/compiled or in a file of its own."""
+    place = Path(name) if _is_file(name) else COMPILED / f"{name}{_JSON}"
+    loaded: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return loaded

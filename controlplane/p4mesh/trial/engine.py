@@ -22,7 +22,7 @@ from p4mesh.trial.joining import verify_joins
 from p4mesh.trial.learning import learn, verify_learning
 from p4mesh.trial.link_watch import LinkLostError, LinkWatch
 from p4mesh.trial.not_measured import not_measured
-from p4mesh.trial.resets import reset_before_trial
+from p4mesh.trial.resets import fail_before_trial, reset_before_trial
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.samples import EndedEarlyError, Onlooker
 from p4mesh.trial.spec import TrialSpec
@@ -81,11 +81,12 @@ class _Trial:
         self._transmission: Transmission | None = None
 
     def reset(self) -> None:
-        """Reset the device; then the trial begins, at a time and with random numbers of its own."""
+        """Reset the device and let it fail; then the trial begins, at a time and with random numbers of its own."""
         target = self._tester.target
         self._tester.dataplane.ensure_connected()
         try:
             reset_before_trial(self._spec.reset, target, self._tester.wait, self._spec.label)
+            fail_before_trial(self._spec.failures, target, self._tester.wait)
         finally:
             self._tester.wait(target.alignment_ns)
             target.reseed(self._tester.dataplane.packet_outs_sent, self._spec.number)

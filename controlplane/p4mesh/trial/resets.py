@@ -1,4 +1,4 @@
-"""Resets of the device under test: before a trial, and while its streams run."""
+"""Resets and failures of the device under test: before a trial, and while its streams run."""
 
 from __future__ import annotations
 
@@ -44,11 +44,19 @@ def _toggle_links(reset: Reset, target: Target, wait: Wait) -> None:
 
 
 def trigger(interruption: Interruption, target: Target, label: str) -> None:
-    """Let the device be reset now, by the user's command or as a simulated one."""
-    if interruption.hook:
+    """Let the device be reset now, by the user's command or as a simulated one, or let its failures begin."""
+    if interruption.failures:
+        target.cause_failures(interruption.failures)
+    elif interruption.hook:
         run_hook(interruption.hook, label)
     else:
         target.reset_device(interruption.device, interruption.off_ns)
+
+
+def fail_before_trial(failures: int, target: Target, wait: Wait) -> None:
+    """Let failures 1 to ``failures`` of the devices be there, those that are not there already."""
+    if failures:
+        wait(target.cause_failures(failures))
 
 
 class StallFinder:

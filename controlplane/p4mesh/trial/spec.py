@@ -72,6 +72,8 @@ class Interruption:
     device: str = ""
     off_ns: int = 0
     """Time that the simulated device is without power before it starts."""
+    failures: int = field(default=0, metadata={"stored": "if set"})
+    """Failures of the devices, 1 to this number, that begin instead of a reset."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class TrialSpec:
     """Read latencies while the streams run, and say whether a queue of the device fills."""
     memberships: Memberships | None = field(default=None, metadata={"stored": "if set"})
     """Groups that hosts on the ports receive; None = no host speaks."""
+    failures: int = field(default=0, metadata={"stored": "if set"})
+    """Failures of the devices, 1 to this number, that are there before the trial begins."""
 
     def only_sending(self, streams: tuple[Stream, ...], duration_ns: int) -> TrialSpec:
         """Return a trial of other streams without a settling time, frames of the controller, resets or memberships."""

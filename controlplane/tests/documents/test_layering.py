@@ -40,7 +40,7 @@ REFUSED = {
     | {"datetime", "pathlib", "random", "socket", "subprocess", "time"},
     "trial": {"p4mesh.switch", "p4mesh.p4runtime", "datetime", "random", "time"},
     "tester": {"p4mesh.switch", "datetime", "random", "subprocess", "time"},
-    "target": {"p4mesh.switch", "p4mesh.p4runtime"},
+    "target": {"p4mesh.switch"},
     "network": {"p4mesh.switch", "p4mesh.traffic"},
     "switch": {"p4mesh.p4runtime", "p4mesh.topology", "p4mesh.traffic"},
     "bfruntime": {"p4mesh.topology", "p4mesh.traffic"},

@@ -203,6 +203,16 @@ impl SimNetwork {
         })
     }
 
+    /// Lets failures 1 to `count` of the devices begin now, those that have not begun before; returns the
+    /// time to the last of their changes in picoseconds.
+    fn cause_failures(&self, py: Python<'_>, count: u64) -> PyResult<u64> {
+        self.with(py, |target| {
+            let longest_ps = target.network.cause_failures(count).map_err(refused)?;
+            target.report();
+            Ok(longest_ps)
+        })
+    }
+
     /// Starts all random numbers anew, those of `number`.
     fn reseed(&self, py: Python<'_>, number: u64) -> PyResult<()> {
         self.with(py, |target| {

@@ -32,6 +32,8 @@ pub enum NetworkError {
     NotAHost { name: String, valid: String },
     #[error("no device named '{name}'; valid: {valid}")]
     NoSuchDevice { name: String, valid: String },
+    #[error("no failure {number} in the network; valid: 0 to {highest}")]
+    NoSuchFailure { number: u64, highest: u64 },
     #[error("cannot run to {asked_ps} ps: the clock is at {now_ps} ps")]
     TimeIsPast { asked_ps: u64, now_ps: u64 },
     #[error("cannot run to {asked_ps} ps; valid: up to {MAX_TIME_PS} ps, 53 days")]
@@ -68,6 +70,8 @@ pub struct Network {
     events_done: u64,
     patience: Patience,
     skipped_passes: u64,
+    /// Failures that have begun: those of numbers up to this.
+    failures_begun: u64,
 }
 
 /// One direction of a cable, for its random numbers.
@@ -87,6 +91,7 @@ impl Network {
             events_done: 0,
             patience: Patience::new(true),
             skipped_passes: 0,
+            failures_begun: 0,
         };
         for index in 0..network.devices.len() {
             network.with_device(index, |device, ports| device.start(ports));

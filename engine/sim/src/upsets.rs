@@ -1,5 +1,5 @@
 //! Scheduled incidents of a network itself: links that go down and come up, devices that come back
-//! from a reset; and what the tester is to be told of it.
+//! from a reset or change; and what the tester is to be told of it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,6 +27,8 @@ pub(crate) enum Upset {
     Link { port: usize, up: bool },
     /// A device comes back from its reset of this number.
     Back { device: usize, reset: u64 },
+    /// The change of this number of a device.
+    Change { device: usize, index: usize },
 }
 
 /// Changes to come, in the order (time, insertion), and what the tester has not been told.

@@ -179,3 +179,111 @@ fn errors_in_entries_say_where_what_and_what_is_valid() {
         assert!(error.starts_with(message), "{error}");
     }
 }
+
+/// Two paths to 02:00:00:00:00:09: port 2, and port 3 behind a failed link.
+const PATHS: &str = r#""entries": [
+    {"table": "path", "key": {"destination": "02:00:00:00:00:09", "failures": 0}, "action": "use_port", "params": [2]},
+    {"table": "path", "key": {"destination": "02:00:00:00:00:09", "failures": 1}, "action": "use_port", "params": [3]}]"#;
+const FAILED: &str = r#"{"table": "failed_link", "key": {"port": 2}, "action": "try_next"}"#;
+
+/// The port and the time on the way of one frame that is sent now.
+fn way(network: &mut Network) -> Option<(u16, u64)> {
+    let from_ps = network.now_ps();
+    network.host_send("h", 1, &ethernet(9, 8)).unwrap();
+    network.run_until(from_ps + SECOND_PS / 1_000).unwrap();
+    let frames = network.host_take("h").unwrap();
+    frames.first().map(|it| (it.0, it.1 - from_ps))
+}
+
+#[test]
+fn a_failure_adds_a_turn_of_the_loop() {
+    let events = format!(r#""events": [{{"failure": 1, "insert": [{FAILED}]}}]"#);
+    let timed = r#""loop": {"rate_bps": 10000000000, "latency_ns": 30}"#;
+    let mut network = network("fast_reroute", &format!("{PATHS}, {events}, {timed}")).unwrap();
+    let (port, without_ps) = way(&mut network).unwrap();
+    assert_eq!(port, 2);
+    assert_eq!(network.cause_failures(1), Ok(0));
+    let (port, with_ps) = way(&mut network).unwrap();
+    assert_eq!(port, 3);
+    // 64 bytes at 10 Gbit/s, 30 ns of the loop, 1 us of the pipelines.
+    assert_eq!(with_ps - without_ps, 51_200 + 30_000 + 1_000_000);
+    assert_eq!(network.cause_failures(1), Ok(0), "it has begun already");
+    assert_eq!(network.truth().nodes["dut"].counters["turns"], 1);
+    let error = network.cause_failures(2).unwrap_err();
+    assert_eq!(error.to_string(), "no failure 2 in the network; valid: 0 to 1");
+}
+
+#[test]
+fn without_a_loop_the_next_pass_follows_at_once() {
+    let events = format!(r#""events": [{{"failure": 1, "insert": [{FAILED}]}}]"#);
+    let mut network = network("fast_reroute", &format!("{PATHS}, {events}")).unwrap();
+    let (_, without_ps) = way(&mut network).unwrap();
+    network.cause_failures(1).unwrap();
+    assert_eq!(way(&mut network), Some((3, without_ps)));
+}
+
+#[test]
+fn events_change_links_and_tables_at_their_times() {
+    let at = |seconds: &str, what: &str| format!(r#"{{"at_s": {seconds}, {what}}}"#);
+    let events = [
+        at("0.002", r#""links_down": [2]"#),
+        at("0.004", &format!(r#""insert": [{FAILED}]"#)),
+        at("0.006", r#""links_up": [2]"#),
+        at("0.008", r#""delete": [{"table": "failed_link", "key": {"port": 2}}]"#),
+    ];
+    let mut network =
+        network("fast_reroute", &format!(r#"{PATHS}, "events": [{}]"#, events.join(","))).unwrap();
+    let mut ports = Vec::new();
+    for ms in [1, 3, 5, 7, 9] {
+        network.run_until(ms * SECOND_PS / 1_000).unwrap();
+        ports.push(way(&mut network).map(|it| it.0));
+    }
+    assert_eq!(ports, [Some(2), None, Some(3), Some(3), Some(2)]);
+    assert_eq!(network.truth().nodes["dut"].counters["refused_writes"], 0);
+}
+
+#[test]
+fn a_reset_empties_the_loop() {
+    let events = format!(r#""events": [{{"at_s": 0, "insert": [{FAILED}]}}]"#);
+    let timed = r#""loop": {"rate_bps": 10000000000, "latency_ns": 1000000}"#;
+    let mut network = network("fast_reroute", &format!("{PATHS}, {events}, {timed}")).unwrap();
+    network.host_send("h", 1, &ethernet(9, 8)).unwrap();
+    network.run_until(SECOND_PS / 2_000).unwrap();
+    assert_eq!(network.in_flight(), 1, "it is in the loop");
+    network.reset_device("dut", 0).unwrap();
+    assert_eq!(network.in_flight(), 0);
+    network.run_until(SECOND_PS).unwrap();
+    assert!(network.host_take("h").unwrap().is_empty());
+}
+
+#[test]
+fn errors_in_events_say_where_what_and_what_is_valid() {
+    for (event, message) in [
+        (
+            r#"{"links_down": [2]}"#,
+            "nodes[1].events[0]: at_s, failure and after_s do not fit together; \
+          valid: at_s alone, or failure with or without after_s",
+        ),
+        (r#"{"at_s": 1, "failure": 1}"#, "nodes[1].events[0]: at_s, failure and after_s do not fit together"),
+        (
+            r#"{"at_s": 1, "links_down": [4]}"#,
+            "nodes[1].events[0].links_down[0]: no port 4 on this device; valid: 1, 2, 3",
+        ),
+        (
+            r#"{"at_s": 1, "delete": [{"table": "failed_link", "key": {"port": 2}}]}"#,
+            "nodes[1].events[0].delete[0]: ",
+        ),
+        (
+            r#"{"at_s": 1, "insert": [{"table": "failed", "key": {}, "action": "x"}]}"#,
+            "nodes[1].events[0].insert[0].table: no table 'failed' in the program; valid: path, failed_link",
+        ),
+    ] {
+        let error =
+            network("fast_reroute", &format!(r#"{PATHS}, "events": [{event}]"#)).err().unwrap().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+    let error =
+        network("fast_reroute", &format!(r#"{PATHS}, "loop": {{"port": 2, "rate_bps": 10000000000}}"#));
+    let message = "nodes[1].loop.port: 2 is a port of the device; valid: a number of its own";
+    assert_eq!(error.err().unwrap().to_string(), message);
+}

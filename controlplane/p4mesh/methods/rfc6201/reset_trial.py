@@ -134,4 +134,7 @@ def _interval_ns(spec: TrialSpec, outage: Outage) -> Fraction:
 def _stamps_ns(outage: Outage) -> Fraction | None:
     if outage.last_before_ns is None or outage.first_after_ns is None:
         return None
+    if outage.first_after_ns <= outage.last_before_ns:
+        # The flow stood still behind the gap, as one does on the wall clock whose frames are all sent.
+        return None
     return Fraction(outage.first_after_ns - outage.last_before_ns)

@@ -24,11 +24,14 @@ from p4mesh.trial.result import Outage, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 GIGABIT = 10**9
-BED = two_switch_bed(reset_times_s=(("dut", 1),))
+BED = two_switch_bed(reset_times_s=(("dut", 1),), failures=5)
+NEEDED = {"rfc5180.hop_by_hop": ("routed=true",), "recirculation.delta": ("rates=100 Mbit/s L2",)}
+"""Settings without which a test does not run on this bed."""
 BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 TIMED = [test for test in TESTS if any(parameter.name == "duration_ms" for parameter in test.parameters)]
-SECONDS = {"rfc2544.throughput": 30}
-"""Search trials, of which the result is confirmed for 60 s; other tests measure as long as their RFC says."""
+SECONDS = {"rfc2544.throughput": 30, "recirculation.delta": 10}
+"""Search trials, of which the result is confirmed for 60 s, and trials that no RFC describes; other tests measure as
+long as their RFC says."""
 
 
 class OneFrameLost(FlowMeasurer):
@@ -115,7 +118,7 @@ def test_overloads_take_60_s_and_resets_come_after_15_s() -> None:
 
 @pytest.mark.parametrize("test", TIMED, ids=lambda test: test.name)
 def test_every_report_of_scaled_trials_says_how_short_they_were(test: Method) -> None:
-    needed = ("routed=true",) if test.name == "rfc5180.hop_by_hop" else ()
+    needed = NEEDED.get(test.name, ())
     outcome, _ = run(test, OneFrameLost(lossless), *needed, real_time=False)
     assert [text for text in outcome.deviations if text.startswith("Trial duration ")], outcome.deviations
     if test.name != "rfc2544.throughput":

@@ -5,6 +5,7 @@
 
 mod broadcast;
 mod buffer;
+mod changes;
 mod ethernet_switch;
 mod flood_limit;
 mod host;
@@ -16,6 +17,8 @@ mod lookup;
 mod mac_table;
 mod p4_config;
 mod p4_device;
+mod p4_entries;
+mod p4_loop;
 mod pause_sender;
 mod router;
 mod simultaneous;
@@ -38,6 +41,7 @@ use crate::rng::Rng;
 
 pub use broadcast::BroadcastConfig;
 pub use buffer::SharedBufferConfig;
+pub use changes::{Change, When};
 pub use ethernet_switch::EthernetSwitch;
 pub use flood_limit::FloodLimitConfig;
 pub use host::{Host, HostFrame};
@@ -83,6 +87,14 @@ pub trait Device: Send {
 
     /// Back to the state after power-on; the queues have been flushed.
     fn reset(&mut self, _ports: &mut DevicePorts) {}
+
+    /// Changes that the configuration of the device asks for.
+    fn changes(&self) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// The time of one of [`Device::changes`] has come: carries out what is the device's own.
+    fn change(&mut self, _index: usize) {}
 
     /// Counters of the model, by name, for truth checks.
     fn counters(&self) -> BTreeMap<&'static str, u64> {

@@ -8,13 +8,18 @@ use std::net::IpAddr;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{PortNumber, Whole};
+use crate::config::{Latency, PortNumber, Seconds, Whole};
 use crate::wire::ethernet;
 
 /// Form of a text in an entry.
 pub const VALID_VALUE: &str = "a number such as 7 or \"0x02f4bc000001\", a MAC, an IPv4 or an IPv6 address";
 const VALID_MATCH: &str =
     "a number, or a mapping with value and prefix_bits, value and mask, or low and high";
+
+/// 11 days.
+const LONGEST_S: u64 = 1_000_000;
+/// Failures of a device.
+const MOST_FAILURES: u64 = 1_000;
 
 /// Keys of a device `p4`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,6 +36,71 @@ pub struct P4Config {
     /// Table entries, installed at start and after a reset.
     #[serde(default)]
     pub entries: Vec<P4Entry>,
+    /// Loop in which packets are recirculated; without it their next pass follows at once.
+    #[serde(rename = "loop")]
+    pub recirculation: Option<P4LoopConfig>,
+    /// Changes of tables and links at their times, and those of failures that a test asks for.
+    #[serde(default)]
+    pub events: Vec<P4Event>,
+}
+
+/// A recirculation loop.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct P4LoopConfig {
+    /// Port of the program that leads into the loop; without it only `recirculate` does.
+    pub port: Option<Whole<0, 510>>,
+    /// Rate of the loop.
+    pub rate_bps: Whole<10_000_000, 1_600_000_000_000>,
+    /// From the last bit sent to the ingress pass; the pipeline's own time is that of the node.
+    #[serde(default)]
+    pub latency_ns: Latency,
+    /// Frames that wait at most, tail drop.
+    #[serde(default)]
+    pub queue_frames: Whole<0, 1_048_576, 1_024>,
+}
+
+/// Changes of a device at one time.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct P4Event {
+    /// When, after the start; or it belongs to a failure.
+    pub at_s: Option<Seconds<LONGEST_S>>,
+    /// Number of the failure that it belongs to; tests ask for failures 1 to N.
+    pub failure: Option<Whole<1, MOST_FAILURES>>,
+    /// From the beginning of the failure to this event.
+    pub after_s: Option<Seconds<LONGEST_S>>,
+    /// Ports whose links go down.
+    #[serde(default)]
+    #[schemars(with = "Vec<PortNumber>")]
+    pub links_down: Vec<u16>,
+    /// Ports whose links come up.
+    #[serde(default)]
+    #[schemars(with = "Vec<PortNumber>")]
+    pub links_up: Vec<u16>,
+    /// Entries that are deleted.
+    #[serde(default)]
+    pub delete: Vec<P4Key>,
+    /// Entries that are inserted.
+    #[serde(default)]
+    pub insert: Vec<P4Entry>,
+    /// Entries that get another action.
+    #[serde(default)]
+    pub modify: Vec<P4Entry>,
+}
+
+/// What names an entry of a table.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct P4Key {
+    /// Name of the table, its last part is enough.
+    #[schemars(length(min = 1))]
+    pub table: String,
+    /// Of ternary and range tables, larger wins.
+    #[serde(default)]
+    pub priority: Whole<0, 2_147_483_647>,
+    /// Value, value and prefix_bits, value and mask, or low and high of each key field.
+    pub key: BTreeMap<String, P4Match>,
 }
 
 /// A multicast group.
@@ -81,6 +151,13 @@ pub enum P4Match {
     Lpm { value: P4Value, prefix_bits: Whole<0, 128> },
     Ternary { value: P4Value, mask: P4Value },
     Range { low: P4Value, high: P4Value },
+}
+
+impl P4Entry {
+    /// What names it.
+    pub fn named(&self) -> P4Key {
+        P4Key { table: self.table.clone(), priority: self.priority, key: self.key.clone() }
+    }
 }
 
 impl P4Value {

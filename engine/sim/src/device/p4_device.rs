@@ -1,20 +1,22 @@
-//! A P4 program as a device under test: executed by the pipeline, with entries that do not change.
+//! A P4 program as a device under test: executed by the pipeline, with the entries of the configuration.
 //!
 //! Ingress and egress of a frame run in one event, `latency_ps` after its last bit; then each copy
-//! goes to the queue of its port. A packet that the program recirculates takes another pass at
-//! once, up to a limit; what it sends to the controller ends here and is counted.
+//! goes to the queue of its port. A packet that the program recirculates goes round the loop, if there is one, or
+//! takes another pass at once, up to a limit; what it sends to the controller ends here and is counted.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use p4mesh_pipeline::{
-    ActionCall, Dispatch, DropReason, EgressPacket, EntryAction, Executable, Frame, IngressPacket,
-    InstanceType, KeyInfo, KeyMatch, MatchKind, Passes, Preserved, Program, QueueTimes, Replica, Switch,
-    SwitchConfig, TableEntry,
+    Dispatch, DropReason, EgressPacket, Executable, Frame, IngressPacket, InstanceType, Passes, Preserved,
+    Program, QueueTimes, Switch, SwitchConfig,
 };
 
-use super::p4_config::{P4Config, P4Entry, P4Match, VALID_VALUE};
+use super::changes::{Change, When};
+use super::p4_config::{P4Config, P4Event};
+use super::p4_entries::{install, rehearse, writes, Write};
+use super::p4_loop::P4Loop;
 use super::{check_port, Device, DevicePorts};
 use crate::config::{ConfigError, Latency, Place};
 use crate::drops::DropCause;
@@ -33,7 +35,15 @@ pub struct P4Device {
     latency_ps: u64,
     ids: Vec<u16>,
     switch: Switch,
+    turns: Option<P4Loop>,
+    events: Vec<Event>,
     counters: Counters,
+}
+
+/// An event of the configuration.
+struct Event {
+    change: Change,
+    writes: Vec<Write>,
 }
 
 #[derive(Default)]
@@ -41,6 +51,9 @@ struct Counters {
     to_controller: u64,
     digests: u64,
     passes: u64,
+    turns: u64,
+    /// Writes of events that did not fit the entries of their time.
+    refused_writes: u64,
 }
 
 impl P4Device {
@@ -64,11 +77,19 @@ impl P4Device {
             SwitchConfig { ps_per_tick: config.timestamp_tick_ps.get(), seed, ..Default::default() };
         let mut switch = Switch::new(Arc::new(Executable::new(program)), switch_config);
         install(&mut switch, &config, place, ports)?;
+        let events = events_of(&config, &switch, place, ports)?;
+        let turns = config.recirculation.as_ref().map(|it| P4Loop::new(it, latency.ps()));
+        if let Some(&port) = ports.iter().find(|&&port| turns.as_ref().is_some_and(|it| it.has_port(port))) {
+            let problem = format!("{port} is a port of the device");
+            return Err(place.key("loop").key("port").invalid(problem, "a number of its own"));
+        }
         Ok(P4Device {
             config,
             latency_ps: latency.ps(),
             ids: ports.to_vec(),
             switch,
+            turns,
+            events,
             counters: Counters::default(),
         })
     }
@@ -91,15 +112,11 @@ struct Flow<'a, 'p> {
 }
 
 impl Flow<'_, '_> {
-    fn run(&mut self, frame: Frame, first_bit_ps: u64) {
+    fn run(&mut self, packet: IngressPacket, first_bit_ps: u64) {
         let now_ps = self.ports.now_ps();
+        let passes_left = self.passes_left;
         let times = QueueTimes { enqueue_ps: now_ps, dequeue_ps: now_ps, ..Default::default() };
-        self.waiting.push_back(Waiting::Ingress(IngressPacket {
-            port: self.device.ids[self.input],
-            frame,
-            instance_type: InstanceType::Normal,
-            preserved: Preserved::default(),
-        }));
+        self.waiting.push_back(Waiting::Ingress(packet));
         while let Some(packet) = self.waiting.pop_front() {
             match packet {
                 Waiting::Ingress(packet) => {
@@ -109,7 +126,7 @@ impl Flow<'_, '_> {
                 Waiting::Egress(packet) => self.egress(packet, times, now_ps, now_ps),
             }
         }
-        self.device.counters.passes += u64::from(PASSES_PER_FRAME - self.passes_left);
+        self.device.counters.passes += u64::from(passes_left - self.passes_left);
     }
 
     fn end(&mut self, cause: DropCause, frame: Frame) {
@@ -131,6 +148,15 @@ impl Dispatch for Flow<'_, '_> {
     }
 
     fn transmit(&mut self, port: u16, frame: Frame) {
+        if self.device.turns.as_ref().is_some_and(|it| it.has_port(port)) {
+            let instance_type = InstanceType::Normal;
+            return self.recirculate(IngressPacket {
+                port,
+                frame,
+                instance_type,
+                preserved: Preserved::default(),
+            });
+        }
         match self.device.ids.iter().position(|&id| id == port) {
             Some(output) => {
                 let now_ps = self.ports.now_ps();
@@ -144,7 +170,18 @@ impl Dispatch for Flow<'_, '_> {
     }
 
     fn recirculate(&mut self, packet: IngressPacket) {
-        self.waiting.push_back(Waiting::Ingress(packet));
+        let now_ps = self.ports.now_ps();
+        let Some(turns) = &mut self.device.turns else {
+            return self.waiting.push_back(Waiting::Ingress(packet));
+        };
+        match turns.enter(packet, self.input, self.passes_left, now_ps) {
+            Ok(at_ps) => {
+                self.device.counters.turns += 1;
+                self.ports.keeps_frame();
+                self.ports.set_timer(self.input, at_ps);
+            }
+            Err(frame) => self.end(DropCause::LoopFull, frame),
+        }
     }
 
     fn digest(&mut self, _digest: u32, _fields: Vec<Vec<u8>>) {
@@ -169,25 +206,51 @@ impl Device for P4Device {
         if arrival.bad_fcs {
             return ports.drop(port, DropCause::BadFcs, arrival.frame);
         }
-        let mut flow = Flow {
-            device: self,
-            ports,
-            input: port,
-            waiting: VecDeque::new(),
-            passes_left: PASSES_PER_FRAME,
+        let packet = IngressPacket {
+            port: self.ids[port],
+            frame: arrival.frame,
+            instance_type: InstanceType::Normal,
+            preserved: Preserved::default(),
         };
-        flow.run(arrival.frame, arrival.first_bit_ps);
+        let (waiting, passes_left) = (VecDeque::new(), PASSES_PER_FRAME);
+        Flow { device: self, ports, input: port, waiting, passes_left }.run(packet, arrival.first_bit_ps);
+    }
+
+    /// A packet comes back from the loop.
+    fn timer(&mut self, _port: usize, ports: &mut DevicePorts) {
+        let Some(turn) = self.turns.as_mut().and_then(|it| it.leave(ports.now_ps())) else {
+            return;
+        };
+        ports.releases_frame();
+        let (waiting, passes_left) = (VecDeque::new(), turn.passes_left);
+        Flow { device: self, ports, input: turn.input, waiting, passes_left }
+            .run(turn.packet, turn.first_bit_ps);
     }
 
     fn reseed(&mut self, seed: u64, name: &str) {
         self.switch.reseed(Rng::for_part(seed, name).next());
     }
 
-    fn reset(&mut self, _ports: &mut DevicePorts) {
+    fn reset(&mut self, ports: &mut DevicePorts) {
+        for frame in self.turns.iter_mut().flat_map(P4Loop::drain) {
+            ports.releases_frame();
+            ports.drop(0, DropCause::Reset, frame);
+        }
         let executable = self.switch.executable().clone();
         self.switch = Switch::new(executable, self.switch.config().clone());
         install(&mut self.switch, &self.config, &Place::default(), &self.ids)
             .expect("the entries were installed before");
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        self.events.iter().map(|it| it.change.clone()).collect()
+    }
+
+    fn change(&mut self, index: usize) {
+        for write in &self.events[index].writes {
+            // A reset in between may have brought other entries back.
+            self.counters.refused_writes += u64::from(write.apply(&mut self.switch).is_err());
+        }
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
@@ -195,6 +258,8 @@ impl Device for P4Device {
             ("to_controller", self.counters.to_controller),
             ("digests", self.counters.digests),
             ("passes", self.counters.passes),
+            ("turns", self.counters.turns),
+            ("refused_writes", self.counters.refused_writes),
         ])
     }
 
@@ -203,125 +268,57 @@ impl Device for P4Device {
     }
 }
 
-/// Installs groups and entries on a fresh switch.
-fn install(switch: &mut Switch, config: &P4Config, place: &Place, ports: &[u16]) -> Result<(), ConfigError> {
-    for (index, group) in config.groups.iter().enumerate() {
-        let place = place.key("groups").index(index);
-        for &port in &group.ports {
-            check_port(&place.key("ports"), port, ports)?;
-        }
-        let replica = |(number, &port): (usize, &u16)| Replica { port, instance: number as u16 + 1 };
-        let replicas: Vec<Replica> = group.ports.iter().enumerate().map(replica).collect();
-        switch
-            .multicast_insert(group.group.get() as u32, &replicas)
-            .map_err(|error| place.invalid(error.to_string(), "a group once, with ports"))?;
+/// The events, after a rehearsal: those with a time in the order of their times, then failure by failure.
+fn events_of(
+    config: &P4Config,
+    switch: &Switch,
+    place: &Place,
+    ports: &[u16],
+) -> Result<Vec<Event>, ConfigError> {
+    let mut resolved = Vec::new();
+    for (index, event) in config.events.iter().enumerate() {
+        let place = place.key("events").index(index);
+        let change = Change { when: when(event, &place)?, links: links(event, &place, ports)? };
+        resolved.push((change, writes(switch.program(), event, &place)?));
     }
-    for (index, entry) in config.entries.iter().enumerate() {
-        let place = place.key("entries").index(index);
-        let (table, resolved) = resolve(switch.program(), entry, &place)?;
-        switch
-            .table_insert(&table, &resolved, 0)
-            .map_err(|error| place.invalid(error.to_string(), "an entry of the table"))?;
-    }
-    Ok(())
-}
-
-/// The entry with the full names of table and action: the last part of a name is enough.
-fn resolve(program: &Program, entry: &P4Entry, place: &Place) -> Result<(String, TableEntry), ConfigError> {
-    check_values(entry, place)?;
-    // Tables without a key are the compiler's own.
-    let tables = || program.tables().iter().filter(|it| !it.key.is_empty());
-    let Some(table) = tables().find(|it| is_named(&it.name, &entry.table)) else {
-        let names: Vec<&str> = tables().map(|it| short(&it.name)).collect();
-        let problem = format!("no table '{}' in the program", entry.table);
-        return Err(place.key("table").invalid(problem, names.join(", ")));
-    };
-    let actions: Vec<_> = table.actions.iter().map(|&it| &program.actions()[it]).collect();
-    let Some(action) = actions.iter().find(|it| is_named(&it.name, &entry.action)) else {
-        let names: Vec<&str> = actions.iter().map(|it| short(&it.name)).collect();
-        let problem = format!("no action '{}' in table {}", entry.action, entry.table);
-        return Err(place.key("action").invalid(problem, names.join(", ")));
-    };
-    let names: Vec<&str> = table.key.iter().map(|it| short(&it.name)).collect();
-    if let Some(name) = entry.key.keys().find(|it| !names.contains(&it.as_str())) {
-        let problem = format!("no key '{name}' in table {}", entry.table);
-        return Err(place.key("key").invalid(problem, names.join(", ")));
-    }
-    let mut key = Vec::new();
-    for info in &table.key {
-        let matched = entry.key.get(short(&info.name));
-        let Some(matched) = matched.and_then(|it| key_match(info, it)) else {
-            let problem = format!("is not a match of kind {}", info.kind.name());
-            let place = place.key("key").key(short(&info.name));
-            return Err(place.invalid(problem, valid_match(info.kind)));
-        };
-        key.push(matched);
-    }
-    let params: Option<Vec<Vec<u8>>> = entry.params.iter().map(|it| it.bytes()).collect();
-    let params = params.filter(|it| it.len() == action.params.len());
-    let Some(params) = params else {
-        let names: Vec<&str> = action.params.iter().map(|it| it.name.as_str()).collect();
-        let problem = format!("do not fit action {}", entry.action);
-        return Err(place.key("params").invalid(problem, names.join(", ")));
-    };
-    let action = ActionCall { action: action.name.clone(), params };
-    let resolved = TableEntry {
-        key,
-        priority: entry.priority.get() as i32,
-        action: EntryAction::Direct(action),
-        idle_timeout_ns: 0,
-    };
-    Ok((table.name.clone(), resolved))
-}
-
-/// Refuses texts that are not values, before they are used.
-fn check_values(entry: &P4Entry, place: &Place) -> Result<(), ConfigError> {
-    let in_key = entry.key.iter().flat_map(|(name, matched)| {
-        let place = place.key("key").key(name);
-        let parts = matched.parts().into_iter();
-        parts.map(move |(part, value)| (part.map_or(place.clone(), |it| place.key(it)), value))
+    let mut order: Vec<usize> = (0..resolved.len()).collect();
+    order.sort_by_key(|&index| match resolved[index].0.when {
+        When::At(ps) => (0, ps),
+        When::Failure { number, after_ps } => (number, after_ps),
     });
-    let params = place.key("params");
-    let in_params = entry.params.iter().enumerate();
-    let in_params = in_params.map(|(index, value)| (params.index(index), value));
-    for (place, value) in in_key.chain(in_params) {
-        if value.bytes().is_none() {
-            return Err(place.invalid(format!("'{value}' is not valid"), VALID_VALUE));
-        }
+    if !order.is_empty() {
+        let mut copy = Switch::new(switch.executable().clone(), switch.config().clone());
+        install(&mut copy, config, place, ports)?;
+        rehearse(&mut copy, order.iter().flat_map(|&index| &resolved[index].1))?;
     }
-    Ok(())
+    let event = |(change, writes): (Change, Vec<(Write, Place)>)| Event {
+        change,
+        writes: writes.into_iter().map(|(write, _)| write).collect(),
+    };
+    Ok(resolved.into_iter().map(event).collect())
 }
 
-fn key_match(info: &KeyInfo, matched: &P4Match) -> Option<KeyMatch> {
-    match (info.kind, matched) {
-        (MatchKind::Exact, P4Match::Exact(value)) => Some(KeyMatch::Exact(value.bytes()?)),
-        (MatchKind::Optional, P4Match::Exact(value)) => Some(KeyMatch::Optional(Some(value.bytes()?))),
-        (MatchKind::Lpm, P4Match::Lpm { value, prefix_bits }) => {
-            Some(KeyMatch::Lpm { value: value.bytes()?, prefix_bits: prefix_bits.get() as u32 })
+fn when(event: &P4Event, place: &Place) -> Result<When, ConfigError> {
+    match (event.at_s, event.failure, event.after_s) {
+        (Some(at), None, None) => Ok(When::At(at.ps())),
+        (None, Some(number), after) => {
+            Ok(When::Failure { number: number.get(), after_ps: after.map_or(0, |it| it.ps()) })
         }
-        (MatchKind::Ternary, P4Match::Ternary { value, mask }) => {
-            Some(KeyMatch::Ternary { value: value.bytes()?, mask: mask.bytes()? })
+        _ => {
+            let problem = "at_s, failure and after_s do not fit together";
+            Err(place.invalid(problem, "at_s alone, or failure with or without after_s"))
         }
-        (MatchKind::Range, P4Match::Range { low, high }) => {
-            Some(KeyMatch::Range { low: low.bytes()?, high: high.bytes()? })
-        }
-        _ => None,
     }
 }
 
-fn valid_match(kind: MatchKind) -> &'static str {
-    match kind {
-        MatchKind::Lpm => "value and prefix_bits",
-        MatchKind::Ternary => "value and mask",
-        MatchKind::Range => "low and high",
-        _ => VALID_VALUE,
+fn links(event: &P4Event, place: &Place, ports: &[u16]) -> Result<Vec<(usize, bool)>, ConfigError> {
+    let mut links = Vec::new();
+    for (name, numbers, up) in [("links_down", &event.links_down, false), ("links_up", &event.links_up, true)]
+    {
+        for (index, &port) in numbers.iter().enumerate() {
+            check_port(&place.key(name).index(index), port, ports)?;
+            links.extend(ports.iter().position(|&it| it == port).map(|local| (local, up)));
+        }
     }
-}
-
-fn short(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
-}
-
-fn is_named(full: &str, name: &str) -> bool {
-    full == name || short(full) == name
+    Ok(links)
 }

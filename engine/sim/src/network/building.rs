@@ -90,6 +90,7 @@ impl Network {
         let mut network = Network::new(fabric, Some(tester), config.tester.name.clone(), devices);
         network.patience = Patience::new(config.skip_idle_loops);
         network.seed = seed;
+        network.plan_changes();
         for link in &config.links {
             let end = |end: &EndConfig| {
                 network.find(&end.node, end.port).expect("the configuration has been checked")

@@ -1,6 +1,7 @@
-//! Incidents of the network itself: links go down and come up, devices are reset and come back.
+//! Incidents of the network itself: links go down and come up, devices are reset and come back, or change.
 
 use crate::config::OutageConfig;
+use crate::device::When;
 use crate::event::Source;
 use crate::upsets::{LinkState, PortStatus, Upset};
 
@@ -78,7 +79,56 @@ impl Network {
             match upset {
                 Upset::Link { port, up } => self.change_link(port, up),
                 Upset::Back { device, reset } => self.bring_back(device, reset),
+                Upset::Change { device, index } => self.change_device(device, index),
             }
+        }
+    }
+
+    pub(super) fn plan_changes(&mut self) {
+        for device in 0..self.devices.len() {
+            for (index, change) in self.devices[device].device.changes().into_iter().enumerate() {
+                if let When::At(at_ps) = change.when {
+                    self.plan(at_ps, Upset::Change { device, index });
+                }
+            }
+        }
+    }
+
+    /// Lets failures 1 to `count` of all devices begin now, those that have not begun before. Returns the time from
+    /// now to the last of their changes.
+    pub fn cause_failures(&mut self, count: u64) -> Result<u64, NetworkError> {
+        let (now_ps, begun) = (self.fabric.now_ps, self.failures_begun);
+        let mut due = Vec::new();
+        let mut highest = 0;
+        for device in 0..self.devices.len() {
+            for (index, change) in self.devices[device].device.changes().into_iter().enumerate() {
+                let When::Failure { number, after_ps } = change.when else {
+                    continue;
+                };
+                highest = highest.max(number);
+                if begun < number && number <= count {
+                    due.push((after_ps, Upset::Change { device, index }));
+                }
+            }
+        }
+        if count > highest {
+            return Err(NetworkError::NoSuchFailure { number: count, highest });
+        }
+        self.failures_begun = begun.max(count);
+        let longest_ps = due.iter().map(|it| it.0).max().unwrap_or(0);
+        for (after_ps, upset) in due {
+            self.plan(now_ps.saturating_add(after_ps), upset);
+        }
+        self.carry_out_upsets();
+        Ok(longest_ps)
+    }
+
+    fn change_device(&mut self, device: usize, index: usize) {
+        let node = &mut self.devices[device];
+        let base = node.base;
+        node.device.change(index);
+        for (local, up) in node.device.changes().swap_remove(index).links {
+            self.change_link(base + local, up);
         }
     }
 

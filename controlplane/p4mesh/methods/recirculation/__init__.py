@@ -1,0 +1,1 @@
+"""Devices that recirculate packets: latency added by failures, and failures while traffic runs."""

@@ -1,0 +1,91 @@
+"""What the units of the recirculation test measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from p4mesh.methods.results.record import Record
+from p4mesh.methods.rfc6201.reset_trial import reset_time
+from p4mesh.trial.result import LatencyStats, Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_NS_PER_US = 1000
+_NS_PER_MS = 1_000_000
+_PS_DIGITS = 6
+"""Decimals of a microsecond that are picoseconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repetition(Record):
+    """One trial."""
+
+    status: Status
+    reason: str
+    tx_frames: int
+    lost_frames: int
+    reordered_frames: int
+    duplicate_frames: int
+    min_us: float | None
+    avg_us: float | None
+    max_us: float | None
+    jitter_avg_us: float | None
+    """RFC 4689 jitter: mean difference of latency between frames that follow each other."""
+    loss_ms: float | None = None
+    """Time without forwarding after failures during traffic, by lost frames; None without failures during it."""
+    stamps_ms: float | None = None
+    """The same by the departures of the frames around the gap; None where no look fell into it."""
+    recovered: bool = True
+    """Whether frames arrived again before the end of the trial."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseUnit(Record):
+    """All repetitions of a case that are trials of one unit."""
+
+    frame_size_bytes: int
+    rate: str
+    failures: int
+    """-1 for the wire of the tester."""
+    during: bool
+    offered_fps: float
+    each: tuple[Repetition, ...]
+
+
+def repetition_of(spec: TrialSpec, result: TrialResult) -> Repetition:
+    """Return what a trial says: every frame of it is measured."""
+    flow = next(iter(result.flows), None)
+    latency = None if flow is None else flow.latency
+    least, mean, most, jitter = _times_us(latency)
+    loss_ms = stamps_ms = None
+    recovered = True
+    if spec.interruption is not None and result.outages:
+        time = reset_time(spec, result)
+        loss_ms = float(time.loss_ns / _NS_PER_MS)
+        stamps_ms = None if time.stamps_ns is None else float(time.stamps_ns / _NS_PER_MS)
+        recovered = time.recovered
+    return Repetition(
+        status=result.status,
+        reason=result.reason,
+        tx_frames=result.tx_frames,
+        lost_frames=result.lost_frames,
+        reordered_frames=result.reordered_frames,
+        duplicate_frames=result.duplicate_frames,
+        min_us=least,
+        avg_us=mean,
+        max_us=most,
+        jitter_avg_us=jitter,
+        loss_ms=loss_ms,
+        stamps_ms=stamps_ms,
+        recovered=recovered,
+    )
+
+
+def _times_us(latency: LatencyStats | None) -> tuple[float | None, float | None, float | None, float | None]:
+    if latency is None or not latency.count:
+        return None, None, None, None
+    jitter = latency.jitter_sum_ns / latency.jitter_count / _NS_PER_US if latency.jitter_count else None
+    # Sums are whole picoseconds.
+    mean_ns = Fraction(round(latency.sum_ns * 1000), 1000 * latency.count)
+    least, most = (round(bound_ns / _NS_PER_US, _PS_DIGITS) for bound_ns in (latency.min_ns, latency.max_ns))
+    return least, round(float(mean_ns / _NS_PER_US), 2 * _PS_DIGITS), most, jitter
