@@ -38,6 +38,7 @@ class NamespaceTarget(Target):
             loop=cls.loop,
             start_lead_ns=cls.start_lead_ns,
             scheduling_jitter_ns=_SCHEDULING_JITTER_NS,
+            software_devices=True,
         )
 
     @property
