@@ -17,7 +17,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-rust test-python test-live test-ptf differential fuzz lint types format p4 p4-tofino ptf bench clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-live test-ptf differential fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -80,7 +80,7 @@ fuzz: setup ## fuzz the loader, parsers and deparsers, the P4Runtime server and 
 		controlplane/tests/trial/test_queue_trend.py controlplane/tests/methods/test_sustained.py
 	$(BIN)/python scripts/kill_campaign.py --kills $(KILLS) --seed $(SEED)
 
-check: lint types test ## lint, types and all tests: what continuous integration runs
+check: lint types docs test ## lint, types, documentation and all tests: what continuous integration runs
 
 lint: setup ## check style and formatting of Python and Rust
 	$(BIN)/ruff check .
@@ -112,5 +112,15 @@ p4: setup ## compile the P4 programs (needs p4c)
 p4-tofino: setup ## compile the tester for Tofino 1 and 2 (needs p4c-barefoot; P4C_TOFINO= names it)
 	$(BIN)/python scripts/compile_tofino.py $(ARGS)
 
+docs: setup ## build the documentation as a site and as a manual page into docs/_build
+	PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --constraint controlplane/constraints.txt \
+		furo myst-parser Sphinx
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -b man docs docs/_build/man
+
+wheel: setup ## build the wheel into dist, and try it where there is no compiler
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/build_wheel.py
+	$(BIN)/python scripts/try_wheel.py
+
 clean: ## remove what was built; runs/ stays
-	rm -rf $(VENV) engine/target .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) engine/target dist docs/_build .pytest_cache .ruff_cache .mypy_cache

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from p4mesh.methods.registry import TESTS
     from p4mesh.methods.results.outcome import Outcome, State
     from p4mesh.run.calibration import calibrate
-    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
+    from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
+    from p4mesh.run.run_files import run_file
     from p4mesh.run.single import run
     from p4mesh.run.suite import run_suite
     from p4mesh.run.traffic import run_traffic
@@ -30,6 +31,7 @@ __all__ = [
     "CalibrationOptions",
     "Outcome",
     "P4MeshError",
+    "RunFileOptions",
     "RunOptions",
     "State",
     "Topology",
@@ -39,6 +41,7 @@ __all__ = [
     "parse_topology",
     "read_run",
     "run",
+    "run_file",
     "run_suite",
     "run_traffic",
 ]
@@ -50,7 +53,8 @@ __getattr__ = lazily(
         "methods.results.outcome": ("Outcome", "State"),
         "methods.registry": ("TESTS",),
         "run.calibration": ("calibrate",),
-        "run.options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
+        "run.options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
+        "run.run_files": ("run_file",),
         "run.suite": ("run_suite",),
         "run.traffic": ("run_traffic",),
         "store.run_directory": ("read_run",),

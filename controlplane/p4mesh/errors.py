@@ -8,6 +8,7 @@
     │   ├── ParameterError         unknown parameter, wrong type, out of range
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
+    │   ├── RunFileError           missing or malformed run file, or one that asks for what a test does not have
     │   ├── CalibrationError       a calibration file that is none, contradicts or does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
@@ -77,6 +78,10 @@ class TopologyError(UsageError):
 
 class TrafficFileError(UsageError):
     """A traffic file is missing, malformed, or asks for what the ports or the tester cannot do."""
+
+
+class RunFileError(UsageError):
+    """A run file is missing, malformed, or asks for what a test does not have."""
 
 
 class CalibrationError(UsageError):

@@ -1,11 +1,14 @@
 // A learning Ethernet switch as a device under test. It learns in the data plane: a hash of the
 // source address names the cell that keeps address and port, the newest address stays. Frames to
-// addresses that are not in their cell, and to groups, go to all ports but their own.
+// addresses that are not in their cell, and to groups that the control plane does not know, go to all
+// ports but their own; those to a group that it knows go to the multicast group that it names.
 #include <core.p4>
 #include <v1model.p4>
 
 // Cells of the address table.
 const bit<32> ADDRESSES = 4096;
+// Groups that the control plane can know.
+const bit<32> GROUPS = 4096;
 // Multicast group with all ports; the control plane fills it.
 const bit<16> GROUP_ALL_PORTS = 1;
 const bit<32> INSTANCE_REPLICATED = 5;
@@ -37,6 +40,17 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
         standard.mcast_grp = GROUP_ALL_PORTS;
     }
 
+    action replicate(bit<16> multicast_group) {
+        standard.mcast_grp = multicast_group;
+    }
+    @brief("Where frames to a group address go")
+    table group {
+        key = { hdr.ethernet.destination : exact @name("destination"); }
+        actions = { replicate; flood; }
+        const default_action = flood();
+        size = GROUPS;
+    }
+
     apply {
         bit<32> cell;
         if (hdr.ethernet.source[40:40] == 0) {
@@ -45,7 +59,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             address_port.write(cell, (bit<16>) standard.ingress_port);
         }
         if (hdr.ethernet.destination[40:40] == 1) {
-            flood();
+            group.apply();
         } else {
             bit<48> known;
             bit<16> port;

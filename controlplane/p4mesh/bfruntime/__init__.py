@@ -13,7 +13,7 @@ from p4mesh.bfruntime.errors import (
     BfRuntimeError,
     BfSchemaError,
 )
-from p4mesh.bfruntime.info import BfrtInfo
+from p4mesh.bfruntime.info import BfrtInfo, digest_of
 from p4mesh.bfruntime.ports import MacCounters, Ports, PortSettings, PortState, PortWatch
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "PortState",
     "PortWatch",
     "Ports",
+    "digest_of",
 ]

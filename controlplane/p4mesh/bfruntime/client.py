@@ -156,9 +156,13 @@ class BfClient:
         The program itself is loaded by bf_switchd. Raises BfProgramError for another program.
         """
         self.require(Path(program_path).read_bytes())
+        self.use_program(p4info_path)
+        self.clear()
+
+    def use_program(self, p4info_path: str | Path) -> None:
+        """Take the P4Info of the switch's program; nothing is written."""
         self._schema = BfSchema(self.bfrt, Info(load_p4info(p4info_path)))
         self._cpu.use(self._schema.info)
-        self.clear()
 
     def require(self, wanted: bytes) -> None:
         """Raise BfProgramError unless the switch's program has all tables, fields and actions of a bfrt.json."""

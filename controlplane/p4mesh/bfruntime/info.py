@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from p4mesh.bfruntime.errors import BfSchemaError
@@ -179,6 +180,12 @@ class BfrtInfo:
                 found.append(f"{table.size} entries of {name}, which has {theirs.size}")
             found += [f"{name}: {what}" for what in _shape(table) if what not in _shape(theirs)]
         return found
+
+
+def digest_of(document: bytes) -> str:
+    """Return the SHA-256 of a bfrt.json, however it is laid out."""
+    content = json.dumps(json.loads(document), sort_keys=True, separators=(",", ":"))
+    return sha256(content.encode()).hexdigest()
 
 
 def _shape(table: TableInfo) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,12 @@ class PortSettings:
             _LOOPBACK: _NEAR_LOOPBACK if self.loopback else _NO_LOOPBACK,
             _ENABLED: True,
         }
+
+    def differences(self, found: Mapping[str, Any]) -> list[str]:
+        """Return what the fields of ``$PORT`` of a port have instead of :attr:`values`, in words."""
+        return [
+            f"{name} {found.get(name)}, not {value}" for name, value in self.values.items() if found.get(name) != value
+        ]
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Ports:
         for settings in wanted:
             port, values = settings.device_port, settings.values
             if port in known:
-                if all(known[port].get(name) == value for name, value in values.items()):
+                if not settings.differences(known[port]):
                     continue
                 # Speed, FEC and lanes of a port are given when it is added.
                 self._write("delete", port, {})

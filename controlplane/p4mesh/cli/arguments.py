@@ -33,11 +33,14 @@ def parser() -> Parser:
     _run(commands.add_parser("run", help="run a test and write a run directory"))
     _traffic(commands.add_parser("traffic", help="send the traffic of a file of your own, judged class by class"))
     _calibrate(commands.add_parser("calibrate", help="measure wires between tester ports"))
-    _listing(commands.add_parser("tests", help="list the tests with their parameters, units, defaults and ranges"))
+    _listing(commands.add_parser("tests", help="list the tests, or show one with its parameters"))
     _show(commands.add_parser("show", help="print the result tables of a finished run"))
     _report(commands.add_parser("report", help="write the report of a run or of a suite as a page and as PDF"))
     _compare(commands.add_parser("compare", help="compare runs of the same test: what differs, and is it chance"))
     _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
+    _init(commands.add_parser("init", help="write a run file with comments"))
+    _runs(commands.add_parser("runs", help="list past runs with their verdicts"))
+    _completion(commands.add_parser("completion", help="print what makes a shell complete the words of commands"))
     _topology(commands.add_parser("topology", help="work with topology files"))
     _doctor(commands.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
     _net(
@@ -45,19 +48,27 @@ def parser() -> Parser:
             "net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs"
         )
     )
+    _serve(commands.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return whole
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Measures what is not on disk yet, stores it, and shows the results."
-    parser.add_argument("test", metavar="TEST", help="test or whole suite; 'p4mesh tests' lists them")
-    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, for example topologies/*.yaml")
+    parser.description = (
+        "Measures what is not on disk yet, stores it, and shows the results. Options come before what a run file says."
+    )
+    parser.add_argument(
+        "test",
+        metavar="TEST",
+        help="test or suite that 'p4mesh tests' lists, or a run file such as 'p4mesh init' writes",
+    )
+    parser.add_argument("--topology", metavar="FILE", help="test set-up: a file, or such as wrs-18x1g")
     parser.add_argument("--sizes", metavar="B,B", help="frame sizes in bytes with FCS; default: those of the RFC")
+    parser.add_argument("--ports", metavar="PORTS", help="tester ports that take part, such as 1-4,7; default: all")
     parser.add_argument(
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="set a test parameter"
     )
-    parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
+    parser.add_argument("--target", choices=TARGET_NAMES, help="what runs the P4 program; default: sim")
     parser.add_argument(
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )
@@ -77,7 +88,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
 def _traffic(parser: argparse.ArgumentParser) -> None:
     parser.description = "Sends the classes of a traffic file (docs/TRAFFIC.md) and judges each of them."
     parser.add_argument("traffic", metavar="SPEC", help="traffic file, for example traffic/*.yaml")
-    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up, for example topologies/*.yaml")
+    parser.add_argument("--topology", metavar="FILE", required=True, help="test set-up: a file, or such as wrs-18x1g")
     parser.add_argument(
         "--set",
         dest="settings",
@@ -112,7 +123,10 @@ def _calibrate(parser: argparse.ArgumentParser) -> None:
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.description = "Lists the tests; shows one with its parameters, their units, defaults, ranges and clauses."
+    parser.add_argument("name", metavar="NAME", nargs="?", help="test or suite; default: all tests")
+    parser.add_argument("--search", metavar="WORDS", help="show only tests and parameters that have these words")
+    _json(parser)
     parser.set_defaults(handler="p4mesh.cli.listing_command:execute")
 
 
@@ -164,6 +178,25 @@ def _report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(handler="p4mesh.cli.report_command:execute")
 
 
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Serves a live page of the runs below DIR on 127.0.0.1, until it is interrupted."
+    parser.add_argument("directory", metavar="DIR", nargs="?", default="runs", help="default: runs")
+    parser.add_argument("--port", metavar="N", type=int, default=8642, help="default: 8642; 0 takes a free one")
+    parser.add_argument(
+        "--control",
+        action="store_true",
+        help="let who has the token start and stop runs; it is new each time, or that of P4MESH_SERVE_TOKEN",
+    )
+    parser.add_argument(
+        "--topologies",
+        metavar="DIR",
+        default="topologies",
+        help="what --control can choose from; default: topologies",
+    )
+    parser.add_argument("--json", action="store_true", help="print where the page is as one JSON document on stdout")
+    parser.set_defaults(handler="p4mesh.server.command:execute")
+
+
 def _topology(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
     check = actions.add_parser("check", help="validate a topology file")
@@ -174,6 +207,29 @@ def _topology(parser: argparse.ArgumentParser) -> None:
     drawing.add_argument("file", metavar="FILE")
     _json(drawing)
     drawing.set_defaults(handler="p4mesh.cli.topology_command:draw")
+
+
+def _init(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes a run file, and a topology beside it where none is named. No file is overwritten."
+    parser.add_argument("file", metavar="FILE", nargs="?", default="p4mesh.yaml", help="default: p4mesh.yaml")
+    parser.add_argument("--topology", metavar="FILE", help="test set-up of the run; default: a simulated switch")
+    parser.add_argument("--test", dest="tests", metavar="TEST", action="append", help="test that the file runs")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.init_command:execute")
+
+
+def _runs(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Lists the runs in a folder, oldest first. Damaged ones are named."
+    parser.add_argument("folder", metavar="DIR", nargs="?", default="runs", help="folder with runs; default: runs")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.runs_command:execute")
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Prints a script for the shell; docs/RUN_FILES.md says where it goes."
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.completion_command:execute")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

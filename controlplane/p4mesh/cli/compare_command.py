@@ -13,18 +13,16 @@ from p4mesh.errors import EXIT_OK, UsageError
 from p4mesh.report.compare.differences import Difference, Measured, configuration_differences
 from p4mesh.report.compare.document import comparison
 from p4mesh.report.document import Document, Grid, Paragraph
-from p4mesh.report.publish import outcome_of
 from p4mesh.report.text import grid_text
-from p4mesh.store.run_directory import read_run
+from p4mesh.run.stored import measured
 from p4mesh.store.writing import write_atomically, write_bytes_atomically
-from p4mesh.target.names import repeats_exactly
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
     """Print the comparison, and write what else was asked for."""
     if len(arguments.directories) < 2:
         raise UsageError("compare needs two runs or more", hint="p4mesh compare DIR DIR [DIR ...]")
-    runs = _measured([Path(name) for name in arguments.directories])
+    runs = measured([Path(name) for name in arguments.directories])
     document, found = comparison(runs)
     if arguments.html:
         from p4mesh.report.html import page
@@ -36,20 +34,6 @@ def execute(arguments: argparse.Namespace, _: object = None) -> int:
         write_bytes_atomically(Path(arguments.pdf), pdf(document))
     say(json.dumps(_data(runs, found), indent=1, allow_nan=False) if arguments.json else _text(document))
     return EXIT_OK
-
-
-def _measured(paths: Sequence[Path]) -> list[Measured]:
-    """Return the runs with names that tell them apart: those of their directories, longer where they are equal."""
-    stored = [read_run(path) for path in paths]
-    names = [path.resolve().name for path in paths]
-    unique = len(set(names)) == len(names)
-    shown = names if unique else [str(path) for path in paths]
-    if len(set(shown)) < len(shown):
-        shown = [f"{name} ({number})" for number, name in enumerate(shown, start=1)]
-    return [
-        Measured(name, run, outcome_of(run), repeats_exactly(run.config["target"]))
-        for name, run in zip(shown, stored, strict=True)
-    ]
 
 
 def _text(document: Document) -> str:

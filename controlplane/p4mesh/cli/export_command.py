@@ -37,7 +37,7 @@ def _junit(directory: Path, out: str | None) -> list[Path]:
 
     rows = read_suite(directory).rows if is_suite(directory) else ()
     ran = _runs(directory)
-    names = {run.config["test"] for run, _ in ran}
+    names = {run.label for run, _ in ran}
     not_run = {row["test"]: row["summary"] for row in rows if row["test"] not in names}
     path = Path(out or directory / "junit.xml")
     write_atomically(path, junit_xml(ran, not_run))

@@ -1,39 +1,95 @@
-"""``p4mesh tests``: every test with its parameters, units, defaults and ranges."""
+"""``p4mesh tests``: a short list, or tests with their parameters, units, defaults and ranges."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from p4mesh.cli.output import say
-from p4mesh.errors import EXIT_OK
+from p4mesh.errors import EXIT_OK, UsageError
 from p4mesh.methods.base import Method
+from p4mesh.methods.names import NAMES, require_known
+from p4mesh.methods.options.groups import grouped
 from p4mesh.methods.options.parameters import Parameter, show
-from p4mesh.methods.registry import TESTS
+from p4mesh.methods.registry import TESTS, find_test, suites
 from p4mesh.target.names import WALL_CLOCK_TARGETS
+
+_LONGEST_SHOWN = 40
 
 
 def execute(arguments: argparse.Namespace, _: object = None) -> int:
-    """Print the list."""
-    if arguments.json:
-        say(json.dumps([_data_of(test) for test in TESTS], indent=1))
+    """Print the short list; of one test, or of what is searched, the parameters, too."""
+    tests = _asked(arguments.name)
+    words = (arguments.search or "").lower().split()
+    if words:
+        found = {test: _matching(test, words) for test in tests}
+        chosen = [(test, parameters) for test, parameters in found.items() if parameters]
+        if not chosen:
+            raise UsageError(
+                f"--search {arguments.search[:_LONGEST_SHOWN]}: no test and no parameter has these words",
+                hint="p4mesh tests lists the tests; words are searched in names, titles, clauses and summaries",
+            )
     else:
-        say("\n\n".join(_text_of(test) for test in TESTS))
+        chosen = [(test, test.parameters) for test in tests]
+    if arguments.json:
+        say(json.dumps([_data_of(test, parameters) for test, parameters in chosen], indent=1))
+    elif words or (arguments.name and arguments.name not in NAMES):
+        say("\n\n".join(_text_of(test, parameters) for test, parameters in chosen))
+    else:
+        say(_short(tests))
     return EXIT_OK
 
 
-def _text_of(test: Method) -> str:
+def _asked(name: str | None) -> tuple[Method, ...]:
+    """Return all tests, those of a suite, or one; raises UnknownTestError."""
+    if name is None:
+        return TESTS
+    require_known(name)
+    return suites()[name] if name in NAMES else (find_test(name),)
+
+
+def _matching(test: Method, words: Sequence[str]) -> tuple[Parameter, ...]:
+    """Return the parameters that have every word; all of them where the test itself has."""
+
+    def has(*texts: str) -> bool:
+        return all(any(word in text.lower() for text in texts) for word in words)
+
+    if has(test.name, test.title, test.section):
+        return test.parameters
+    return tuple(item for item in test.parameters if has(item.name, item.summary, item.section, *item.choices))
+
+
+def _short(tests: Sequence[Method]) -> str:
+    width = max(len(test.name) for test in tests)
+    suite = ""
+    lines: list[str] = []
+    for test in tests:
+        if test.name.partition(".")[0] != suite:
+            suite = test.name.partition(".")[0]
+            lines += ["", suite] if lines else [suite]
+        lines.append(f"  {test.name:<{width}}  {test.title} ({test.section})")
+    lines += ["", "p4mesh tests NAME shows the parameters of a test, p4mesh tests --search WORD searches them."]
+    return "\n".join(lines)
+
+
+def _text_of(test: Method, parameters: Sequence[Parameter]) -> str:
     lines = [f"{test.name}  {test.title} ({test.section})"]
     lines.append(f"  frame sizes: {', '.join(str(size) for size in test.frame_sizes_bytes)} B")
-    width = max(len(parameter.name) for parameter in test.parameters)
-    default_width = max(len(show(parameter.default)) for parameter in test.parameters)
-    valid_width = max(len(parameter.valid) for parameter in test.parameters)
-    for parameter in test.parameters:
-        lines.append(
-            f"  {parameter.name:<{width}}  {show(parameter.default):>{default_width}}"
+    width = max(len(parameter.name) for parameter in parameters)
+    default_width = max(len(show(parameter.default)) for parameter in parameters)
+    for about, members in grouped(test.parameters).items():
+        shown = [parameter for parameter in members if parameter in parameters]
+        if not shown:
+            continue
+        lines += ["", f"  {about}"]
+        valid_width = max(len(parameter.valid) for parameter in shown)
+        lines += [
+            f"    {parameter.name:<{width}}  {show(parameter.default):>{default_width}}"
             f"  {parameter.valid:<{valid_width}}  {parameter.section}: {parameter.summary}{_real_time(parameter)}"
-        )
+            for parameter in shown
+        ]
     return "\n".join(lines)
 
 
@@ -44,7 +100,7 @@ def _real_time(parameter: Parameter) -> str:
     return f"; default on {targets}: {show(parameter.real_time)}"
 
 
-def _data_of(test: Method) -> dict[str, Any]:
+def _data_of(test: Method, parameters: Sequence[Parameter]) -> dict[str, Any]:
     return {
         "name": test.name,
         "title": test.title,
@@ -53,6 +109,7 @@ def _data_of(test: Method) -> dict[str, Any]:
         "parameters": [
             {
                 "name": parameter.name,
+                "group": about,
                 "type": parameter.kind.value,
                 "unit": parameter.unit,
                 "default": show(parameter.default),
@@ -61,6 +118,8 @@ def _data_of(test: Method) -> dict[str, Any]:
                 "section": parameter.section,
                 "summary": parameter.summary,
             }
-            for parameter in test.parameters
+            for about, members in grouped(test.parameters).items()
+            for parameter in members
+            if parameter in parameters
         ],
     }

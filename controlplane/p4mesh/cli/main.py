@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -10,24 +11,30 @@ from collections.abc import Callable, Sequence
 from p4mesh.cli.interruption import Interruption
 from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import tell
-from p4mesh.errors import EXIT_BUG, EngineMissingError, EnvironmentFault, P4MeshError, UsageError
+from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, EnvironmentFault, P4MeshError, UsageError
 
 EXIT_INTERRUPTED = 130
 COMMANDS = (
-    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "topology", "doctor", "net"),
-    "switch",
+    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "init", "runs"),
+    *("completion", "topology", "doctor", "net", "serve", "switch"),
 )
+COMPLETION = "_ARGCOMPLETE"
+"""Set in the environment by a shell that wants to complete words."""
 SWITCH_COMMAND = "p4mesh.switch.command"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; the console script calls this."""
+    if COMPLETION in os.environ:
+        return _complete()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     if words[:1] == ["switch"]:
         return _reported(lambda: _switch(words[1:]), debug)
     notice = Notice()
+    if words[:1] == ["serve"]:
+        return _reported(lambda: _dispatch(words, notice), debug)
     with Interruption(notice.line, keep_errors=debug, notice=notice) as interruption:
         try:
             return _reported(lambda: _dispatch(words, notice), debug)
@@ -36,6 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if debug:
                 traceback.print_exc()
             return interruption.exit_code or EXIT_INTERRUPTED
+
+
+def _complete() -> int:
+    """Answer a shell that asks how the words on its command line can go on."""
+    from p4mesh.cli.completion import complete
+
+    complete()
+    return EXIT_OK
 
 
 def _reported(command: Callable[[], int], debug: bool) -> int:

@@ -1,4 +1,4 @@
-"""``p4mesh run``: checks the name of the test and the topology, then loads what runs it."""
+"""``p4mesh run``: checks the name of the test or the run file and the topology, then loads what runs them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 
 from p4mesh.cli.notice import Notice
+from p4mesh.errors import UsageError
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.run.checks import check_options
-from p4mesh.run.options import RunOptions
+from p4mesh.run.options import RunFileOptions, RunOptions
+from p4mesh.target.names import SIMULATED
+
+_FILE_SUFFIXES = (".yaml", ".yml")
 
 
 def execute(arguments: argparse.Namespace, notice: Notice) -> int:
-    """Run the test or the suite of the command line."""
+    """Run the test, the suite or the file of the command line."""
+    if _is_file(arguments.test):
+        return _run_file(arguments, notice)
     require_known(arguments.test)
+    if arguments.topology is None:
+        raise UsageError(
+            "the following arguments are required: --topology",
+            hint="name a test set-up, for example topologies/*.yaml, or a run file that names one",
+        )
     options = options_of(arguments)
     check_options(options)
     if options.out is not None:
@@ -42,6 +53,29 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         test=arguments.test,
         topology=arguments.topology,
         sizes=arguments.sizes,
+        ports=arguments.ports,
+        settings=tuple(arguments.settings),
+        out=arguments.out,
+        jobs=arguments.jobs,
+        workers=arguments.workers,
+        target=arguments.target or SIMULATED,
+        calibration=arguments.calibration,
+        notes=tuple(arguments.notes),
+        require_all=arguments.require_all,
+    )
+
+
+def _is_file(text: str) -> bool:
+    """Whether the user means a run file, where the name of a test could stand as well."""
+    return text.endswith(_FILE_SUFFIXES) or "/" in text
+
+
+def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
+    options = RunFileOptions(
+        file=arguments.test,
+        topology=arguments.topology,
+        sizes=arguments.sizes,
+        ports=arguments.ports,
         settings=tuple(arguments.settings),
         out=arguments.out,
         jobs=arguments.jobs,
@@ -51,3 +85,8 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
     )
+    if options.out is not None:
+        notice.place(Path(options.out))
+    from p4mesh.cli.suite_command import run_tests_of_file
+
+    return run_tests_of_file(options, arguments.json, notice)

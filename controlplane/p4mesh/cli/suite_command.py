@@ -1,4 +1,4 @@
-"""``p4mesh run SUITE``: all tests of one RFC on one topology, then a summary."""
+"""``p4mesh run`` of a suite or a run file: the tests one after the other, then a summary."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from p4mesh.cli.notice import Notice
 from p4mesh.cli.output import say
 from p4mesh.cli.progress import Progress
 from p4mesh.cli.results import exit_code
+from p4mesh.cli.single_command import show_finished
 from p4mesh.errors import EXIT_OK, EXIT_TEST_FAILED
 from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, Table
 from p4mesh.report.export.json_document import suite_data
 from p4mesh.report.publish import REPORT
 from p4mesh.report.text import outcome_text, table_text
-from p4mesh.run.events import Event, RunFinished
-from p4mesh.run.options import RunOptions
-from p4mesh.run.suite import NOT_RUN, run_suite
+from p4mesh.run.events import Event, Observer, RunFinished, SuiteStarted
+from p4mesh.run.options import RunFileOptions, RunOptions
+from p4mesh.run.run_files import run_file
+from p4mesh.run.single import FinishedRun
+from p4mesh.run.suite import NOT_RUN, FinishedSuite, run_suite
 
 SUMMARY_COLUMNS = (
     Column("test", "Test"),
@@ -29,23 +32,43 @@ SUMMARY_COLUMNS = (
 
 def run_tests(options: RunOptions, as_json: bool = False, notice: Notice | None = None) -> int:
     """Run every test of the suite that the topology can carry; the others are named with the reason."""
+    return _show(run_suite(options, _observer(as_json, notice)), as_json, options.require_all)
+
+
+def run_tests_of_file(options: RunFileOptions, as_json: bool = False, notice: Notice | None = None) -> int:
+    """Run the tests of a run file; a file with one test shows what that test alone would."""
+    finished = run_file(options, _observer(as_json, notice))
+    if isinstance(finished, FinishedRun):
+        return show_finished(finished, as_json)
+    return _show(finished, as_json, options.require_all)
+
+
+def _observer(as_json: bool, notice: Notice | None) -> Observer:
+    """Return an observer that shows the progress, and each test of a suite below its title when it is over."""
     progress = Progress(notice)
+    suites: list[SuiteStarted] = []
 
     def observer(event: Event) -> None:
         progress(event)
-        if isinstance(event, RunFinished) and not as_json:
+        if isinstance(event, SuiteStarted):
+            suites.append(event)
+        elif isinstance(event, RunFinished) and suites and not as_json:
             say(headed(event.test, event.outcome))
 
-    finished = run_suite(options, observer)
+    return observer
+
+
+def _show(finished: FinishedSuite, as_json: bool, require_all: bool) -> int:
+    """Show what became of the tests, and return the exit code."""
     rows = tuple(entry.row for entry in finished.entries)
     runs = [entry.run for entry in finished.entries if entry.run]
     if as_json:
-        data = suite_data(options.test, rows, [run.directory for run in runs])
+        data = suite_data(finished.suite, rows, [run.directory for run in runs])
         say(json.dumps(data, indent=1, allow_nan=False))
     else:
-        say(summary_text(options.test, rows))
+        say(summary_text(finished.suite, rows))
         say(f"run directory: {finished.directory}\nreport:        {finished.directory / REPORT}")
-    incomplete = EXIT_TEST_FAILED if options.require_all and finished.not_run else EXIT_OK
+    incomplete = EXIT_TEST_FAILED if require_all and finished.not_run else EXIT_OK
     return max((incomplete, *(exit_code(run.outcome) for run in runs)))
 
 

@@ -36,6 +36,7 @@ def _order(source: YamlSource, error: ValidationError) -> tuple[bool, int, str]:
 
 
 def _explain(source: YamlSource, error: ValidationError) -> UsageError:
+    error = _meant(error)
     path = tuple(error.absolute_path)
     where = source.where(path)
     rule = cast("dict[str, Any]", error.schema)
@@ -53,6 +54,17 @@ def _explain(source: YamlSource, error: ValidationError) -> UsageError:
             f"{where}: '{missing}' is missing", hint=f"required keys: {', '.join(rule['required'])}"
         )
     return source.kind.error(f"{where}: {_shown(error.instance)} is not valid", hint=f"valid: {valid_values(rule)}")
+
+
+def _meant(error: ValidationError) -> ValidationError:
+    """Return the fault within the form that has the type of the value, where several forms have no description."""
+    if error.validator != "anyOf" or "description" in cast("dict[str, Any]", error.schema):
+        return error
+    others = [inner for inner in error.context or () if inner.validator != "type" or inner.path]
+    forms = {inner.schema_path[0] for inner in others}
+    if len(forms) != 1:
+        return error
+    return min(others, key=lambda inner: inner.validator != "additionalProperties")
 
 
 def _shown(value: Any) -> str:

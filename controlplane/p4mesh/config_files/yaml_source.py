@@ -19,6 +19,11 @@ _DEEPEST = 30
 _PLAIN = "use plain numbers, strings, lists and mappings"
 
 
+def as_written(value: str | int | float | bool) -> str:
+    """Return a value as it is written in YAML and after --set."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class FileKind:
     """A kind of configuration file: the error that its readers raise, and the folder with examples."""

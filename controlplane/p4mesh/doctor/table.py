@@ -22,7 +22,7 @@ CHECKS: Mapping[str, tuple[Check, ...]] = {
     "sim": (software.simulated_trial,),
     "live": _LINUX,
     "bmv2": (*_LINUX, namespaces.simple_switch),
-    "tofino": (tofino.switch, tofino.server),
+    "tofino": (tofino.switch, tofino.server, tofino.bf_runtime),
 }
 
 

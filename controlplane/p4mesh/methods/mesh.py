@@ -8,14 +8,15 @@ from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.longer_trials import Taken
 from p4mesh.methods.options.parameters import ParameterSet
-from p4mesh.methods.options.shared import duration_ns_of, search_of, sweep_of, template_of, trial_of
+from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
 from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
-from p4mesh.methods.sweeps import judge_of, swept
-from p4mesh.methods.throughput_search import search_throughput
+from p4mesh.methods.sweeps import Judge, judge_of, swept
+from p4mesh.methods.throughput_search import Confirmation, search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, Stream
@@ -24,6 +25,7 @@ from p4mesh.trial.spec import TrialSpec
 
 FORWARDING = "forwarding"
 THROUGHPUT = "throughput"
+LATENCY = "latency"
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ def trial_spec(
 class Describe(Protocol):
     """Columns that a test adds to the rows of its trials."""
 
-    def asked(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with what is to be added counted."""
+    def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
+        """Return the trial with what is to be added counted; ``sweep`` says whether it is one of many loads."""
         ...
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
@@ -135,19 +137,18 @@ def measure_forwarding(
     size: int,
     parameters: ParameterSet,
     session: Session,
-    describe: Describe | None = None,
+    describe: Describe,
 ) -> MeshSweep:
     """Run the forwarding-rate sweep (RFC 2889 5.1.4) and return one row per load."""
 
-    def spec_at(load: Fraction) -> TrialSpec:
-        spec = trial_spec(mesh, FORWARDING, size, load, parameters)
-        return describe.asked(spec) if describe else spec
+    def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+        return describe.asked(trial_spec(mesh, FORWARDING, size, load, parameters, length_ns), sweep=True)
 
     judge = judge_of(parameters)
-    rows = []
-    for load, spec, result in swept(sweep_of(parameters), spec_at, session, judge=judge):
-        row = forwarding_row(spec, result, mesh, load)
-        rows.append(replace(describe(row, result) if describe else row, verdict=judge(result)))
+    duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
+    lengthen = parameters.flag(SUSTAINED)
+    trials = swept(sweep_of(parameters), spec_at, duration_ns, session, lengthen=lengthen, judge=judge)
+    rows = [describe(swept_row(one, mesh, judge), one.result) for one in trials]
     best = max((row for row in rows if row.trusted), key=lambda row: row.forwarding_fps, default=None)
     last = rows[-1] if rows[-1].trusted else None
     return MeshSweep(
@@ -167,20 +168,31 @@ def measure_forwarding(
 def measure_throughput(
     mesh: Mesh, size: int, parameters: ParameterSet, session: Session, describe: Describe | None = None
 ) -> MeshThroughput:
-    """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds."""
+    """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds.
+
+    With ``describe``, one trial more at the result is what its latency is read from: its departures are exact.
+    """
     criterion = criterion_of(parameters)
 
-    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
-        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
-        spec = describe.asked(spec) if describe else spec
+    def judged(spec: TrialSpec, load: Fraction, remaining: int) -> JudgedTrial[MeshTrial]:
         result = session.measure(spec, TrialNote(load, remaining, criterion))
         row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
-        row = describe(row, result) if describe else row
-        row = replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS)
+        row = replace(row, verdict=verdict, duration_ms=spec.duration_ns / NS_PER_MS)
         return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
+    def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
+        return judged(trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns), load, remaining + further)
+
+    def described(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
+        assert describe is not None
+        spec = describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
+        found = judged(spec, load, remaining)
+        return replace(found, row=describe(found.row, found.result))
+
+    further = 1 if describe else 0
+    confirmation = Confirmation(described) if describe else None
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
-    return mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
+    return mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial, confirmation))
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:
@@ -196,6 +208,12 @@ def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshT
 def theoretical_fps(mesh: Mesh, size: int) -> float:
     """Return the theoretical maximum of the pattern."""
     return float(mesh.forwarding_limit_lines * max_rate_fps(size, mesh.line_rate_bps))
+
+
+def swept_row(one: Taken, mesh: Mesh, judge: Judge) -> MeshTrial:
+    """Return the rates, counts and verdict of a trial of a sweep."""
+    row = forwarding_row(one.spec, one.result, mesh, one.load_pct)
+    return replace(row, verdict=judge(one.result), duration_ms=one.spec.duration_ns / NS_PER_MS)
 
 
 def forwarding_row(spec: TrialSpec, result: TrialResult, mesh: Mesh, load: Fraction) -> MeshTrial:

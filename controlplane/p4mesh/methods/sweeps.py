@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from math import ceil
 
-from p4mesh.methods.base import Session, TrialNote
+from p4mesh.methods.base import Session
+from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.search.goal import Verdict
-from p4mesh.trial.result import TrialResult
+from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 Judge = Callable[[TrialResult], Verdict]
@@ -53,40 +55,30 @@ def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fractio
     return tuple(loads)
 
 
-def frame_loss_loads(
-    lossless: Callable[[Fraction], bool],
-    step: Fraction = Fraction(10),
-    *,
-    full: bool = False,
-    maximum: Fraction = Fraction(100),
-) -> Iterator[Fraction]:
-    """Yield ``maximum`` (100), 100 - step, ... % until two successive loads were loss-free (RFC 2544 26.3).
+def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction(100)) -> tuple[Fraction, ...]:
+    """Return ``maximum`` (100), 100 - step, ... %, down to the lowest positive load (RFC 2544 26.3: steps of 10 %)."""
+    steps = ceil(100 / step)
+    return tuple(min(100 - number * step, maximum) for number in range(steps))
 
-    ``lossless(load)`` is asked after the caller measured the yielded load. ``full`` continues to
-    the lowest positive load. RFC 2544 allows steps of at most 10 %.
-    """
-    load, clean = Fraction(100), 0
-    while load > 0 and (full or clean < 2):
-        offered = min(load, maximum)
-        yield offered
-        clean = clean + 1 if lossless(offered) else 0
-        load -= step
+
+def loses_nothing_twice(taken: Sequence[Taken]) -> bool:
+    """Return whether two successive loads were loss-free: there RFC 2544 26.3 stops."""
+    return len(taken) > 1 and all(
+        one.result.status is Status.VALID and one.result.lost_frames == 0 for one in taken[-2:]
+    )
 
 
 def swept(
     loads: Sequence[Fraction],
-    spec_at: Callable[[Fraction], TrialSpec],
+    spec_at: Callable[[Fraction, int], TrialSpec],
+    duration_ns: int,
     session: Session,
-    remaining: Callable[[int], int] | None = None,
+    *,
+    lengthen: bool,
     judge: Judge = executed,
-) -> Iterator[tuple[Fraction, TrialSpec, TrialResult]]:
-    """Announce the trials at all loads, then measure and yield one after the other.
-
-    A caller that has seen enough stops iterating. ``remaining`` tells how many trials are expected after
-    the one with this index; by default all of them. ``judge`` gives each trial its verdict in the log.
-    """
-    specs = [spec_at(load) for load in loads]
-    session.announce(specs)
-    for index, (load, spec) in enumerate(zip(loads, specs, strict=True)):
-        left = remaining(index) if remaining else len(loads) - index - 1
-        yield load, spec, session.measure(spec, TrialNote(load, left, judge))
+    remaining: Callable[[int], int] | None = None,
+    enough: Callable[[Sequence[Taken]], bool] | None = None,
+) -> list[Taken]:
+    """Measure trials of ``duration_ns`` at all loads, as :func:`measure_each`; ``judge`` gives each its verdict."""
+    asked = [Asked(load, partial(spec_at, load), duration_ns, judge) for load in loads]
+    return measure_each(session, asked, lengthen=lengthen, remaining=remaining, enough=enough)

@@ -12,14 +12,12 @@ from p4mesh.methods.results.rare_loss import CountedTrial, rare_loss
 from p4mesh.methods.results.searched import JudgedTrial, Row, Searched, mlr_row, search_attributes
 from p4mesh.methods.search.goal import SearchOutcome, SearchStep, Verdict
 from p4mesh.methods.search.lengthening import settled, until_clear
-from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer
+from p4mesh.methods.search.limit import LimitSearch, SearchMethod, TrialAnswer, stretch
 from p4mesh.methods.search.mlr_goal import MlrGoalResult
 from p4mesh.traffic.line_rate import NS_PER_S
 
 Trial = Callable[[Fraction, int, int], JudgedTrial[Row]]
 """(load, trials expected after it, duration in ns) -> the trial."""
-_FEWER = Fraction(9, 10)
-"""Share of the highest load below which a trial of the same length has clearly fewer frames."""
 _PPM = 1_000_000
 _PASSED = (Verdict.PASS, Verdict.UNCLEAR)
 """Verdicts on the last trial of a load that is a result: the longest one may still be too short to tell."""
@@ -30,7 +28,7 @@ class Confirmation(Generic[Row]):
     """The trial that tries a result again."""
 
     trial: Trial[Row]
-    factor: int
+    factor: int = 1
     """Its length in trials of the search."""
 
 
@@ -39,7 +37,7 @@ def search_throughput(
 ) -> Searched[Row]:
     """Return what a search has found with trials of ``duration_ns``, and every trial of it.
 
-    The result is tried again by a longer trial where a ``confirmation`` asks for that, and where trials are scaled
+    The result is tried again where a ``confirmation`` asks for that, by its trial, and where trials are scaled
     and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
     Where it fails, the search goes on below it with trials of that length or with as many frames, because shorter
     ones would lead back.
@@ -48,12 +46,12 @@ def search_throughput(
     found = trials.searched(search, lambda _: duration_ns)
     load = found.result
     factor = confirmation.factor if confirmation else 1
-    if load is None or (factor == 1 and _stretch(search, load) == 1):
+    if load is None or (confirmation is None and stretch(search, load) == 1):
         return trials.told(found)
     again = confirmation.trial if confirmation else trial
 
     def length_ns(at: Fraction) -> int:
-        return round(duration_ns * max(Fraction(factor), _stretch(search, at)))
+        return round(duration_ns * max(Fraction(factor), stretch(search, at)))
 
     goal = search.goal
     verdict = trials.measured(again, load, 0, length_ns(load)).for_search
@@ -72,13 +70,6 @@ def search_throughput(
     failed = min((outcome.failed for outcome in outcomes if outcome.failed is not None), default=None)
     unsent = min((outcome.undelivered for outcome in outcomes if outcome.undelivered is not None), default=None)
     return trials.told(replace(confirmed, failed=failed, undelivered=unsent))
-
-
-def _stretch(search: LimitSearch, load: Fraction) -> Fraction:
-    """Return how much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
-    if not search.same_frames or search.method is SearchMethod.MLR or load >= _FEWER * search.goal.maximum:
-        return Fraction(1)
-    return search.goal.maximum / load
 
 
 @dataclass

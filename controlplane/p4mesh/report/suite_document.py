@@ -28,16 +28,16 @@ class SuiteTest:
 
 def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequence[SuiteTest]) -> Document:
     """Return the report of a suite; ``rows`` say what became of each test, those that were not run as well."""
-    ran = {test.run.config["test"]: test for test in tests}
+    ran = {test.run.label: test for test in tests}
     badges = {str(row["test"]): _badge(row, ran) for row in rows}
     counts = Counter(item.text for item in badges.values())
     cover: list[Block] = [_overview(rows, badges, ran)]
     for test in tests:
-        title = test.run.config["title"]
+        title = _title(test)
         cover += [
             replace(grid, title=_titled(title, grid.title)) for grid in headline_grids(test.outcome, test.run.trials)
         ]
-    findings = tuple(f"{test.run.config['title']}: {text}" for test in tests for text in test.outcome.findings)
+    findings = tuple(f"{_title(test)}: {text}" for test in tests for text in test.outcome.findings)
     if findings:
         cover.append(Bullets("Findings", findings, Tone.BAD))
     return Document(
@@ -49,6 +49,12 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
         tuple(cover),
         tuple(chapter for test in tests for chapter in _chapters(test)),
     )
+
+
+def _title(test: SuiteTest) -> str:
+    """Return the title of the test, below the name that a run file gives the run."""
+    title = str(test.run.config["title"])
+    return title if test.run.label == test.run.config["test"] else f"{test.run.label}: {title}"
 
 
 def _titled(test: str, table: str) -> str:
@@ -91,10 +97,10 @@ def _facts(tests: Sequence[SuiteTest]) -> Facts:
 
 
 def _chapters(test: SuiteTest) -> tuple[Chapter, ...]:
-    config, anchor = test.run.config, _anchor(test.run.config["test"])
+    config, anchor = test.run.config, _anchor(test.run.label)
     own = [pair for pair in facts_of(test.run, test.outcome).pairs if pair[0] in _OF_ONE_TEST]
     head = Chapter(
-        f"{config['title']} ({config['section']})",
+        f"{_title(test)} ({config['section']})",
         anchor,
         (Facts((*own, ("Verdict", statement_of(test.outcome)))),),
         level=1,

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         RunStarted,
         SampleTaken,
         SuiteStarted,
+        TrafficSeen,
         TrialFinished,
         UnitFinished,
         WiresMeasured,
         WorkerLost,
     )
-    from p4mesh.run.options import CalibrationOptions, RunOptions, TrafficOptions
+    from p4mesh.run.options import CalibrationOptions, RunFileOptions, RunOptions, TrafficOptions
+    from p4mesh.run.run_files import run_file
     from p4mesh.run.single import FinishedRun, run
     from p4mesh.run.suite import FinishedSuite, run_suite
     from p4mesh.run.traffic import run_traffic
@@ -42,18 +44,21 @@ __all__ = [
     "FinishedSuite",
     "NotRun",
     "Observer",
+    "RunFileOptions",
     "RunFinished",
     "RunOptions",
     "RunStarted",
     "SampleTaken",
     "SuiteStarted",
     "TrafficOptions",
+    "TrafficSeen",
     "TrialFinished",
     "UnitFinished",
     "WiresMeasured",
     "WorkerLost",
     "calibrate",
     "run",
+    "run_file",
     "run_suite",
     "run_traffic",
 ]
@@ -64,9 +69,10 @@ __getattr__ = lazily(
         "calibration": ("FinishedCalibration", "calibrate"),
         "events": (
             *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
-            *("SampleTaken", "SuiteStarted", "WiresMeasured", "WorkerLost"),
+            *("SampleTaken", "SuiteStarted", "TrafficSeen", "WiresMeasured", "WorkerLost"),
         ),
-        "options": ("CalibrationOptions", "RunOptions", "TrafficOptions"),
+        "options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
+        "run_files": ("run_file",),
         "single": ("FinishedRun", "run"),
         "suite": ("FinishedSuite", "run_suite"),
         "traffic": ("run_traffic",),

@@ -18,7 +18,7 @@ from typing import Any, cast
 from p4mesh.errors import EngineMissingError, InternalError, P4MeshError, TargetError
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
-from p4mesh.run.session import Measured
+from p4mesh.run.session import Measured, TakeLook
 from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.tester.contract import load_contract
 from p4mesh.version import __version__
@@ -152,8 +152,8 @@ class _DaskWorker:
         self._lost = False
         self._closed = False
 
-    def measure(self, task: Task) -> Measured:
-        """Return the answer of the worker."""
+    def measure(self, task: Task, take_look: TakeLook) -> Measured:
+        """Return the answer of the worker; it shows nothing before."""
         if self._device is None:
             self._device = self._submit(WorkerDevice, self._job)
         future = self._submit(WorkerDevice.answer, self._device, task)

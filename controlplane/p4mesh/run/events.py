@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from p4mesh.methods.results.outcome import Outcome
+    from p4mesh.store.live_file import WatchedTrial
     from p4mesh.store.run_files import StoredTrial, Timing
+    from p4mesh.trial.looks import Look
     from p4mesh.trial.samples import Sample
 
 
@@ -70,6 +72,17 @@ class SampleTaken:
 
 
 @dataclass(frozen=True)
+class TrafficSeen:
+    """Somebody has looked at a trial while its streams run: about twice a second, where the trial waits as often.
+
+    Looks at trials of a cluster's workers do not come.
+    """
+
+    trial: WatchedTrial
+    look: Look
+
+
+@dataclass(frozen=True)
 class UnitFinished:
     """All trials of a unit are on disk, and it has its result."""
 
@@ -121,6 +134,7 @@ Event = (
     RunStarted
     | TesterOpened
     | SampleTaken
+    | TrafficSeen
     | TrialFinished
     | UnitFinished
     | WorkerLost

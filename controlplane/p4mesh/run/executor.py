@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from p4mesh.run.session import Measured
+from p4mesh.run.session import Measured, TakeLook
 from p4mesh.trial.spec import TrialSpec
 
 
@@ -30,8 +30,11 @@ class Worker(Protocol):
         """Name in messages."""
         ...
 
-    def measure(self, task: Task) -> Measured:
-        """Return the answer; raises what the trial has raised, WorkerLostError, and ClosedError after the end."""
+    def measure(self, task: Task, take_look: TakeLook) -> Measured:
+        """Return the answer; raises what the trial has raised, WorkerLostError, and ClosedError after the end.
+
+        ``take_look`` gets looks at the trial while it runs, from workers that can show them.
+        """
         ...
 
 

@@ -8,11 +8,12 @@ from contextlib import ExitStack
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TesterOpened, TrialFinished, UnitFinished
+from p4mesh.run.events import Observer, SampleTaken, TesterOpened, TrafficSeen, TrialFinished, UnitFinished
 from p4mesh.run.job import DescribedMeasurer, Job, Measurer
-from p4mesh.run.session import Measured, Publish, UnitSession, opened, timed
+from p4mesh.run.session import Measured, UnitSession, opened, timed, watched_trial
 from p4mesh.store.run_directory import RunDirectory
-from p4mesh.trial.samples import Onlooker, Sample
+from p4mesh.trial.looks import Look
+from p4mesh.trial.samples import Sample
 from p4mesh.trial.spec import TrialSpec
 
 WantsEnd = Callable[[], bool]
@@ -23,19 +24,21 @@ def run_in_process(
     units: tuple[Unit, ...],
     directory: RunDirectory,
     observer: Observer,
-    wants_end: WantsEnd | None = None,
+    wants_end: WantsEnd | None,
+    limits: DeliveryLimits,
 ) -> Mapping[Unit, Record]:
     """Return the results of all units, or of those before ``wants_end`` and of the one that it has ended."""
 
-    def publish(event: TrialFinished | SampleTaken) -> None:
-        if isinstance(event, SampleTaken):
+    def publish(event: TrialFinished | SampleTaken | TrafficSeen) -> None:
+        if isinstance(event, TrafficSeen):
+            directory.show_look(event.trial, event.look)
+        elif isinstance(event, SampleTaken):
             directory.append_sample(event.unit, event.trial, event.sample)
         elif event.timing is not None:
             directory.append(event.trial, event.timing)
         observer(event)
 
     results: dict[Unit, Record] = {}
-    limits = DeliveryLimits()
     for unit in units:
         if job.simulated:
             # Each unit has a tester of its own, and may as well be measured beside the others.
@@ -56,12 +59,19 @@ def run_in_process(
 class _LocalBench:
     """Measures in this process; announced trials when they are asked for, none ahead."""
 
-    def __init__(self, job: Job, unit: Unit, publish: Publish, observer: Observer, wants_end: WantsEnd | None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        unit: Unit,
+        publish: Callable[[SampleTaken | TrafficSeen], None],
+        observer: Observer,
+        wants_end: WantsEnd | None,
+    ) -> None:
         self._job = job
         self._unit = unit
         self._publish = publish
         self._observer = observer
-        self._wants_end = wants_end
+        self._wants_end = wants_end or (lambda: False)
         self._device: tuple[ExitStack, Measurer] | None = None
 
     def measure(self, spec: TrialSpec, before: Sequence[TrialSpec]) -> Measured:
@@ -71,20 +81,21 @@ class _LocalBench:
             self._describe(self._device[1])
             for earlier in before:
                 self._device[1].measure(earlier)
-        return timed(self._device[1], spec, self._onlooker(spec))
+        return self._timed(self._device[1], spec)
 
     def _describe(self, measurer: Measurer) -> None:
         facts = measurer.facts() if isinstance(measurer, DescribedMeasurer) else ()
         if facts:
             self._observer(TesterOpened(facts))
 
-    def _onlooker(self, spec: TrialSpec) -> Onlooker | None:
+    def _timed(self, measurer: Measurer, spec: TrialSpec) -> Measured:
         def take(sample: Sample) -> None:
             self._publish(SampleTaken(self._unit.key, spec.number, sample))
 
-        if self._wants_end is not None:
-            return Onlooker(take, self._wants_end)
-        return Onlooker(take) if spec.sampling else None
+        def look(found: Look) -> None:
+            self._publish(TrafficSeen(watched_trial(self._unit, spec), found))
+
+        return timed(measurer, spec, look, take, self._wants_end)
 
     def leave_device(self) -> None:
         if self._device is not None:
@@ -96,4 +107,4 @@ class _LocalBench:
 
     def measure_announced(self, spec: TrialSpec) -> Measured:
         with opened(self._job, self._unit.iteration) as measurer:
-            return timed(measurer, spec)
+            return self._timed(measurer, spec)

@@ -40,6 +40,33 @@ class RunOptions:
     """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
     """Of a suite: whether tests that cannot run here keep it from passing."""
+    ports: str | None = None
+    """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
+
+
+@dataclass(frozen=True)
+class RunFileOptions:
+    """One run of a run file; what is given here comes before what the file says."""
+
+    file: str | Path
+    topology: str | Path | Topology | None = None
+    sizes: str | None = None
+    """Frame sizes of all tests."""
+    ports: str | None = None
+    """Tester ports that take part in all tests."""
+    settings: tuple[str, ...] = ()
+    """Test parameters as ``name=value``, for the tests that have them."""
+    out: str | Path | None = None
+    """Directory of the run; an interrupted run in it is resumed. None: a new directory below ``runs``."""
+    jobs: int | None = None
+    workers: str | None = None
+    target: str | None = None
+    calibration: str | Path | None = None
+    notes: tuple[str, ...] = ()
+    opener: str = ""
+    """Function that opens the measurer in place of the target, as ``module:function``."""
+    require_all: bool = False
+    """Whether tests of a suite that cannot run here keep the run from passing."""
 
 
 @dataclass(frozen=True)

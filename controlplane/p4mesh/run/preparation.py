@@ -14,8 +14,9 @@ from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
-from p4mesh.methods.options.parameters import ParameterSet, resolve
+from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
+from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.registry import find_test
 from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
@@ -58,7 +59,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     parameters = _resolve(method, topology, options.settings, options.target)
     sizes = parse_frame_sizes(options.sizes, method.frame_sizes_bytes)
     _check_format(method, sizes, parameters)
-    bed = bed_of(topology, options.target)
+    bed = _with_ports(bed_of(topology, options.target), options.ports)
     method.check(bed, parameters)
     if not options.opener:
         TARGETS[options.target].check(topology)
@@ -67,6 +68,18 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     job = job_of(method, topology, bed, parameters, options)
     echo = noted(topology, options.notes)
     return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, echo)
+
+
+def _with_ports(bed: Bed, text: str | None) -> Bed:
+    """Return the bed with the ports that the user names, in their order."""
+    if text is None:
+        return bed
+
+    def complain(_: Sequence[str | int], problem: str, hint: str) -> ParameterError:
+        return ParameterError(f"--ports {shortened(text)}: {problem}", hint=hint)
+
+    ports = {port.number: port for port in bed.ports}
+    return replace(bed, ports=tuple(ports[number] for number in PortNames(bed, complain).ports(text, ())))
 
 
 def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:

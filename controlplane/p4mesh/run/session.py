@@ -17,13 +17,18 @@ from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
+from p4mesh.store.live_file import WatchedTrial
 from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
+from p4mesh.trial.looks import Look
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.spec import TrialSpec
 
 Publish = Callable[[TrialFinished | SampleTaken], None]
 """Returns when the trial, or the sample, is on disk."""
+TakeLook = Callable[[Look], None]
+LOOK_EVERY_S = 0.5
+"""By the clock on the wall, whatever the clock of the target does."""
 
 
 @dataclass(frozen=True)
@@ -182,13 +187,33 @@ def opened(job: Job, iteration: int) -> Iterator[Measurer]:
         yield measurer
 
 
-def timed(measurer: Measurer, spec: TrialSpec, onlooker: Onlooker | None = None) -> Measured:
+def watched_trial(unit: Unit, spec: TrialSpec) -> WatchedTrial:
+    """Return what those who watch a trial are told of it."""
+    sizes = sorted({stream.frame_size_bytes for stream in spec.streams})
+    return WatchedTrial(unit.key, spec.number, spec.label, spec.duration_ns, tuple(sizes))
+
+
+def timed(
+    measurer: Measurer,
+    spec: TrialSpec,
+    take_look: TakeLook,
+    take_sample: Callable[[Sample], None] | None = None,
+    wants_end: Callable[[], bool] = lambda: False,
+) -> Measured:
     """Measure one trial, with what the clock on the wall says about it; samples that nobody takes come with it."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
     samples: list[Sample] = []
-    if onlooker is None and spec.sampling is not None:
-        onlooker = Onlooker(samples.append)
-    result = measurer.measure(spec, onlooker) if onlooker else measurer.measure(spec)
+    looked_s = begin
+
+    def wants_look() -> bool:
+        return time.monotonic() - looked_s >= LOOK_EVERY_S
+
+    def look(found: Look) -> None:
+        nonlocal looked_s
+        looked_s = time.monotonic()
+        take_look(found)
+
+    result = measurer.measure(spec, Onlooker(take_sample or samples.append, wants_end, wants_look, look))
     elapsed_s = round(time.monotonic() - begin, 6)
     return Measured(
         _from_first_departure(result), started.isoformat(timespec="milliseconds"), elapsed_s, tuple(samples)

@@ -15,6 +15,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
@@ -46,7 +47,7 @@ def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
     """
     method = find_test(options.test)
     prepared = prepare(method, topology_of(options.topology), options)
-    return execute(prepared, directory_path(options.out, method.name), observer)
+    return execute(prepared, directory_path(options.out, method.name), observer, DeliveryLimits())
 
 
 def topology_of(topology: str | Path | Topology) -> Topology:
@@ -75,18 +76,24 @@ def directory_path(out: str | Path | None, name: str) -> Path:
     raise AssertionError("there is always another number")
 
 
-def execute(prepared: Prepared, path: Path, observer: Observer) -> FinishedRun:
-    """Measure what the run directory does not hold yet, publish, and return the outcome."""
+def execute(prepared: Prepared, path: Path, observer: Observer, limits: DeliveryLimits) -> FinishedRun:
+    """Measure what the run directory does not hold yet, publish, and return the outcome.
+
+    ``limits`` are those of the tester that earlier tests have found; they learn from this one, measured now or before.
+    """
     with RunDirectory.open(path, _config(prepared)) as directory:
-        if not directory.is_finished:
+        if directory.is_finished:
+            for unit in prepared.method.units(prepared.job.parameters, prepared.sizes):
+                limits.recall(directory.stored(unit.key))
+        else:
             with directory.discarded_when_nothing_was_measured():
-                _measure(prepared, directory, observer)
+                _measure(prepared, directory, observer, limits)
         finished = FinishedRun(directory.path, publish(directory))
     observer(RunFinished(prepared.method.name, finished.directory, finished.outcome))
     return finished
 
 
-def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) -> None:
+def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, limits: DeliveryLimits) -> None:
     method, job = prepared.method, prepared.job
     units = method.units(job.parameters, prepared.sizes)
     facts: list[str] = []
@@ -96,7 +103,7 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
             facts.extend(fact for fact in event.facts if fact not in facts)
         observer(event)
 
-    results = _results(prepared, units, directory, watched)
+    results = _results(prepared, units, directory, watched, limits)
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
@@ -112,11 +119,15 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer) ->
 
 
 def _results(
-    prepared: Prepared, units: tuple[Unit, ...], directory: RunDirectory, observer: Observer
+    prepared: Prepared,
+    units: tuple[Unit, ...],
+    directory: RunDirectory,
+    observer: Observer,
+    limits: DeliveryLimits,
 ) -> Mapping[Unit, Record]:
     if not prepared.cluster and prepared.jobs == 1:
         observer(_started(prepared, units, directory, 1))
-        return run_in_process(prepared.job, units, directory, observer, prepared.wants_end)
+        return run_in_process(prepared.job, units, directory, observer, prepared.wants_end, limits)
     with _executor(prepared) as executor:
         observer(_started(prepared, units, directory, len(executor.workers)))
         return run_parallel(prepared.job, units, directory, observer, executor)

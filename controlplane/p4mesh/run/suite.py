@@ -1,8 +1,8 @@
-"""Runs a suite: all tests of one RFC on one topology, each in a run directory of its own."""
+"""Runs several tests, such as all of one RFC, on one topology, each in a run directory of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from p4mesh.methods.registry import suites
 from p4mesh.methods.results.latency import LATENCY_DEFINITION
 from p4mesh.methods.results.outcome import Cell
 from p4mesh.report.publish import REPORT, suite_page
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import NotRun, Observer, SuiteStarted, unobserved
 from p4mesh.run.options import RunOptions
 from p4mesh.run.preparation import Prepared, prepare
@@ -30,9 +31,21 @@ NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
+class Planned:
+    """One test of several, prepared or refused."""
+
+    label: str
+    """Name in results; no two of them are alike."""
+    directory: str
+    method: Method
+    prepared: Prepared | P4MeshError
+
+
+@dataclass(frozen=True)
 class Entry:
     """One test of a suite: its finished run, or the reason why the topology or the target cannot carry it."""
 
+    label: str
     method: Method
     run: FinishedRun | None
     reason: str = ""
@@ -41,7 +54,7 @@ class Entry:
     def row(self) -> dict[str, Cell]:
         """The test as a row of the summary."""
         return {
-            "test": self.method.name,
+            "test": self.label,
             "section": self.method.section,
             "state": self.run.outcome.state.value if self.run else NOT_RUN,
             "summary": self.run.outcome.summary if self.run else self.reason,
@@ -50,8 +63,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class FinishedSuite:
-    """A suite that is over: one entry per test, in the order of the RFC."""
+    """Tests that are over: one entry per test, in the order of the RFC or of the run file."""
 
+    suite: str
     directory: Path
     entries: tuple[Entry, ...]
 
@@ -66,31 +80,32 @@ def run_suite(options: RunOptions, observer: Observer = unobserved) -> FinishedS
 
     Raises a P4MeshError as :func:`p4mesh.run.run` does, and where no test can run.
     """
-    planned = _plan(options)
-    with SuiteDirectory.open(directory_path(options.out, options.test), options.test) as directory:
-        return _run(planned, directory, options, observer)
+    return run_planned(options.test, plan_suite(options), options.out, observer)
 
 
-def _run(
-    planned: Mapping[Method, Prepared | P4MeshError], suite: SuiteDirectory, options: RunOptions, observer: Observer
+def run_planned(
+    name: str, planned: Sequence[Planned], out: str | Path | None, observer: Observer = unobserved
 ) -> FinishedSuite:
-    directory = suite.path
-    observer(SuiteStarted(options.test, directory))
-    entries = []
-    for method, prepared in planned.items():
-        if isinstance(prepared, Prepared):
-            entries.append(Entry(method, execute(prepared, directory / _short(method), observer)))
-        else:
-            observer(NotRun(method.name, prepared.message))
-            entries.append(Entry(method, None, prepared.message))
-    rows = [entry.row for entry in entries]
-    runs = [entry.run.directory for entry in entries if entry.run]
-    write_atomically(directory / REPORT, suite_page(options.test, rows, runs))
-    suite.finish(rows)
-    return FinishedSuite(directory, tuple(entries))
+    """Run tests one after the other below one directory, and write its index and its page."""
+    with SuiteDirectory.open(directory_path(out, name), name) as suite:
+        observer(SuiteStarted(name, suite.path))
+        entries = []
+        limits = DeliveryLimits()
+        for plan in planned:
+            if isinstance(plan.prepared, Prepared):
+                finished = execute(plan.prepared, suite.path / plan.directory, observer, limits)
+                entries.append(Entry(plan.label, plan.method, finished))
+            else:
+                observer(NotRun(plan.label, plan.prepared.message))
+                entries.append(Entry(plan.label, plan.method, None, plan.prepared.message))
+        rows = [entry.row for entry in entries]
+        runs = {entry.label: entry.run.directory for entry in entries if entry.run}
+        write_atomically(suite.path / REPORT, suite_page(name, rows, list(runs.values())))
+        suite.finish(rows, {label: path.name for label, path in runs.items()})
+        return FinishedSuite(name, suite.path, tuple(entries))
 
 
-def _plan(options: RunOptions) -> Mapping[Method, Prepared | P4MeshError]:
+def plan_suite(options: RunOptions) -> tuple[Planned, ...]:
     """Return each test, prepared or refused; raises the first refusal when all are refused."""
     if options.test not in suites():
         raise UnknownTestError(f"unknown suite '{options.test}'", hint=f"valid suites: {', '.join(suites())}")
@@ -102,25 +117,23 @@ def _plan(options: RunOptions) -> Mapping[Method, Prepared | P4MeshError]:
             raise ParameterError(
                 f"--set {key}: no test of {options.test} has this parameter", hint="p4mesh tests lists the parameters"
             )
-    planned: dict[Method, Prepared | P4MeshError] = {}
+    planned = []
     for test in tests:
         known = {parameter.name for parameter in test.parameters}
         own = tuple(setting for setting in options.settings if setting.partition("=")[0] in known)
+        prepared: Prepared | P4MeshError
         try:
-            planned[test] = prepare(test, topology, _for_test(options, test, own))
+            prepared = prepare(test, topology, for_test(options, test, own))
         except (TopologyError, UnsupportedError) as refusal:
-            planned[test] = refusal
-    refusals = [prepared for prepared in planned.values() if isinstance(prepared, P4MeshError)]
+            prepared = refusal
+        planned.append(Planned(test.name, test.name.partition(".")[2], test, prepared))
+    refusals = [plan.prepared for plan in planned if isinstance(plan.prepared, P4MeshError)]
     if len(refusals) == len(tests):
         raise refusals[0]
-    return planned
+    return tuple(planned)
 
 
-def _for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
+def for_test(options: RunOptions, test: Method, settings: tuple[str, ...]) -> RunOptions:
     """Return the options of one test with its own settings: a calibration is for those that print latencies."""
     prints_latency = any(parameter.name == LATENCY_DEFINITION.name for parameter in test.parameters)
     return replace(options, settings=settings, calibration=options.calibration if prints_latency else None)
-
-
-def _short(method: Method) -> str:
-    return method.name.partition(".")[2]

@@ -10,6 +10,7 @@ from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.registry import EVERY_TEST
 from p4mesh.methods.traffic.method import Traffic, laid_over
 from p4mesh.run.checks import cluster_of, jobs_of
+from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunOptions, TrafficOptions
 from p4mesh.run.preparation import Prepared, bed_of, check_settings, job_of, noted
@@ -36,7 +37,7 @@ def run_traffic(
     """
     text = load_traffic(options.traffic, options.settings)
     prepared = _prepare(text, topology_of(options.topology), options, wants_end)
-    return execute(prepared, directory_path(options.out, text.traffic.name), observer)
+    return execute(prepared, directory_path(options.out, text.traffic.name), observer, DeliveryLimits())
 
 
 def _prepare(text: TrafficText, topology: Topology, options: TrafficOptions, wants_end: Callable[[], bool]) -> Prepared:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from p4mesh.errors import InternalError, P4MeshError
 from p4mesh.run.executor import Task
 from p4mesh.run.job import Job, Measurer
-from p4mesh.run.session import Measured, opened, timed
+from p4mesh.run.session import Measured, TakeLook, opened, timed
 
 
 class WorkerDevice:
@@ -20,10 +20,10 @@ class WorkerDevice:
         self._stack = ExitStack()
         self._measurer: Measurer | None = None
 
-    def answer(self, task: Task) -> Measured | P4MeshError:
+    def answer(self, task: Task, take_look: TakeLook = lambda look: None) -> Measured | P4MeshError:
         """Return what the trial gives, or what it has raised, ready to cross to the process that asked."""
         try:
-            return self._measure(task)
+            return self._measure(task, take_look)
         except P4MeshError as error:
             return error
         except Exception:
@@ -34,15 +34,15 @@ class WorkerDevice:
         self._stack.close()
         self._name, self._measurer = "", None
 
-    def _measure(self, task: Task) -> Measured:
+    def _measure(self, task: Task, take_look: TakeLook) -> Measured:
         if not task.device or task.device != self._name:
             self.close()
         if not task.device:
             with opened(self._job, task.iteration) as measurer:
-                return timed(measurer, task.spec)
+                return timed(measurer, task.spec, take_look)
         if self._measurer is None:
             self._measurer = self._stack.enter_context(opened(self._job, task.iteration))
             self._name = task.device
             for earlier in task.before:
                 self._measurer.measure(earlier)
-        return timed(self._measurer, task.spec)
+        return timed(self._measurer, task.spec, take_look)

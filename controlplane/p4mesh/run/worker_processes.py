@@ -16,8 +16,9 @@ from typing import cast
 from p4mesh.errors import TargetError
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker
 from p4mesh.run.job import Job
-from p4mesh.run.session import Measured
+from p4mesh.run.session import Measured, TakeLook
 from p4mesh.run.worker_device import WorkerDevice
+from p4mesh.trial.looks import Look
 
 _STOPPED_S = 5.0
 
@@ -67,12 +68,13 @@ class _WorkerProcess:
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
 
-    def measure(self, task: Task) -> Measured:
+    def measure(self, task: Task, take_look: TakeLook) -> Measured:
         """Return the answer of the process; raises what it has raised, and TargetError when it has died."""
         connection = self._connected()
         try:
             connection.send(task)
-            answer = connection.recv()
+            while isinstance(answer := connection.recv(), Look):
+                take_look(answer)
         except (EOFError, OSError):
             raise self._died() from None
         if isinstance(answer, Exception):
@@ -129,7 +131,7 @@ def _work(connection: Connection, job: Job) -> None:
             task = connection.recv()
         except (EOFError, OSError):
             return
-        connection.send(device.answer(task))
+        connection.send(device.answer(task, connection.send))
 
 
 def _end_with_parent() -> None:

@@ -22,13 +22,14 @@ from p4mesh.errors import TargetError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TrialFinished, UnitFinished, WorkerLost
+from p4mesh.run.events import Observer, SampleTaken, TrafficSeen, TrialFinished, UnitFinished, WorkerLost
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
-from p4mesh.run.session import Measured, UnitSession
+from p4mesh.run.session import Measured, TakeLook, UnitSession, watched_trial
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.run_files import KeptTrial
+from p4mesh.trial.looks import Look
 from p4mesh.trial.spec import TrialSpec
 
 _STOPPED_S = 5.0
@@ -125,6 +126,13 @@ class _Run:
                 self.directory.append_sample(event.unit, event.trial, event.sample)
             elif event.timing is not None:
                 self.directory.append(event.trial, event.timing)
+            self._observer(event)
+
+    def show(self, event: TrafficSeen) -> None:
+        """Let those who watch the run see a look at a trial."""
+        with self.changed:
+            self.check_open()
+            self.directory.show_look(event.trial, event.look)
             self._observer(event)
 
     def release(self, worker: Worker) -> None:
@@ -282,7 +290,7 @@ class _UnitBench:
         """Measure an announced trial; what is wrong with it counts when the unit asks for it."""
         answer: Measured | Exception
         try:
-            answer = worker.measure(Task(trial.spec, self.unit.iteration))
+            answer = worker.measure(Task(trial.spec, self.unit.iteration), self._shower(trial.spec))
         except WorkerLostError:
             self._lose_with(trial, worker)
             return
@@ -303,12 +311,20 @@ class _UnitBench:
         """Return the answer of the unit's worker, or of the next one where it is lost, as ``lost`` were before."""
         for _ in range(_WORKERS_PER_TRIAL - lost):
             try:
-                return self.worker.measure(task)
+                return self.worker.measure(task, self._shower(task.spec))
             except WorkerLostError:
                 with self._run.changed:
                     self._run.lose(self.worker)
                     self._run.replace(self)
         raise _given_up(self.unit, task.spec)
+
+    def _shower(self, spec: TrialSpec) -> TakeLook:
+        watched = watched_trial(self.unit, spec)
+
+        def show(look: Look) -> None:
+            self._run.show(TrafficSeen(watched, look))
+
+        return show
 
     def _lose_with(self, trial: _Ahead, worker: Worker) -> None:
         """Let another worker measure an announced trial, unless it has cost too many of them."""

@@ -22,7 +22,7 @@ class DirectoryLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            owner = _owner(os.fstat(self._descriptor))
+            owner = holder(os.fstat(self._descriptor))
             self.close()
             by = f" by process {owner}" if owner else ""
             raise RunDirectoryError(
@@ -39,8 +39,11 @@ class DirectoryLock:
             self._descriptor = -1
 
 
-def _owner(held: os.stat_result) -> int | None:
-    """Return the process that has the lock on a file, as the kernel tells; None where it does not."""
+def holder(held: os.stat_result) -> int | None:
+    """Return the process that has the lock on a directory, as the kernel tells; None without one, or where it does not.
+
+    0 is a process that this one cannot see, as outside of a container.
+    """
     place = f"{os.major(held.st_dev):02x}:{os.minor(held.st_dev):02x}:{held.st_ino}"
     try:
         lines = _LOCKS.read_text(encoding="ascii").splitlines()

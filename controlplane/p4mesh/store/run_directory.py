@@ -6,6 +6,7 @@
     DIR/trials.jsonl   one line per finished trial, appended and synced before the next trial starts
     DIR/timing.jsonl   wall-clock facts of the same trials, and the checksums of their lines
     DIR/ahead.jsonl    while a run lasts: trials measured before the run has asked for them
+    DIR/live.json      while a run lasts: what its trials are doing right now
     DIR/samples.csv    samples of running traffic, where a run takes them
     DIR/results.json   written once, when every unit is finished
     DIR/sums.json      the checksums of run.json and results.json, just before the latter is written
@@ -27,10 +28,12 @@ from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
+from p4mesh.store.live_file import LiveFile, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.sample_file import SampleFile
 from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically
+from p4mesh.trial.looks import Look
 from p4mesh.trial.samples import Sample
 
 FORMAT = 5
@@ -40,10 +43,11 @@ RUN = "run.json"
 TRIALS = "trials.jsonl"
 TIMING = "timing.jsonl"
 AHEAD = "ahead.jsonl"
+LIVE = "live.json"
 RESULTS = "results.json"
 SAMPLES = "samples.csv"
 SUMS = "sums.json"
-_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, SAMPLES, RESULTS, SUMS)
+_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, LIVE, SAMPLES, RESULTS, SUMS)
 _SUMMED = (RUN, RESULTS)
 _NEW = "name a new or an empty directory"
 
@@ -61,7 +65,9 @@ class RunDirectory:
         self._stale_timings = journal.stale_timings
         self._kept = run_files.read_kept(path / AHEAD) if resumed else []
         self._samples = SampleFile(path / SAMPLES)
+        self._live = LiveFile(path / LIVE)
         if resumed and not self.is_finished:
+            self._live.remove()
             stored = {(trial.unit, trial.index) for trial in self._trials}
             self._samples.keep(stored.__contains__)
 
@@ -131,10 +137,15 @@ class RunDirectory:
         append_synced(self.path / TRIALS, line)
         self._trials.append(trial)
         self._timings.append(timing)
+        self._live.end(trial.unit, trial.index)
 
     def append_sample(self, unit: str, index: int, sample: Sample) -> None:
         """Put a sample of a running trial on disk."""
         self._samples.append(unit, index, sample)
+
+    def show_look(self, trial: WatchedTrial, look: Look) -> None:
+        """Let those who watch the directory see a look at a running trial."""
+        self._live.add(trial, look)
 
     @contextmanager
     def discarded_when_nothing_was_measured(self) -> Iterator[None]:
@@ -143,7 +154,7 @@ class RunDirectory:
             yield
         except BaseException:
             if not self.resumed and not self._trials and not (self.path / AHEAD).exists():
-                for name in (TRIALS, TIMING, SAMPLES, RUN):
+                for name in (TRIALS, TIMING, LIVE, SAMPLES, RUN):
                     (self.path / name).unlink(missing_ok=True)
                 if not any(self.path.iterdir()):
                     self.path.rmdir()
@@ -164,6 +175,7 @@ class RunDirectory:
         self._samples.sort(place)
         with storing(self.path / AHEAD):
             (self.path / AHEAD).unlink(missing_ok=True)
+        self._live.remove()
         text = json.dumps(results, indent=1, allow_nan=False) + "\n"
         config = json.dumps(self.config, indent=2) + "\n"
         sums = {RUN: digest(config), RESULTS: digest(text)}
@@ -201,6 +213,11 @@ class StoredRun:
     results: dict[str, Any]
     trials: tuple[StoredTrial, ...]
     timings: tuple[Timing, ...]
+
+    @property
+    def label(self) -> str:
+        """Name of the run among those of a run file; the name of its test where it has none of its own."""
+        return str(self.config.get("label", self.config["test"]))
 
 
 def read_run(directory: str | Path) -> StoredRun:

@@ -1,6 +1,6 @@
 """The directory of a suite: ``suite.json`` says which one it is and, at the end, what became of each test.
 
-The run directories of the tests are in it, each named as its test.
+The run directories of the tests are in it; ``suite.json`` has their names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from p4mesh.store.run_directory import open_directory
 from p4mesh.store.run_files import is_text, read_json
 from p4mesh.store.writing import PARTIAL, storing, write_atomically
 
-FORMAT = 2
+FORMAT = 3
 INDEX = "suite.json"
 _ROW = ("test", "section", "state", "summary")
 _HINT = "name the directory of a suite that p4mesh run printed"
@@ -63,9 +63,9 @@ class SuiteDirectory:
         """Let other processes have it."""
         self._lock.close()
 
-    def finish(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Store what became of each test."""
-        self._write({"tests": list(rows)})
+    def finish(self, rows: Sequence[Mapping[str, Any]], directories: Mapping[str, str]) -> None:
+        """Store what became of each test, and the directories of those that ran, by test."""
+        self._write({"tests": list(rows), "directories": dict(directories)})
 
     def _write(self, more: Mapping[str, Any]) -> None:
         data = {"format": FORMAT, "suite": self._suite, **more}
@@ -86,6 +86,11 @@ def is_suite(path: Path) -> bool:
     return (path / INDEX).exists()
 
 
+def is_finished(path: Path) -> bool:
+    """Whether what became of each test is stored; raises RunDirectoryError for a damaged one."""
+    return "tests" in _read(path)
+
+
 def read_suite(path: Path) -> StoredSuite:
     """Return the finished suite in ``path``; raises RunDirectoryError when it is missing or damaged."""
     data = _read(path)
@@ -96,8 +101,16 @@ def read_suite(path: Path) -> StoredSuite:
         isinstance(row, dict) and set(row) == set(_ROW) and all(map(is_text, row.values())) for row in rows
     ):
         raise RunDirectoryError(f"{path / INDEX}: damaged: 'tests' is not a list of results", hint=_HINT)
-    names = [row["test"].partition(".")[2] for row in rows if row["state"] != "not run"]
-    return StoredSuite(data["suite"], tuple(rows), tuple(path / name for name in names))
+    directories = data.get("directories")
+    if not isinstance(directories, dict) or not all(map(_is_name, directories.values())):
+        raise RunDirectoryError(f"{path / INDEX}: damaged: 'directories' is not a mapping to names", hint=_HINT)
+    runs = tuple(path / directories[row["test"]] for row in rows if row["test"] in directories)
+    return StoredSuite(data["suite"], tuple(rows), runs)
+
+
+def _is_name(value: Any) -> bool:
+    """Whether this can be the name of a directory in that of the suite."""
+    return is_text(value) and value not in ("", ".", "..") and "/" not in value and "\0" not in value
 
 
 def _suite_in(path: Path) -> str | None:

@@ -75,17 +75,18 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint="see: p4mesh switch --help")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of ``p4mesh switch``."""
+    made = _Parser(
         prog="p4mesh switch",
         description="Run a P4 program (BMv2 JSON) on network interfaces, with a P4Runtime server.",
         epilog="Options of simple_switch_grpc that only concern logging, Thrift or its limits are accepted and have no "
         "effect. Options after -- are taken like those before it.",
         allow_abbrev=False,
     )
-    parser.add_argument("program", nargs="?", metavar="FILE.json", help="the compiled program")
-    parser.add_argument("--no-p4", action="store_true", help="start without a program; a controller pushes one")
-    parser.add_argument(
+    made.add_argument("program", nargs="?", metavar="FILE.json", help="the compiled program")
+    made.add_argument("--no-p4", action="store_true", help="start without a program; a controller pushes one")
+    made.add_argument(
         "-i",
         "--interface",
         action="append",
@@ -93,36 +94,34 @@ def _parser() -> _Parser:
         metavar="PORT@IFACE",
         help="attach an interface as a port; can appear many times",
     )
-    parser.add_argument(
+    made.add_argument(
         "--use-files",
         type=float,
         metavar="SECONDS",
         help="after SECONDS read IFACE_in.pcap of every port in time-stamp order, write IFACE_out.pcap",
     )
-    parser.add_argument("--device-id", type=int, default=0, metavar="N", help="P4Runtime device id (default: 0)")
-    parser.add_argument(
+    made.add_argument("--device-id", type=int, default=0, metavar="N", help="P4Runtime device id (default: 0)")
+    made.add_argument(
         "--grpc-server-addr",
         default=DEFAULT_ADDRESS,
         metavar="HOST:PORT",
         help=f"address of the P4Runtime server, HOST:PORT or unix:PATH (default: {DEFAULT_ADDRESS})",
     )
-    parser.add_argument("--grpc-server-ssl", action="store_true", help="the P4Runtime server uses TLS")
-    parser.add_argument("--grpc-server-cert", metavar="FILE", help="its certificate in PEM, for --grpc-server-ssl")
-    parser.add_argument("--grpc-server-key", metavar="FILE", help="the key of its certificate in PEM")
-    parser.add_argument(
+    made.add_argument("--grpc-server-ssl", action="store_true", help="the P4Runtime server uses TLS")
+    made.add_argument("--grpc-server-cert", metavar="FILE", help="its certificate in PEM, for --grpc-server-ssl")
+    made.add_argument("--grpc-server-key", metavar="FILE", help="the key of its certificate in PEM")
+    made.add_argument(
         "--grpc-server-with-client-auth",
         action="store_true",
         help="clients must have a certificate that --grpc-server-cacert has signed",
     )
-    parser.add_argument(
+    made.add_argument(
         "--grpc-server-cacert", metavar="FILE", help="authority in PEM, for --grpc-server-with-client-auth"
     )
-    parser.add_argument(
-        "--cpu-port", type=int, metavar="PORT", help="port of packet-ins and packet-outs (default: none)"
-    )
-    parser.add_argument("--drop-port", type=int, default=511, metavar="PORT", help="port that drops (default: 511)")
-    parser.add_argument("-v", "--version", action="version", version=f"p4mesh {__version__}")
-    parser.add_argument(
+    made.add_argument("--cpu-port", type=int, metavar="PORT", help="port of packet-ins and packet-outs (default: none)")
+    made.add_argument("--drop-port", type=int, default=511, metavar="PORT", help="port that drops (default: 511)")
+    made.add_argument("-v", "--version", action="version", version=f"p4mesh {__version__}")
+    made.add_argument(
         "--json-version",
         action="version",
         version=JSON_VERSION,
@@ -131,13 +130,13 @@ def _parser() -> _Parser:
     # argparse takes the value that may follow --pcap only after "=".
     for name, values in _WITHOUT_EFFECT:
         if values:
-            parser.add_argument(name, action="append", dest=_slot(name), help=argparse.SUPPRESS)
+            made.add_argument(name, action="append", dest=_slot(name), help=argparse.SUPPRESS)
         else:
-            parser.add_argument(name, action="append_const", const="", dest=_slot(name), help=argparse.SUPPRESS)
-    parser.add_argument("--pcap", nargs="?", const=".", help=argparse.SUPPRESS)
+            made.add_argument(name, action="append_const", const="", dest=_slot(name), help=argparse.SUPPRESS)
+    made.add_argument("--pcap", nargs="?", const=".", help=argparse.SUPPRESS)
     for name in _REFUSED:
-        parser.add_argument(name, nargs="?", const="", dest=_slot(name), help=argparse.SUPPRESS)
-    return parser
+        made.add_argument(name, nargs="?", const="", dest=_slot(name), help=argparse.SUPPRESS)
+    return made
 
 
 def _slot(name: str) -> str:
@@ -148,7 +147,7 @@ def parse(words: Sequence[str]) -> SwitchOptions:
     """Read the arguments; raises UsageError."""
     # simple_switch_grpc separates options of its target by "--"; here all are of one kind.
     words = [word for word in words if word != "--"]
-    parsed = _parser().parse_intermixed_args(words)
+    parsed = parser().parse_intermixed_args(words)
     for name in _REFUSED:
         if getattr(parsed, _slot(name)) is not None:
             raise UsageError(f"{name} is not supported", hint="see: p4mesh switch --help")

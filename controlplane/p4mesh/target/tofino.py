@@ -127,6 +127,7 @@ class TofinoTarget(Target):
         """Return the target; with BF Runtime, connected, and with its ports set up."""
         if switch_of(topology).api == "bfrt":
             with BfTofinoTarget.connected(topology) as target:
+                target.ports.wait_for_links(target.ports.set_up(port_settings_of(topology)), _LINK_UP_S)
                 yield target
         else:
             yield cls(topology)
@@ -164,15 +165,14 @@ class BfTofinoTarget(TofinoTarget):
         self.client = client
         """Bound to the program of the switch."""
         self.ports = ports
-        self._devices = {
-            port.number: port.device_port for port in topology.tester_ports if port.device_port is not None
-        }
+        self.devices = {port.number: port.device_port for port in topology.tester_ports if port.device_port is not None}
+        """Device port of each tester port."""
 
     @classmethod
     @contextmanager
     def connected(cls, topology: Topology) -> Iterator[BfTofinoTarget]:
-        """Connect to the switch and set its ports up; leaving ends the connection and leaves the ports."""
-        switch, settings, watch = switch_of(topology), port_settings_of(topology), PortWatch()
+        """Connect to the switch, and change nothing; leaving ends the connection and leaves the ports as they are."""
+        switch, watch = switch_of(topology), PortWatch()
         with (
             CpuPort(PacketSocket(switch.cpu_interface)) as cpu,
             BfClient(
@@ -184,24 +184,25 @@ class BfTofinoTarget(TofinoTarget):
                 on_port=watch.on_port,
             ) as client,
         ):
-            ports = Ports(client, watch)
-            ports.wait_for_links(ports.set_up(settings), _LINK_UP_S)
-            yield cls(topology, client, ports)
+            yield cls(topology, client, Ports(client, watch))
 
     def links(self) -> dict[int, LinkState]:
         """Return the links by notifications and by the switch's table of ports, whichever tells of a loss first."""
-        states = self.ports.links(list(self._devices.values()))
-        return {number: LinkState(states[device].up, states[device].losses) for number, device in self._devices.items()}
+        states = self.ports.links(list(self.devices.values()))
+        return {number: LinkState(states[device].up, states[device].losses) for number, device in self.devices.items()}
 
     def set_links(self, up: bool) -> None:
         """Switch the tester ports on or off."""
-        self.ports.enable(list(self._devices.values()), up)
+        self.ports.enable(list(self.devices.values()), up)
 
-    def mac_counters(self) -> dict[int, MacCounters]:
-        """Return what the MAC of each tester port has counted since the switch was started."""
-        found = self.ports.counters(list(self._devices.values()))
-        return {number: found[device] for number, device in self._devices.items()}
+    def mac_counters(self, numbers: Sequence[int]) -> dict[int, MacCounters]:
+        """Return what the MAC of some tester ports has counted since the switch was started."""
+        found = self.ports.counters([self.devices[number] for number in numbers])
+        return {number: found[self.devices[number]] for number in numbers}
 
     def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
         """Return (sent, received) frames with a bad FCS by port, as its MAC counts them."""
-        return {number: (mac.sent_bad, mac.received_bad_fcs) for number, mac in self.mac_counters().items()}
+        return {
+            number: (mac.sent_bad, mac.received_bad_fcs)
+            for number, mac in self.mac_counters(list(self.devices)).items()
+        }

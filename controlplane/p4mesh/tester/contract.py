@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from p4mesh.errors import ProgramError
+from p4mesh.shipped import shipped
 
-P4SRC = Path(__file__).resolve().parents[3] / "p4src"
+P4SRC = shipped("p4src")
 TESTER = "p4mesh"
 _FIX = "run make p4 where p4c is installed, or check out p4src again"
 

@@ -50,9 +50,15 @@ class Tester:
         self._frames_before: dict[tuple[int, str], int] = {}
         self._bad_fcs_before: dict[int, tuple[int, int]] = {}
 
-    def plan(self, streams: Sequence[Stream], per: HistogramPer | None = None, chosen: Sequence[FlowName] = ()) -> Plan:
+    def plan(
+        self,
+        streams: Sequence[Stream],
+        per: HistogramPer | None = None,
+        chosen: Sequence[FlowName] = (),
+        departure_error_ns: int | None = None,
+    ) -> Plan:
         """Return what the streams need, as :meth:`Planner.plan`; nothing is sent."""
-        return self._planner.plan(streams, per, chosen)
+        return self._planner.plan(streams, per, chosen, departure_error_ns)
 
     # Verbs
 

@@ -21,6 +21,8 @@ _PS_PER_S = 10**12
 _MARGIN = Fraction(5, 4)
 """Passes per slot: with a quarter more, a departure is never a whole frame late at line rate."""
 _FINEST_SHARE = 64
+_FINE_SHARE = Fraction(19, 20)
+"""Of a round that seeds may fill for the sake of small departure errors: reading frames pass between them."""
 _RATE_ROUNDING = Fraction(1, 10**6)
 """The rate of a clock is rounded to 2^-32 tick; at the port's own line rate that may be upwards."""
 
@@ -118,6 +120,54 @@ def seed_counts(slots: Sequence[tuple[Fraction, int]], loop: LoopModel, target: 
                 f"not supported on {target}: the streams need {float(100 * busy):.1f} % of the recirculation port",
                 hint="leave a few per cent free: lower the rates, or give the loop more bandwidth",
             )
+
+
+def finer_counts(
+    counts: Sequence[int], sizes: Sequence[int], loop: LoopModel, tick_ps: int, departure_error_ps: int
+) -> list[int]:
+    """Return at least ``counts`` seeds of each stream, as many as departure errors of ``departure_error_ps`` take.
+
+    The seeds together take no longer than a round of the slowest one alone. Where that leaves no room for as many, all
+    streams get the smallest error that there is room for. Nothing is added where they fill the loop already, nor where
+    passes are limited by what executes them: software needs that time for the frames.
+    """
+    if loop.passes_per_s is not None:
+        return list(counts)
+    round_ps = max((loop.round_ps(size) for size in sizes), default=Fraction(0))
+    room_ps = _FINE_SHARE * round_ps
+    passes_ps = [loop.pass_ps(size) for size in sizes]
+
+    def added(error_ps: int) -> list[int]:
+        return [
+            max(count, _seeds_for(error_ps, round_ps, tick_ps, int(room_ps / pass_ps)))
+            for count, pass_ps in zip(counts, passes_ps, strict=True)
+        ]
+
+    def fits(found: Sequence[int]) -> bool:
+        return sum((count * pass_ps for count, pass_ps in zip(found, passes_ps, strict=True)), Fraction(0)) <= room_ps
+
+    low, high = departure_error_ps, max(departure_error_ps, int(round_ps) + 2 * tick_ps)
+    if not fits(added(high)):
+        return list(counts)
+    while low < high:
+        middle = (low + high) // 2
+        if fits(added(middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return added(high)
+
+
+def _seeds_for(error_ps: int, round_ps: Fraction, tick_ps: int, most: int) -> int:
+    """Return the fewest seeds, evenly spread over a round, with a departure error, or those with the smallest one."""
+    finest, smallest_ps = 1, round_ps + tick_ps
+    for count in range(1, most + 1):
+        found_ps = round_ps / count + rounding_ticks(count) * tick_ps
+        if found_ps <= error_ps:
+            return count
+        if found_ps < smallest_ps:
+            finest, smallest_ps = count, found_ps
+    return finest
 
 
 def shared_loops(

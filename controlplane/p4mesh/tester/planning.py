@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.target.capabilities import Architecture, Capabilities
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.halves import PASSES_PER_CELL
 from p4mesh.tester.histogram import FlowName, HistogramPer
 from p4mesh.tester.histogram_plan import with_histograms
-from p4mesh.tester.pacing import LoopUse, loop_use
+from p4mesh.tester.pacing import LoopUse, finer_counts, loop_use
 from p4mesh.tester.pipe_load import require_pipe_rates
 from p4mesh.tester.plan import Plan, limits_of, make_plan
 from p4mesh.tester.stream_checks import require_line_rates
@@ -29,20 +31,51 @@ class Planner:
         self._topology = topology
         self._start_skew_ns_of = start_skew_ns_of
 
-    def plan(self, streams: Sequence[Stream], per: HistogramPer | None = None, chosen: Sequence[FlowName] = ()) -> Plan:
+    def plan(
+        self,
+        streams: Sequence[Stream],
+        per: HistogramPer | None = None,
+        chosen: Sequence[FlowName] = (),
+        departure_error_ns: int | None = None,
+    ) -> Plan:
         """Return what the streams need, with histograms per class, stream, receive port or flow.
 
-        Raises ParameterError for streams that contradict themselves or the ports, UnsupportedError where the
-        program has no room for them.
+        With ``departure_error_ns``, streams have as many seeds as that takes, or as there is room for. Raises
+        ParameterError for streams that contradict themselves or the ports, UnsupportedError where the program has no
+        room for them.
         """
-        capabilities, limits = self._capabilities, limits_of(self._contract, self._capabilities)
+        limits = limits_of(self._contract, self._capabilities)
         rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
         require_line_rates(streams, self._topology.tester_ports)
         skewed = [with_start_skew(stream, self._start_skew_ns_of) for stream in streams]
         plan = make_plan(skewed, limits, rates)
-        if capabilities.pipes is not None:
-            require_pipe_rates(plan, capabilities.pipes, self.loop_uses(plan), rates, capabilities.target)
+        self._require_pipe_rates(plan)
+        if departure_error_ns is not None:
+            plan = self._finer(plan, departure_error_ns)
         return with_histograms(plan, per, chosen, limits)
+
+    def _require_pipe_rates(self, plan: Plan) -> None:
+        capabilities = self._capabilities
+        if capabilities.pipes is not None:
+            rates = {port.number: port.own_rate_bps for port in self._topology.tester_ports}
+            require_pipe_rates(plan, capabilities.pipes, self.loop_uses(plan), rates, capabilities.target)
+
+    def _finer(self, plan: Plan, departure_error_ns: int) -> Plan:
+        """Return a plan with smaller departure errors; the same where a pipe cannot execute the passes of its seeds."""
+        capabilities = self._capabilities
+        seeds = {stream.index: stream.seeds for stream in plan.streams}
+        for number, loop in enumerate((capabilities.loop, *capabilities.front_loops)):
+            members = [stream for stream in plan.streams if stream.loop == number]
+            counts = [stream.seeds for stream in members]
+            sizes = [stream.stream.frame_size_bytes for stream in members]
+            more = finer_counts(counts, sizes, loop, capabilities.stamps.tick_ps, 1000 * departure_error_ns)
+            seeds.update({stream.index: count for stream, count in zip(members, more, strict=True)})
+        finer = replace(plan, streams=tuple(replace(stream, seeds=seeds[stream.index]) for stream in plan.streams))
+        try:
+            self._require_pipe_rates(finer)
+        except UnsupportedError:
+            return plan
+        return finer
 
     def loop_uses(self, plan: Plan) -> list[LoopUse]:
         """Return how each stream of a plan uses the loop that it circulates in."""

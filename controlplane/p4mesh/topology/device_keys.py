@@ -8,11 +8,12 @@ from typing import Any
 
 from p4mesh.config_files.yaml_source import YamlSource
 from p4mesh.errors import TopologyError
+from p4mesh.shipped import shipped
 from p4mesh.topology.schema import schema
 
 P4_DEVICE = "p4"
 ROUTER = "router"
-COMPILED = Path(__file__).resolve().parents[3] / "p4src" / "compiled"
+COMPILED = shipped("p4src") / "compiled"
 _JSON = ".json"
 _P4INFO = ".p4info.txtpb"
 _TESTER_PROGRAM = "p4mesh"

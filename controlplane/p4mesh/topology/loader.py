@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from p4mesh.config_files.yaml_source import YamlSource
+from p4mesh.config_files.yaml_source import YamlSource, as_written
 from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
+from p4mesh.shipped import topology_file, topology_names
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
 from p4mesh.topology.device_keys import check_keys, check_on_linux, resolve_program
 from p4mesh.topology.model import (
@@ -50,11 +51,18 @@ _DEVICE_OWN_KEYS = ("name", "device", "ports", "on_linux")
 
 
 def load_topology(path: str | Path) -> Topology:
-    """Return the topology in the file; raise TopologyError with file, line and what is valid."""
+    """Return the topology in a file, or the one that comes with P4Mesh under this name, such as ``back-to-back``.
+
+    Raises TopologyError with file, line and what is valid.
+    """
+    path = topology_file(str(path)) or path
     try:
         text = read_text(Path(path), MOST_BYTES)
     except FileNotFoundError:
-        raise TopologyError(f"{path}: no such topology file", hint="see topologies/ for examples") from None
+        names = ", ".join(topology_names())
+        raise TopologyError(
+            f"{path}: no such topology file", hint=f"name a YAML file, or one that comes with P4Mesh: {names}"
+        ) from None
     except UnicodeDecodeError:
         raise TopologyError(f"{path}: not a text file", hint="a topology is a YAML file, see topologies/") from None
     except OSError as error:
@@ -100,7 +108,7 @@ def parse_topology(name: str, text: str) -> Topology:
         links=_links(source, data["links"], ports, devices),
         notes={key: str(text).strip() for key, text in data.get("notes", {}).items()},
         settings={
-            test: tuple(f"{key}={_word(value)}" for key, value in parameters.items())
+            test: tuple(f"{key}={as_written(value)}" for key, value in parameters.items())
             for test, parameters in data.get("tests", {}).items()
         },
         tofino=_tofino(source, tester["tofino"]) if "tofino" in tester else None,
@@ -215,11 +223,6 @@ def _device_ports(source: YamlSource, groups: list[dict[str, Any]]) -> dict[int,
                 )
             found[number] = device
     return found
-
-
-def _word(value: str | int | float | bool) -> str:
-    """Return a value as it is written in YAML and after --set."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:

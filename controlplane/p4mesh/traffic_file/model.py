@@ -231,6 +231,10 @@ class TrafficFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     latency_definition: Annotated[
         Literal["FIFO", "LIFO", "LILO", "FILO", "MIMO"], Meta(title="which bits of a frame delimit its latency")
     ] = "LILO"
+    departure_error_ns: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000, title="how late a frame may leave, in ns; seeds are added where the loop has room"),
+    ] = 20
     percentiles: Annotated[bool, Meta(title="a histogram of latencies per class")] = True
     groups: Annotated[dict[Name, Ports], Meta(title="names for ports")] = field(default_factory=dict)
     classes: Annotated[dict[Name, TrafficClass], Meta(min_length=1, title="classes of streams")]

@@ -96,7 +96,7 @@ class _Trial:
         spec = self._spec
         streams, unanswered = self._stations.begin(spec.streams, spec.controller_frames)
         self._spec = replace(spec, streams=streams)
-        self._plan = self._tester.plan(streams, spec.histograms, spec.histogram_flows)
+        self._plan = self._tester.plan(streams, spec.histograms, spec.histogram_flows, spec.departure_error_ns)
         self._watch = LinkWatch(self._tester.target, self._plan.ports, stops=spec.stop_on_los)
         self._watch.require_links()
         return unanswered

@@ -31,7 +31,9 @@ def verify_joins(tester: Tester, spec: TrialSpec, transmit: Transmit) -> str:
     streams = tuple(_priming(spec.streams, tester.target.own_rate_bps_of))
     if not streams:
         return ""
-    duration_ns = max(int(stream.frame_count * NS_PER_S / stream.rate_fps) for stream in streams)
+    duration_ns = max(
+        int(stream.frame_count * NS_PER_S / stream.rate_fps) + max((0, *stream.start_offset_ns)) for stream in streams
+    )
     short = spec.only_sending(streams, duration_ns)
     plan = tester.plan(streams)
     members = {
@@ -68,11 +70,16 @@ def _only_group(streams: tuple[Stream, ...]) -> str:
 
 
 def _priming(streams: tuple[Stream, ...], rate_bps_of: dict[int, int]) -> Iterator[Stream]:
-    """Yield the multicast streams with one frame to each group from every source, at a load that any device carries."""
+    """Yield the multicast streams with one frame to each group from every source, at a load that any device carries.
+
+    Several sources send one after the other, so that their frames do not meet.
+    """
     for stream in streams:
         if not isinstance(stream.pattern, Multicast):
             continue
         rate_bps = min(rate_bps_of[port] for port in stream.tx_ports)
         rate: Fraction = min(stream.rate_fps, rate_at_pct(_LOAD_PCT, stream.frame_size_bytes, rate_bps))
         count = stream.pattern.places(stream, 0).positions
-        yield replace(stream, rate_fps=rate, frame_count=count, burst=None, start_offset_ns=())
+        turn_ns = round(count * NS_PER_S / rate)
+        starts = tuple(place * turn_ns for place in range(len(stream.tx_ports))) if len(stream.tx_ports) > 1 else ()
+        yield replace(stream, rate_fps=rate, frame_count=count, burst=None, start_offset_ns=starts)

@@ -11,6 +11,7 @@ import numpy as np
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.trial.looks import Look
 from p4mesh.trial.sampling import Sampling
 
 _SEQUENCE_BITS = 32
@@ -73,6 +74,9 @@ class Onlooker:
     """Gets the samples that the trial asks for."""
     wants_end: Callable[[], bool] = lambda: False
     """Whether the streams are to end now; the trial then ends with what it has."""
+    wants_look: Callable[[], bool] = lambda: False
+    """Whether a look at the trial is due; it is asked at times when the trial does nothing but wait."""
+    take_look: Callable[[Look], None] = lambda look: None
 
 
 class Sampler:

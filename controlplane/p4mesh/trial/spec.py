@@ -115,9 +115,13 @@ class TrialSpec:
     """Groups that hosts on the ports receive; None = no host speaks."""
     failures: int = field(default=0, metadata={"stored": "if set"})
     """Failures of the devices, 1 to this number, that are there before the trial begins."""
+    departure_error_ns: int | None = field(default=None, metadata={"stored": "if set"})
+    """How late a departure may be, where the loop has room for as many seeds; None = what the rates need."""
 
     def only_sending(self, streams: tuple[Stream, ...], duration_ns: int) -> TrialSpec:
-        """Return a trial of other streams without a settling time, frames of the controller, resets or memberships."""
+        """Return a trial of other streams without a settling time, frames of the controller, resets or memberships.
+
+        Nothing but its counts is looked at, so departures need not be exact."""
         return replace(
             self,
             streams=streams,
@@ -126,4 +130,5 @@ class TrialSpec:
             controller_frames=(),
             interruption=None,
             memberships=None,
+            departure_error_ns=None,
         )

@@ -16,6 +16,7 @@ from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.classify import Observed
 from p4mesh.trial.link_watch import LinkWatch
+from p4mesh.trial.looks import Look, ReadLatency
 from p4mesh.trial.queue_trend import Readings
 from p4mesh.trial.queue_watch import QueueWatch, queue_watch
 from p4mesh.trial.resets import StallFinder, trigger
@@ -57,6 +58,7 @@ class Transmission:
         self._queue_watch = self._queues() if spec.watch_queues and spec.interruption is None else None
         self._queue_times_ns: list[int] = []
         self._queue_records: list[np.ndarray[Any, Any]] = []
+        self._read_latency = ReadLatency()
         self._observed: Observed | None = None
 
     def run(self) -> None:
@@ -141,6 +143,7 @@ class Transmission:
         while (left_ns := self._until_ns - self._now_ns) > 0:
             self._watch.require_links()
             self._require_wanted()
+            self._look()
             step_ns = min(left_ns, _LINK_LOOK_NS)
             if self._queue_times_ns:
                 if self._now_ns >= self._queue_times_ns[0]:
@@ -169,7 +172,21 @@ class Transmission:
         at_ns = int(self._now_ns) - self._lead_ns
         self._sample_ns = max(self._sample_ns + sampler.sampling.every_ns, self._now_ns)
         records = self._tester.records_of(sampler.cells)
+        self._read_latency = ReadLatency.of(records, self._tester.tick_ps)
         self._onlooker.take_sample(sampler.sample(at_ns, records, self._tester.reason_counts()))
+
+    def _look(self) -> None:
+        """Show the counters of the ports, which cost the loop nothing, with the latency that was read last."""
+        at_ns = int(self._now_ns) - self._lead_ns
+        if self._onlooker is None or at_ns < 0 or not self._onlooker.wants_look():
+            return
+        counts = self._tester.reason_counts()
+        sent, received = (
+            sum(count for (_, reason), count in counts.items() if reason == wanted)
+            for wanted in ("transmitted", "expected")
+        )
+        latency = self._read_latency
+        self._onlooker.take_look(Look(at_ns, sent, received, latency.frames, latency.sum_ns, latency.max_ns))
 
     def _queues(self) -> QueueWatch | None:
         tester, plan = self._tester, self.plan
@@ -179,7 +196,10 @@ class Transmission:
     def _read_queues(self) -> None:
         assert self._queue_watch is not None
         del self._queue_times_ns[0]
-        self._queue_records.append(self._tester.records_of(self._queue_watch.cells))
+        records = self._tester.records_of(self._queue_watch.cells)
+        self._queue_records.append(records)
+        if self._onlooker is not None:
+            self._read_latency = ReadLatency.of(records, self._tester.tick_ps)
 
     @property
     def _queue_readings(self) -> Readings | None:

@@ -92,6 +92,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "workers_on_live": (*RUN, "--workers", "tcp://localhost:8786", "--target", "live"),
     "workers_and_jobs": (*RUN, "--workers", "tcp://localhost:8786", "--jobs", "2"),
     "show_not_a_run": ("show", "."),
+    "tests_unknown": ("tests", "rfc2889.fuly_meshed"),
+    "tests_nothing_found": ("tests", "--search", "colour"),
 }
 
 TOPOLOGIES: dict[str, str] = {

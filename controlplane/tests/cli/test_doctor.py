@@ -94,7 +94,7 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_switch_is_looked_at_where_the_topology_says() -> None:
     asked = Asked(parse_topology("bench.yaml", TOFINO))
     found = list(table.examine("tofino", asked))
-    assert [item.health for item in found] == [Health.MISSING] * len(found)
+    assert [item.health for item in found] == [Health.MISSING, Health.MISSING, Health.LIMITED]
     assert any("absent.bin" in item.found for item in found)
     assert any("127.0.0.1:1" in item.found for item in found)
     assert all(item.mend for item in found)

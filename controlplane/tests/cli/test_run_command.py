@@ -71,6 +71,7 @@ def test_a_run_leaves_trials_tables_and_a_self_contained_report(
         "searches.csv",
         "sums.json",
         "sweep_loss.csv",
+        "sweep_loss_interval.csv",
         "sweep_received.csv",
         "throughput.csv",
         "timing.jsonl",
@@ -149,16 +150,6 @@ def test_show_prints_the_tables_of_a_run(tmp_path: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr().out
     assert main(["show", str(tmp_path / "run")]) == 0
     assert capsys.readouterr().out.strip() in shown
-
-
-def test_tests_lists_parameters_with_unit_range_default_and_clause(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tests"]) == 0
-    shown = capsys.readouterr().out
-    assert "rfc2889.fully_meshed  Fully meshed throughput, frame loss and forwarding rates (RFC 2889 5.1)" in shown
-    assert "a number in 0.1..300000 ms" in shown
-    assert main(["tests", "--json"]) == 0
-    units = {item["name"]: item["unit"] for item in json.loads(capsys.readouterr().out)[0]["parameters"]}
-    assert units["duration_ms"] == "ms"
 
 
 def test_topology_check_says_what_is_in_the_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from p4mesh.topology import Topology, load_topology
 from p4mesh.topology.device_keys import COMPILED
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.line_rate import max_rate_fps
-from p4mesh.traffic.patterns import FullMesh, Pairs
+from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast, Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status, TrialResult
@@ -85,3 +85,32 @@ def test_a_router_without_routes_forwards_nothing() -> None:
     with open_measurer(parse_topology("routed.yaml", ROUTER)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.tx_frames, result.rx_frames) == (Status.VALID, 20, 0)
+
+
+def test_groups_that_the_control_plane_has_programmed_go_to_their_members_alone() -> None:
+    """Replication entries of two groups: arbitrary sets of ports. A group without an entry is flooded."""
+    topology = changed(
+        "p4-l2-4ports",
+        (
+            "      - {group: 1, ports: [1, 2, 3, 4]}\n",
+            "      - {group: 1, ports: [1, 2, 3, 4]}\n"
+            "      - {group: 7, ports: [2, 4]}\n"
+            "      - {group: 9, ports: [3]}\n"
+            "    entries:\n"
+            '      - {table: group, key: {destination: "01:00:5e:01:01:01"}, action: replicate, params: [7]}\n'
+            '      - {table: group, key: {destination: "01:00:5e:01:01:02"}, action: replicate, params: [9]}\n',
+        ),
+    )
+    groups = (GroupRange("225.1.1.1", 1, (2, 4)), GroupRange("225.1.1.2", 1, (3,)), GroupRange("225.1.1.3", 1, (2,)))
+    stream = Stream("groups", 64, Fraction(100_000), 300, Multicast(groups), (1,), (2, 3, 4))
+    spec = TrialSpec("groups", (stream,), 3_000_000, Learning(enabled=False), per_flow=True)
+    with open_measurer(topology) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows} == {
+        ("225.1.1.1", 2): 100,
+        ("225.1.1.1", 4): 100,
+        ("225.1.1.2", 3): 100,
+        ("225.1.1.3", 2): 100,
+    }
+    assert result.flooded_frames == 2 * 100, "the third group came to ports 3 and 4, too"

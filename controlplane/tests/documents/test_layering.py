@@ -16,6 +16,7 @@ LAYERS = (
     *(
         "cli",
         "doctor",
+        "server",
         "run",
         "report",
         "store",
@@ -29,10 +30,18 @@ LAYERS = (
         "p4runtime",
         "topology",
     ),
-    *("traffic_file", "traffic", "config_files", "errors"),
+    *("run_file", "traffic_file", "traffic", "config_files", "errors"),
 )
 """A package imports only packages that come later."""
 REFUSED = {
+    "server": {
+        "p4mesh.doctor",
+        "p4mesh.trial",
+        "p4mesh.tester",
+        "p4mesh.switch",
+        "p4mesh.p4runtime",
+        "p4mesh.topology",
+    },
     "run": {"p4mesh.switch", "p4mesh.p4runtime", "argparse"},
     "report": {"p4mesh.trial", "p4mesh.tester", "p4mesh.target", "p4mesh.switch", "p4mesh.p4runtime"},
     "store": {"p4mesh.methods", "p4mesh.tester", "p4mesh.target", "p4mesh.switch", "p4mesh.p4runtime"},

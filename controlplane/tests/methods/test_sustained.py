@@ -19,10 +19,11 @@ from support.networks import shipped
 from support.queue_devices import Device
 from support.runs import run_on_sim, run_unit
 
-from p4mesh.methods.base import TrialNote
+from p4mesh.methods.base import Method, TrialNote
 from p4mesh.methods.criterion import Criterion
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.outcome import Outcome
+from p4mesh.methods.rfc2544.frame_loss import FrameLoss
 from p4mesh.methods.rfc2544.latency import Latency
 from p4mesh.methods.rfc2544.throughput import Throughput
 from p4mesh.methods.rfc2889.broadcast import Broadcast
@@ -49,10 +50,10 @@ class Buffered(FakeMeasurer):
 
     def measure(self, spec: TrialSpec, note: TrialNote | None = None) -> TrialResult:
         result = super().measure(spec, note)
-        (stream,) = spec.streams
+        stream, frames = spec.streams[-1], sum(part.frame_count for part in spec.streams)
         capacity_fps = rate_at_pct(CAPACITY_PCT, stream.frame_size_bytes, 10**9)
         excess = stream.rate_fps / capacity_fps - 1
-        ppm, grown = float(excess / PPM), stream.frame_count * excess
+        ppm, grown = float(excess / PPM), frames * excess
         if excess <= 50 * PPM:
             trend = QueueTrend(Trend.STEADY, error_ppm=max(0.0, ppm))
         elif grown < TELLS_AFTER_FRAMES:
@@ -90,6 +91,36 @@ def test_a_trial_that_is_too_short_is_repeated_longer_at_its_load() -> None:
             assert first["load_pct"] == second["load_pct"]
             assert float(str(second["duration_ms"])) > 1.1 * float(str(first["duration_ms"]))
     assert len(trials) == len(measurer.specs)
+
+
+def of_method(method: Method, *settings: str) -> tuple[Outcome, Buffered]:
+    """Run a test on the fake; return the outcome and the measurer."""
+    measurer = Buffered()
+    _, outcome = run_unit(method, BED, measurer, 64, *QUICK, "bidirectional=false", *settings)
+    return outcome, measurer
+
+
+def test_a_load_of_a_sweep_that_cannot_be_judged_is_measured_longer() -> None:
+    """At 84 %, one frame of 280 stays in the queue: 300 frames show less than two of them."""
+    settings = ("scaled_frames=300", "step_pct=4", "full_sweep=true")
+    outcome, measurer = of_method(FrameLoss(), *settings)
+    rows = {row["load_pct"]: row for row in outcome.tables[0].rows}
+    assert {row["queues"] for load, row in rows.items() if load >= 84} == {"filling"}
+    assert {row["queues"] for load, row in rows.items() if load <= 80} == {"steady"}
+    lengths = [spec.duration_ns for spec in measurer.specs]
+    assert len(lengths) == len(rows) + 1 and lengths[-1] == 3 * lengths[0], "84 % alone, after all loads"
+    outcome, measurer = of_method(FrameLoss(), *settings, "sustained=false")
+    assert {spec.duration_ns for spec in measurer.specs} == {lengths[0]}
+    assert {row["queues"] for row in outcome.tables[0].rows} >= {"too short to tell"}
+
+
+def test_latency_is_read_from_a_trial_that_is_long_enough_to_tell() -> None:
+    settings = ("scaled_frames=150", "search_max_pct=84", "search_initial_pct=84", "search_min_pct=84")
+    _, measurer = of_method(Latency(), *settings, "acceptable_loss_pct=1", "confirm_factor=1")
+    asked = [spec for spec in measurer.specs if spec.label.startswith("latency")]
+    assert [spec.duration_ns // asked[0].duration_ns for spec in asked] == [1, 3]
+    assert {spec.departure_error_ns for spec in asked} == {20}
+    assert {spec.departure_error_ns for spec in measurer.specs if spec not in asked} == {None}
 
 
 def test_the_longest_trial_decides_by_what_is_certain() -> None:

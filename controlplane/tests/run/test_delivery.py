@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.networks import TOPOLOGIES
 
 from p4mesh import RunOptions, run
+from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import State
+from p4mesh.run.delivery import DeliveryLimits
+from p4mesh.run.events import unobserved
+from p4mesh.run.preparation import prepare
+from p4mesh.run.single import execute, topology_of
 
 BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 
@@ -56,6 +62,27 @@ def test_a_run_that_is_resumed_knows_the_limit(tmp_path: Path) -> None:
         (whole / "results.json").unlink()
         run(asked)
         assert {name: (whole / name).read_bytes() for name in files} == files
+
+
+def test_the_limit_is_found_once_for_all_tests_of_a_suite(tmp_path: Path) -> None:
+    """What a full mesh could not send, the pairs of the same ports do not try, nor after an interruption."""
+    measured: dict[str, list[int]] = {}
+    for name in ("whole", "resumed"):
+        limits = DeliveryLimits()
+        for test in ("rfc2889.fully_meshed", "rfc2544.throughput"):
+            given = options(tmp_path / name / test, "live", "64")
+            settings = ("parts=throughput",) if "mesh" in test else ("confirm_factor=1",)
+            method = find_test(test)
+            prepared = prepare(method, topology_of(given.topology), replace(given, test=test, settings=settings))
+            execute(prepared, Path(str(given.out)), unobserved, limits)
+            if name == "resumed":
+                # The next test begins in another process, which finds this one finished.
+                limits = DeliveryLimits()
+                execute(prepared, Path(str(given.out)), unobserved, limits)
+            lines = (Path(str(given.out)) / "trials.jsonl").read_text().splitlines()
+            measured.setdefault(name, []).append(sum('"verdict":"INVALID"' in line for line in lines))
+    assert measured["whole"] == measured["resumed"]
+    assert measured["whole"][0] > 2 and measured["whole"][1] <= 1
 
 
 def test_where_devices_are_simulated_each_part_has_a_tester_of_its_own(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from p4mesh.errors import TargetError
 from p4mesh.run import Event, RunOptions, WorkerLost, run, single
 from p4mesh.run.executor import Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
-from p4mesh.run.session import Measured
+from p4mesh.run.session import Measured, TakeLook
 from p4mesh.run.worker_device import WorkerDevice
 from p4mesh.topology import Topology
 
@@ -34,12 +34,12 @@ class Hand:
         self._dies = dies
         self._lost = False
 
-    def measure(self, task: Task) -> Measured:
+    def measure(self, task: Task, take_look: TakeLook) -> Measured:
         assert not self._lost, "nothing is asked of a worker that is gone"
         if self._dies(self.name, task):
             self._lost = True
             raise WorkerLostError
-        answer = self._device.answer(task)
+        answer = self._device.answer(task, take_look)
         assert isinstance(answer, Measured)
         return answer
 

@@ -58,7 +58,7 @@ class Breaking:
     def __init__(self, measurer: TrialEngine) -> None:
         self._measurer = measurer
 
-    def measure(self, spec: TrialSpec) -> TrialResult:
+    def measure(self, spec: TrialSpec, onlooker: object = None) -> TrialResult:
         if LEFT[0] == 0:
             raise KeyboardInterrupt
         LEFT[0] -= 1

@@ -53,10 +53,12 @@ time.sleep(600)
 
 def test_a_process_that_is_killed_leaves_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
-        with pytest.raises(RunDirectoryError, match=f"in use by process {holder.pid}"):
-            run(options(tmp_path))
-        holder.kill()
+        try:
+            assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+            with pytest.raises(RunDirectoryError, match=f"in use by process {holder.pid}"):
+                run(options(tmp_path))
+        finally:
+            holder.kill()
     run(options(tmp_path))
 
 

@@ -36,7 +36,8 @@ PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino1.bfrt.json").read_bytes()
 
 def of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:
     """Return a switch whose CPU interface the target opens."""
-    chip = FakeBfSwitchd(device, options.pop("program", PROGRAM), **options)
+    kind: type[FakeBfSwitchd] = options.pop("kind", FakeBfSwitchd)
+    chip = kind(device, options.pop("program", PROGRAM), **options)
     monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(chip))
     return chip
 
@@ -190,7 +191,7 @@ def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.Monkey
             result = measurer.measure(replace(mesh(), streams=(stream,)))
             target = measurer.tester.target
             assert isinstance(target, tofino.BfTofinoTarget)
-            counted = target.mac_counters()[3]
+            counted = target.mac_counters([3])[3]
     assert {port.port: port.bad_fcs_frames for port in result.ports} == {1: 0, 2: 0, 3: 10, 4: 0}
     assert (counted.received_bad_fcs, counted.received_pause, counted.received_runts) == (1_010, 20, 70)
 

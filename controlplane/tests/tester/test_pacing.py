@@ -9,7 +9,7 @@ import pytest
 from p4mesh.errors import UnsupportedError
 from p4mesh.target.loop import LoopModel
 from p4mesh.tester.contract import load_contract
-from p4mesh.tester.pacing import departure_clock, seed_counts, slot_rate_fps
+from p4mesh.tester.pacing import departure_clock, finer_counts, loop_use, seed_counts, slot_rate_fps
 from p4mesh.traffic.line_rate import max_rate_fps
 
 LOOP = LoopModel(rate_bps=100_000_000_000, latency_ps=500_000)
@@ -58,6 +58,45 @@ def test_full_recirculation_port_is_refused_with_the_limit() -> None:
 def test_recirculation_port_can_be_filled() -> None:
     (count,) = seed_counts([(max_rate_fps(64, 10**11), 64)], LOOP, "sim")
     assert count >= 75
+
+
+SIM_LOOP = LoopModel(rate_bps=400_000_000_000, latency_ps=400_000)
+TICK_PS = 1000
+
+
+def errors_ns(counts: list[int], sizes: list[int], loop: LoopModel = SIM_LOOP) -> list[float]:
+    return [float(use.departure_error_ps / 1000) for use in loop_use(counts, sizes, loop, TICK_PS)]
+
+
+def test_a_small_departure_error_takes_as_many_seeds_as_the_model_says() -> None:
+    """A lone seed of 64 bytes goes round in 401.4 ns; 41 are 9.8 ns apart, and round by 6 ticks at most."""
+    (count,) = finer_counts([1], [64], SIM_LOOP, TICK_PS, 16_000)
+    assert count == 41 and errors_ns([count], [64])[0] <= 16 < errors_ns([count - 1], [64])[0]
+    assert finer_counts([75], [64], SIM_LOOP, TICK_PS, 16_000) == [75], "the rate needs more"
+    assert finer_counts([1], [64], SIM_LOOP, TICK_PS, 1_000_000) == [1], "one is fine enough"
+
+
+@pytest.mark.parametrize(("size", "seeds", "error_ns"), [(1518, 13, 37.2), (9216, 3, 196.9)])
+def test_the_loop_has_room_for_few_seeds_of_long_frames(size: int, seeds: int, error_ns: float) -> None:
+    counts = finer_counts([1], [size], SIM_LOOP, TICK_PS, 16_000)
+    assert counts == [seeds] and errors_ns(counts, [size])[0] == pytest.approx(error_ns, abs=0.1)
+
+
+def test_streams_share_the_room_and_no_round_gets_longer() -> None:
+    sizes = [64, 512, 1518]
+    counts = finer_counts([1, 1, 1], sizes, SIM_LOOP, TICK_PS, 16_000)
+    (use, *others) = loop_use(counts, sizes, SIM_LOOP, TICK_PS)
+    assert {use.round_ps, *(other.round_ps for other in others)} <= {SIM_LOOP.round_ps(size) for size in sizes}
+    errors = errors_ns(counts, sizes)
+    assert max(errors) < 1.15 * min(errors) and max(errors) < 70, "all the same, and a sixth of a round"
+    assert sum(use.port_share for use in loop_use(counts, sizes, SIM_LOOP, TICK_PS)) <= Fraction(96, 100)
+
+
+def test_nothing_is_added_to_a_full_loop_or_to_passes_of_software() -> None:
+    full = seed_counts([(max_rate_fps(64, 10**11), 64)], LOOP, "sim")
+    assert finer_counts(full, [64], LOOP, TICK_PS, 1000) == full
+    software = LoopModel(10**10, 50_000_000, passes_per_s=20_000)
+    assert finer_counts([1, 3], [64, 64], software, TICK_PS, 1000) == [1, 3]
 
 
 def test_slot_rate_is_the_inverse_of_the_slot() -> None:

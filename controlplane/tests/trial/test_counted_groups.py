@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from ipaddress import IPv4Address
+from random import Random
 
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.memberships import Memberships, Version
@@ -62,3 +64,23 @@ def test_a_member_that_has_not_joined_is_silent_beyond_the_cells() -> None:
     with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.lost_frames, result.silent_flows) == (Status.VALID, 170, 170)
+
+
+def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
+    """200 of 4,095 groups are each joined by a random set of ports and by no other: no frame too few, none too many."""
+    random = Random(7)
+    sets = [tuple(sorted(random.sample(MEMBERS, random.randint(1, len(MEMBERS))))) for _ in range(200)]
+    first = IPv4Address("225.1.1.1")
+    own = tuple(GroupRange(str(first + place), 1, ports) for place, ports in enumerate(sets))
+    ranges = (*own, GroupRange(str(first + len(own)), GROUPS - len(own), MEMBERS))
+    sets += [MEMBERS] * ranges[-1].count
+    stream = Stream("groups", 128, Fraction(5_000_000), 2 * GROUPS, Multicast(ranges), (1,), MEMBERS)
+    memberships = Memberships(Version.IGMPV3, ranges, joins_per_s=1_000_000, robustness=1, verify=False)
+    spec = TrialSpec("sets", (stream,), 2_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
+    with open_measurer(parse_topology("snooping.yaml", SNOOPING)) as measurer:
+        result = measurer.measure(spec)
+    assert (result.status, result.reason) == (Status.VALID, "")
+    assert result.expected_rx_frames == result.rx_frames == 2 * sum(map(len, sets))
+    assert (result.lost_frames, result.silent_flows, result.flooded_frames) == (0, 0, 0)
+    received = {port.port: port.rx_frames for port in result.ports if port.port in MEMBERS}
+    assert received == {port: 2 * sum(port in ports for ports in sets) for port in MEMBERS}

@@ -39,6 +39,7 @@ _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
     "counters": control_plane.counters,
     "event_queue": control_plane.event_queue,
     "full_mesh": lambda: scale.full_mesh(100_000),
+    "multicast": lambda: scale.multicast(100_000, 4_095),
 }
 _GROUPS = {"engine": _ONE_CORE, "simple_switch": _SIMPLE_SWITCH, "control": _CONTROL}
 

@@ -90,6 +90,8 @@ drop_causes! {
     BadHeader = "bad_header",
     /// The time to live is over.
     TtlExpired = "ttl_expired",
+    /// Multicast that did not come from the port towards its sender (RFC 7761 4.2).
+    ReversePath = "reverse_path",
     /// No route to the destination.
     NoRoute = "no_route",
     /// The next hop did not answer, or too many packets wait for it.

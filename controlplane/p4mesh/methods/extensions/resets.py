@@ -10,7 +10,7 @@ from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.base import Method, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.composition import Case, Extension, Run
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, text, with_defaults
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, command, decimal, with_defaults
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.result import TrialResult
@@ -38,7 +38,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     decimal("link_on_delay_s", "1", "s", _SECTION, "toggle_link: pause after the links are up", _MINUTES_S),
     decimal("link_sync_s", "30", "s", _SECTION, "toggle_link: the links are up after this, or ABORT", _MINUTES_S),
     decimal("aging_s", "350", "s", _SECTION, "wait_aging: pause, above the device's aging time", ("0", "1000000")),
-    text("hook", _SECTION, "hook: command that resets the device, without a shell"),
+    command("hook", _SECTION, "hook: command that resets the device, without a shell"),
     decimal("hook_timeout_s", "60", "s", _SECTION, "time that the command may take", ("0.1", "86400")),
     boolean("stop_on_los", True, _SECTION, "a loss of link on any tester port ends the trial as ABORT"),
 )

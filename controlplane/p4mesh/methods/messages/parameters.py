@@ -40,7 +40,11 @@ RECEIVER = integer("receiver", 2, "port", SECTION, "port that receives the measu
 
 def phase_parameters() -> tuple[Parameter, ...]:
     """Return the frame format, and what is around a transmission."""
-    return (*shared.FRAME_PARAMETERS, *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES))
+    return (
+        shared.DEPARTURE_ERROR,
+        *shared.FRAME_PARAMETERS,
+        *(item for item in shared.trial_parameters(SECTION) if item.name in _PHASES),
+    )
 
 
 def slot_ns(bed: Bed, port: int, frame_size_bytes: int) -> Fraction:
@@ -121,4 +125,5 @@ def message_trial(parameters: ParameterSet, label: str, streams: tuple[Stream, .
         shared.nanoseconds(parameters, "settle_ms"),
         shared.nanoseconds(parameters, "restabilise_ms"),
         per_flow=True,
+        departure_error_ns=shared.departure_error_ns(parameters),
     )

@@ -19,7 +19,7 @@ from fractions import Fraction
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages.parameters import slot_ns
 from p4mesh.methods.results.latency import Spread, merged, summarise
-from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, us
+from p4mesh.methods.results.latency_cells import CALIBRATED, RAW, Circumstances, us
 from p4mesh.methods.results.record import Record
 from p4mesh.traffic.line_rate import serialization_ns
 from p4mesh.trial.result import FlowCounts, Status, TrialResult
@@ -147,6 +147,7 @@ class MessageRow(Record):
     lost_frames: int
     damaged_messages_min: int
     damaged_messages_max: int
+    departure_error_ns: float | None
     times: tuple[TimesRow, ...]
     positions: tuple[PositionRow, ...]
 
@@ -179,6 +180,7 @@ def message_row(
         lost_frames=lost,
         damaged_messages_min=low,
         damaged_messages_max=high,
+        departure_error_ns=Circumstances.of([result]).departure_error_ns,
         times=tuple(rows),
         positions=tuple(_position_row(flow) for flow in measured.flows),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.messages.results import MessageRow, MessageRows
+from p4mesh.methods.messages.results import MessageRow, MessageRows, TimesRow
 from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.latency_tables import DEPARTURES
 from p4mesh.methods.results.outcome import Cell, Column, State, Table
 from p4mesh.trial.result import Status
 
@@ -41,10 +42,12 @@ def times_table(rows: Sequence[MessageRow], bed: Bed) -> Table:
         Column("messages", "Messages"),
         *_DAMAGED,
         *_TIMES,
+        DEPARTURES,
         Column("dif_pct", "Dif", "%", 2),
         *([Column("calibrated", "Calibrated")] if calibrated else []),
     )
-    cells = tuple(row.cells(columns) | times.cells((*_TIMES, *columns[-2:])) for row in rows for times in row.times)
+    of_times = [column for column in columns if column.key in TimesRow.__dataclass_fields__]
+    cells = tuple(row.cells(columns) | times.cells(of_times) for row in rows for times in row.times)
     shown = tuple(_only(row, columns) for row in cells)
     keys = (*_KEYS, "calibrated") if calibrated else _KEYS
     note = f"{_TIMES_NOTE} {_DAMAGED_NOTE} {stamps_text(bed)}"

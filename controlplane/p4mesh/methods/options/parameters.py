@@ -43,6 +43,8 @@ class Parameter:
     """Words that are valid: all of them for a choice, beside the range for a number."""
     real_time: Value | None = None
     """Default on targets whose time is real; None where it is the same."""
+    is_command: bool = False
+    """The text is a command that runs on the machine of the user."""
 
     def default_in(self, *, real_time: bool) -> Value:
         """Return the default on a target in virtual or in real time."""
@@ -221,6 +223,11 @@ def boolean(name: str, default: bool, section: str, summary: str) -> Parameter:
 def text(name: str, section: str, summary: str) -> Parameter:
     """Declare a text, empty unless it is given."""
     return Parameter(name, Kind.TEXT, "", "", section, summary)
+
+
+def command(name: str, section: str, summary: str) -> Parameter:
+    """Declare a text that runs as a command of the user's machine."""
+    return replace(text(name, section, summary), is_command=True)
 
 
 def choice(name: str, default: str, section: str, summary: str, choices: tuple[str, ...]) -> Parameter:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, boolean, choice, decimal, integer, percent
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice, decimal, integer, percent
 from p4mesh.methods.search.goal import Grid, SearchGoal
 from p4mesh.methods.search.limit import LimitSearch, MlrAttributes, MlrPreset, SearchMethod
 from p4mesh.methods.search.loss_verification import LossVerification
@@ -21,6 +21,8 @@ from p4mesh.trial.spec import Learning, TrialSpec
 
 RFC_2889_DURATION_S = 30
 NS_PER_MS = 1_000_000
+DEPARTURE_ERROR_NS = 20
+"""Of trials that are made for the sake of their latency, where the loop has room for as many seeds."""
 SCALED = "scaled"
 SUSTAINED = "sustained"
 SCALED_FRAMES = "scaled_frames"
@@ -46,10 +48,24 @@ FRAME_PARAMETERS: tuple[Parameter, ...] = (
     choice("frame_format", "ipv4", "RFC 2544 8", "headers of the test frames", tuple(FRAME_FORMATS)),
     integer("vlan_id", 0, "", "RFC 2544 8", "802.1Q tag of the test frames; 0 = untagged", (0, 4094)),
 )
+AUTO = "auto"
+DEPARTURE_ERROR = Parameter(
+    "departure_error_ns",
+    Kind.INTEGER,
+    AUTO,
+    "ns",
+    "RFC 4689",
+    "how late a frame may leave in trials whose latency is printed; seeds are added for it where the loop has room; "
+    f"auto = {DEPARTURE_ERROR_NS}, and in sweeps what their rates need",
+    Fraction(1),
+    Fraction(1_000_000),
+    (AUTO,),
+)
 _PHASES = "RFC 2544 23"
 _PPM_PER_PCT = 10_000
 _NS_PER_US = 1000
 _PAUSE_MS = ("0", "600000")
+_STAGGER = "start_stagger_us"
 
 
 def scaled_duration(
@@ -115,7 +131,7 @@ def trial_parameters(
             "how far the highest load is below line rate",
             ("0", "10000"),
         ),
-        integer("start_stagger_us", 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
+        integer(_STAGGER, 0, "us", _PHASES, "start of each port after the one before it", (0, 1_000_000)),
         integer("learning_rate_fps", 50, "frames/s", _PHASES, "rate of the learning frames", (1, 1_000_000)),
         integer("learning_frames", 1, "frames", _PHASES, "learning frames per address; 0 = no learning", (0, 100)),
         boolean("learning_verify", True, _PHASES, "verify before each trial that every address is learned"),
@@ -270,11 +286,16 @@ def trial_of(
     per_flow: bool = False,
     watch_queues: bool = False,
     histograms: HistogramPer | None = None,
+    prints_latency: bool = False,
 ) -> TrialSpec:
-    """Return a trial with the phases that ``trial_parameters`` describe around its streams."""
+    """Return a trial with the phases that ``trial_parameters`` describe around its streams.
+
+    Where its latency is printed, departures are as exact as DEPARTURE_ERROR says.
+    """
     return TrialSpec(
         label,
-        staggered(streams, _NS_PER_US * parameters.integer("start_stagger_us")),
+        # Tests whose subject is the stagger have none here.
+        staggered(streams, _NS_PER_US * parameters.integer(_STAGGER) if _STAGGER in parameters.values else 0),
         duration_ns,
         learning or learning_of(parameters),
         nanoseconds(parameters, "settle_ms"),
@@ -282,7 +303,15 @@ def trial_of(
         per_flow=per_flow,
         histograms=histograms,
         watch_queues=watch_queues,
+        departure_error_ns=departure_error_ns(parameters) if prints_latency else None,
     )
+
+
+def departure_error_ns(parameters: ParameterSet, *, sweep: bool = False) -> int | None:
+    """Return how late a frame of a trial may leave whose latency is printed; None = what the rates need."""
+    if parameters.is_word(DEPARTURE_ERROR.name):
+        return None if sweep else DEPARTURE_ERROR_NS
+    return parameters.integer(DEPARTURE_ERROR.name)
 
 
 def duration_ns_of(parameters: ParameterSet, frame_size_bytes: int, line_rate_bps: int) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import overload
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import Definition, LatencySummary
+from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import OMITTED, Record
+from p4mesh.trial.result import TrialResult
 
 NS_PER_US = 1000
 RAW, CALIBRATED = "no", "yes"
@@ -34,6 +36,8 @@ class LatencyCells(Record):
     calibrated: str = RAW
     queues: str | None = None
     """Whether a queue filled meanwhile; None where nobody watched."""
+    departure_error_ns: float | None = None
+    """How late frames may have left."""
     overflow_frames: int | None = field(default=None, metadata=OMITTED)
     """No column, but a finding."""
 
@@ -79,10 +83,26 @@ class CalibrationCells(Record):
     latency_calibrated_us: float
 
 
+@dataclass(frozen=True)
+class Circumstances:
+    """Facts about trials that stand beside each latency of theirs."""
+
+    queues: str | None = None
+    """Of the device."""
+    departure_error_ns: float | None = None
+    """Of the tester, the worst of all streams; None where it is not known."""
+
+    @classmethod
+    def of(cls, results: Sequence[TrialResult]) -> Circumstances:
+        """Return those of some trials."""
+        errors_ns = [paced.departure_error_ns for result in results for paced in result.pacing]
+        return cls(queue_text(results), max(errors_ns, default=None))
+
+
 def latency_cells(
-    summary: LatencySummary | None, definition: str, queues: str | None, calibrated: str = RAW
+    summary: LatencySummary | None, definition: str, circumstances: Circumstances, calibrated: str = RAW
 ) -> LatencyCells:
-    """Return the cells of a summary, with what is known of the queues that its frames went through."""
+    """Return the cells of a summary, with the circumstances in which its frames were sent."""
     if summary is None:
         return LatencyCells(definition=definition, calibrated=calibrated)
     percentiles, jitter = summary.percentiles_ns, summary.jitter
@@ -100,7 +120,8 @@ def latency_cells(
         jitter_avg_us=us(jitter.avg_ns) if jitter else None,
         jitter_max_us=us(jitter.max_ns) if jitter else None,
         calibrated=calibrated,
-        queues=queues,
+        queues=circumstances.queues,
+        departure_error_ns=circumstances.departure_error_ns,
         overflow_frames=summary.overflow_count,
     )
 

@@ -14,6 +14,7 @@ from p4mesh.traffic.line_rate import serialization_ns
 
 Row = Mapping[str, Cell]
 
+DEPARTURES = Column("departure_error_ns", "Departures", "+- ns", 1)
 LATENCY_COLUMNS = (
     Column("definition", "Definition"),
     Column("min_us", "Min", "us", 3),
@@ -29,11 +30,15 @@ LATENCY_COLUMNS = (
     Column("jitter_max_us", "Jitter max", "us", 3),
     Column("calibrated", "Calibrated"),
     QUEUES,
+    DEPARTURES,
 )
 OF_MANY_FRAMES = frozenset(
     column.key for column in LATENCY_COLUMNS if column.key.startswith(("p50", "p99", "percentile", "jitter"))
 )
 """Columns that a single frame of a flow has nothing for."""
+DEPARTURES_NOTE = (
+    "Departures: how far a frame may have left from its time; jitter, and latency where a queue forms, contain it."
+)
 
 VARIATION_COLUMNS = (
     Column("pdv_p99_us", "PDV p99", "us", 3),
@@ -146,7 +151,7 @@ def latency_note(bed: Bed) -> str:
         if bed.calibration
         else "DUT with test leads, nothing is subtracted."
     )
-    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689."
+    return f"{stamps_text(bed)} {subtracted} Jitter: RFC 4689. {DEPARTURES_NOTE}"
 
 
 def overflows(rows: Iterable[tuple[int, LatencyCells]]) -> tuple[str, ...]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from math import sqrt
 from statistics import NormalDist
 
+from p4mesh.methods.results.outcome import Cell, Column
+
 CONFIDENCE = 0.95
 _RULE_OF_THREE = 3
 """-ln(0.05), rounded up: a ratio of 3/n loses no frame of n with a probability of 5 %."""
+INTERVAL_COLUMNS = (
+    Column("loss_low_pct", "Loss, 95 %", "% at least", 4),
+    Column("loss_high_pct", "Loss, 95 %", "% at most", 4),
+)
+INTERVAL_NOTE = (
+    "With 95 % confidence, the device's loss ratio lies between the two limits, if each frame is lost by itself."
+)
 _DEVIATIONS = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
@@ -24,6 +33,12 @@ def loss_interval(lost_frames: int, frames: int) -> tuple[float, float]:
     middle = (ratio + spread / 2) / (1 + spread)
     half = sqrt(spread * (ratio * (1 - ratio) + spread / 4)) / (1 + spread)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def interval_cells(lost_frames: int, frames: int) -> dict[str, Cell]:
+    """Return the cells of INTERVAL_COLUMNS."""
+    low, high = loss_interval(lost_frames, frames)
+    return {"loss_low_pct": 100 * low, "loss_high_pct": 100 * high}
 
 
 def excluded_ratio(lost_frames: int, frames: int) -> float:

@@ -21,6 +21,8 @@ _SPAN = 2
 """Highest to lowest load with loss, from which on a ratio may be called independent of the load."""
 _MIN_LOST = 10
 """Frames lost in all, from which on the ratios of several loads can be compared."""
+_NO_CAPACITY = Fraction(1, 100)
+"""Share of a load that is too little to be called the capacity of a device that forwards a higher one."""
 _DEVIATIONS = 3
 """By how many standard deviations the ratios may differ between loads and still count as the same."""
 
@@ -66,14 +68,26 @@ class RareLoss(Record):
         return loss_interval(self.lost_frames, self.frames)
 
 
+def together(found: Sequence[RareLoss]) -> RareLoss:
+    """Return the rare losses of several searches as one; the device forwards what each of them has seen forwarded."""
+    return RareLoss(
+        independent=all(one.independent for one in found),
+        frames=sum(one.frames for one in found),
+        lost_frames=sum(one.lost_frames for one in found),
+        lowest_pct=min(one.lowest_pct for one in found),
+        highest_pct=max(one.highest_pct for one in found),
+        forwarded_pct=min(one.forwarded_pct for one in found),
+    )
+
+
 def rare_loss(trials: Sequence[CountedTrial], accepted_ratio: Fraction = Fraction(0)) -> RareLoss | None:
     """Return what the trials of a search lost for another reason than lack of capacity; None when that is nothing.
 
     Nothing is also what the search accepts.
 
     A device with a buffer loses less in a short trial than in a long one, so a load is compared with what was
-    forwarded in trials that took as long or longer. Where the ratio of loss is the same over a wide range of loads,
-    no lack of capacity explains it, whatever the durations.
+    forwarded in trials that took as long or longer, or of which no buffer can be the reason. Where the ratio of loss is
+    the same over a wide range of loads, no lack of capacity explains it, whatever the durations.
     """
     found = _unexplained([trial for trial in trials if trial.frames > 0])
     return found if found is not None and found.ratio > accepted_ratio else None
@@ -96,9 +110,21 @@ def _unexplained(counted: Sequence[CountedTrial]) -> RareLoss | None:
 
 def _forwarded_more(lossy: CountedTrial, trials: Sequence[CountedTrial]) -> bool:
     return any(
-        trial.duration_ns >= lossy.duration_ns and _WELL_BELOW * trial.forwarded_pct >= lossy.load_pct
+        _WELL_BELOW * trial.forwarded_pct >= lossy.load_pct
+        and (trial.duration_ns >= lossy.duration_ns or not _limited(lossy, trial))
         for trial in trials
     )
+
+
+def _limited(slower: CountedTrial, faster: CountedTrial) -> bool:
+    """Return whether a capacity behind a buffer can explain the losses of two trials, of which the slower took longer.
+
+    Both trials fill the same buffer, so that ``frames - lost - capacity * duration`` of the slower is at most that of
+    the faster. Of as many frames, less is lost at the lower load.
+    """
+    longer_ns = slower.duration_ns - faster.duration_ns
+    passed = (slower.frames - slower.lost_frames) - (faster.frames - faster.lost_frames)
+    return passed * slower.duration_ns > _NO_CAPACITY * slower.frames * longer_ns
 
 
 def _same_ratio(trials: Sequence[CountedTrial]) -> bool:

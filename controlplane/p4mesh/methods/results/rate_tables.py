@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial
+from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Series, State, Table
 from p4mesh.methods.results.search_findings import excluded_note
 from p4mesh.methods.results.searched import HasSearch
@@ -132,12 +133,33 @@ def criterion_note(loss_limit_pct: Fraction | None) -> str:
     return f"PASS: no load lost more than {float(loss_limit_pct):g} % of its frames."
 
 
-def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table]:
-    """Return load against received rate and load against loss, one column per frame size."""
+def sweep_tables(results: Sequence[MeshSweep]) -> tuple[Table, Table, Table]:
+    """Return load against received rate and against loss, a column per frame size, and the interval of each loss."""
     return (
         _sweep_table("sweep_received", "Forwarding-rate sweep: received rate", "received_pct", "Rx", results),
         _sweep_table("sweep_loss", "Forwarding-rate sweep: frame loss", "loss_pct", "loss", results),
+        _interval_table(results),
     )
+
+
+def _interval_table(results: Sequence[MeshSweep]) -> Table:
+    columns = (
+        _SIZE,
+        Column("load_pct", "Tx", "% of line", 2),
+        Column("tx_frames", "Tx", "frames"),
+        Column("lost_frames", "Lost", "frames"),
+        Column("loss_pct", "Loss", "%", 4),
+        *INTERVAL_COLUMNS,
+    )
+    rows = tuple(
+        row.cells(columns[1:5])
+        | {"frame_size_bytes": result.frame_size_bytes, **interval_cells(row.lost_frames, row.tx_frames)}
+        for result in results
+        for row in result.rows
+        if row.trusted
+    )
+    title = "Forwarding-rate sweep: intervals of the losses"
+    return Table("sweep_loss_interval", title, columns, rows, INTERVAL_NOTE, True, ("frame_size_bytes", "load_pct"))
 
 
 def _sweep_table(name: str, title: str, key: str, word: str, results: Sequence[MeshSweep]) -> Table:

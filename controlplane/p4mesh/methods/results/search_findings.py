@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from p4mesh.methods.results.queues import queue_findings
@@ -19,26 +20,57 @@ def search_findings(results: Sequence[HasSearch]) -> Iterator[str]:
     for result in results:
         where = f"{result.frame_size_bytes} B"
         if result.search.rare_loss is not None:
-            yield f"{where}: {_loss_text(result.search.rare_loss)}"
+            yield f"{where}: {rare_loss_text(result.search.rare_loss)}"
         yield from _delivery(where, result.search)
         if result.search.result_pct is not None:
             yield from queue_findings(f"{where}, throughput", [result.search.shown])
 
 
+@dataclass(frozen=True)
+class Excluded:
+    """The loss ratio that the trial of a result excludes."""
+
+    where: str
+    """Of which frames, such as their size."""
+    loss_ppm: float
+    lost_frames: int
+    """Accepted ones, in this trial."""
+
+
 def excluded_note(results: Sequence[HasSearch]) -> str:
     """Return the sentence that says which loss the passing trials exclude; empty where nothing passed."""
-    sizes: dict[str, list[str]] = {}
-    for result in results:
-        if result.search.excluded_loss_ppm is not None:
-            ratio = f"{result.search.excluded_loss_ppm / _PPM:.1e}"
-            sizes.setdefault(ratio, []).append(str(result.frame_size_bytes))
-    if not sizes:
-        return ""
-    ratios = [f"{ratio} ({', '.join(found)} B)" for ratio, found in sizes.items()] if len(sizes) > 1 else list(sizes)
-    return f"With 95 % confidence, PASS excludes a loss ratio above 3/n of the n frames sent: {', '.join(ratios)}."
+    searches = [(f"{result.frame_size_bytes} B", result.search) for result in results]
+    return excluded_text(
+        [
+            Excluded(where, search.excluded_loss_ppm, search.shown.lost_frames)
+            for where, search in searches
+            if search.excluded_loss_ppm is not None
+        ]
+    )
 
 
-def _loss_text(found: RareLoss) -> str:
+def excluded_text(found: Sequence[Excluded]) -> str:
+    """Return the sentences for trials without loss, and for those whose loss was accepted."""
+    bounds = {
+        "3/n of the n frames sent": _ratios([one for one in found if not one.lost_frames]),
+        "the upper end of the interval of the accepted losses": _ratios([one for one in found if one.lost_frames]),
+    }
+    return " ".join(
+        f"With 95 % confidence, PASS excludes a loss ratio above {bound}: {ratios}."
+        for bound, ratios in bounds.items()
+        if ratios
+    )
+
+
+def _ratios(found: Sequence[Excluded]) -> str:
+    places: dict[str, list[str]] = {}
+    for one in found:
+        places.setdefault(f"{one.loss_ppm / _PPM:.1e}", []).append(one.where)
+    return ", ".join(f"{ratio} ({', '.join(where)})" if len(places) > 1 else ratio for ratio, where in places.items())
+
+
+def rare_loss_text(found: RareLoss) -> str:
+    """Return what must be said of a device that loses frames at loads far below its capacity."""
     low, high = found.interval
     loads = f"{found.lowest_pct:.4g} to {found.highest_pct:.4g} % of line"
     counts = f"{found.lost_frames} of {found.frames} frames, 95 % interval {low:.1e} to {high:.1e}"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
 
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, decimal
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, MeshTrial, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_COLUMNS, INTERVAL_NOTE, interval_cells
 from p4mesh.methods.results.outcome import Cell, Column, Figure, Outcome, Series, Table
 from p4mesh.methods.results.queues import QUEUES, queue_findings
-from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loss_limit, loss_limit_pct, swept
+from p4mesh.methods.sweeps import frame_loss_loads, judge_of, loses_nothing_twice, loss_limit, loss_limit_pct, swept
 
 SECTION = "RFC 2544 26.3"
 FRAME_LOSS = "frame_loss"
@@ -30,6 +29,7 @@ COLUMNS = (
     Column("rx_frames", "Rx", "frames"),
     Column("lost_frames", "Lost", "frames"),
     Column("loss_pct", "Loss", "%", 4),
+    *INTERVAL_COLUMNS,
     Column("state", "Result"),
     QUEUES,
 )
@@ -67,25 +67,18 @@ class FrameLoss(MethodOf[LossSweep]):
         """Measure the sweep of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
         expected = self.trials_expected(unit, parameters)
-        rows: list[MeshTrial] = []
-
-        def lossless(_: Fraction) -> bool:
-            return rows[-1].trusted and rows[-1].lost_frames == 0
-
-        step, maximum = parameters.number("step_pct"), shared.maximum_load_pct(parameters)
-        possible = tuple(frame_loss_loads(lambda _: False, step, maximum=maximum))
-        needed = frame_loss_loads(lossless, step, full=parameters.flag("full_sweep"), maximum=maximum)
         judge = judge_of(parameters)
         trials = swept(
-            possible,
-            lambda load: trial_spec(mesh, FRAME_LOSS, size, load, parameters),
+            frame_loss_loads(parameters.number("step_pct"), shared.maximum_load_pct(parameters)),
+            lambda load, length_ns: trial_spec(mesh, FRAME_LOSS, size, load, parameters, length_ns),
+            shared.duration_ns_of(parameters, size, mesh.line_rate_bps),
             session,
-            lambda index: max(0, expected - index - 1),
-            judge,
+            lengthen=parameters.flag(shared.SUSTAINED),
+            judge=judge,
+            remaining=lambda index: max(0, expected - index - 1),
+            enough=None if parameters.flag("full_sweep") else loses_nothing_twice,
         )
-        for _, (load, spec, result) in zip(needed, trials, strict=False):
-            rows.append(replace(forwarding_row(spec, result, mesh, load), verdict=judge(result)))
-        return loss_sweep(size, rows)
+        return loss_sweep(size, (swept_row(one, mesh, judge) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return the table, and the graph with fixed axes of 0 to 100 %."""
@@ -106,7 +99,7 @@ class FrameLoss(MethodOf[LossSweep]):
             "Frame loss rate",
             COLUMNS,
             tuple(cells_of(row) for unit in units for row in unit.rows),
-            tables.criterion_note(loss_limit_pct(parameters)),
+            f"{tables.criterion_note(loss_limit_pct(parameters))} {INTERVAL_NOTE}",
             keys=KEYS,
             headline=("state", "offered_fps", "loss_pct"),
         )
@@ -126,8 +119,9 @@ class FrameLoss(MethodOf[LossSweep]):
 def cells_of(row: MeshTrial) -> dict[str, Cell]:
     """Return the cells of one load: of an untrusted trial nothing but the status."""
     assert row.verdict is not None
+    interval = interval_cells(row.lost_frames, row.tx_frames) if row.trusted else {}
     known = [column for column in COLUMNS if row.trusted or column.key in KEYS]
-    return row.cells(known) | {"state": row.verdict.value}
+    return row.cells(known) | interval | {"state": row.verdict.value}
 
 
 def _figure(series: tuple[Series, ...]) -> Figure:

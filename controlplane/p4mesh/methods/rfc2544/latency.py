@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.errors import ParameterError
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import Mesh
+from p4mesh.methods.longer_trials import measure_each
+from p4mesh.methods.mesh import LATENCY, Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.methods.port_pairs import percent_of
@@ -42,7 +43,6 @@ from p4mesh.traffic.line_rate import NS_PER_S, rate_at_pct
 from p4mesh.trial.result import Status
 
 SECTION = "RFC 2544 26.2"
-LATENCY = "latency"
 NETWORKS = "networks"
 """Modifier of RFC 2544 12 that gives every frame a random network."""
 RFC_RUNS = 20
@@ -89,6 +89,7 @@ class Latency(MethodOf[LatencyUnit]):
     section = SECTION
     parameters = (
         LATENCY_DEFINITION,
+        shared.DEPARTURE_ERROR,
         choice(
             "mode", ALL_FRAMES, SECTION, "samples: all frames, or one tagged frame per port and run", (ALL_FRAMES, RFC)
         ),
@@ -163,22 +164,24 @@ class Latency(MethodOf[LatencyUnit]):
         if limit is not None:
             possible[THROUGHPUT_ONLY] = limit
         networks, runs = _networks(parameters), _runs(parameters)
-        left = len(possible) * len(networks) * runs
         rows: list[LatencyRow] = []
         trials = {
             (at, network): latency_trial(mesh, size, load, parameters, network, bed.histograms)
             for at, load in possible.items()
             for network in networks
         }
-        session.announce([trial.spec for trial in trials.values() for _ in range(runs)])
+        taken = iter(
+            measure_each(
+                session,
+                [trial.asked for trial in trials.values() for _ in range(runs)],
+                lengthen=parameters.flag(shared.SUSTAINED),
+            )
+        )
         for at, load in possible.items():
             if at == THROUGHPUT_ONLY:
                 rows += not_reached
             for network in networks:
-                trial, results = trials[at, network], []
-                for _ in range(runs):
-                    left -= 1
-                    results.append(session.measure(trial.spec, TrialNote(load, left)))
+                results = [next(taken).result for _ in range(runs)]
                 place = Place(
                     frame_size_bytes=size,
                     at=at,
@@ -187,7 +190,7 @@ class Latency(MethodOf[LatencyUnit]):
                     network=f"{network} network",
                     lost_frames=sum(result.lost_frames for result in results if result.status is Status.VALID),
                 )
-                rows += latency_rows(place, bed, results, trial.samples, parameters)
+                rows += latency_rows(place, bed, results, trials[at, network].samples, parameters)
         if limit is None:
             rows += not_reached
         return LatencyUnit(frame_size_bytes=size, throughput=found, latency=tuple(rows))

@@ -21,6 +21,7 @@ from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
     NS_PER_US,
     RAW,
+    Circumstances,
     DefinitionCells,
     LatencyCells,
     VariationCells,
@@ -30,7 +31,6 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.outcome import State
-from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.repetition import spread_of
 from p4mesh.trial.result import Status, TrialResult
@@ -127,8 +127,8 @@ def latency_rows(
     links = dict.fromkeys(_link(bed, group) for groups in measured for group in groups)
     name, size = definition_text(bed, parameters), place.frame_size_bytes
     if not links:
-        return [NoSamples(place=place, latency=latency_cells(None, name, None), state=state)]
-    queues = queue_text([result for result in results if result.status is Status.VALID])
+        return [NoSamples(place=place, latency=latency_cells(None, name, Circumstances()), state=state)]
+    circumstances = Circumstances.of([result for result in results if result.status is Status.VALID])
     rows: list[LatencyRow] = []
     for link in links:
         runs = [[group for group in groups if _link(bed, group) == link] for groups in measured]
@@ -146,10 +146,10 @@ def latency_rows(
                     avg_low_us=us(min(averages)),
                     avg_high_us=us(max(averages)),
                     pairs=tuple(
-                        PairLatency(tx_port=tx, rx_port=rx, latency=_named(summary, name, queues, calibrated))
+                        PairLatency(tx_port=tx, rx_port=rx, latency=_named(summary, name, circumstances, calibrated))
                         for (tx, rx), summary in pairs.items()
                     ),
-                    latency=_named(whole, name, queues, calibrated),
+                    latency=_named(whole, name, circumstances, calibrated),
                     variation=None if calibrated else variation_cells(whole),
                     definitions=None if calibrated else _definitions(runs, bed, size),
                 )
@@ -161,8 +161,8 @@ def _definition(parameters: ParameterSet) -> Definition:
     return Definition(parameters.text(LATENCY_DEFINITION.name))
 
 
-def _named(summary: LatencySummary | None, name: str, queues: str | None, calibrated: bool) -> LatencyCells:
-    return latency_cells(summary, name, queues, CALIBRATED if calibrated else RAW)
+def _named(summary: LatencySummary | None, name: str, circumstances: Circumstances, calibrated: bool) -> LatencyCells:
+    return latency_cells(summary, name, circumstances, CALIBRATED if calibrated else RAW)
 
 
 def _by_pair(

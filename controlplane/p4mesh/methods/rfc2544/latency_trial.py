@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import Leg, Mesh, trial_spec
+from p4mesh.methods.longer_trials import Asked
+from p4mesh.methods.mesh import LATENCY, Leg, Mesh, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.port_pairs import mesh_of
@@ -31,9 +32,9 @@ _NEW_NETWORKS = {
 
 @dataclass(frozen=True)
 class LatencyTrial:
-    """A trial, and the names of the streams whose frames are samples."""
+    """A trial of any length, and the names of the streams whose frames are samples."""
 
-    spec: TrialSpec
+    asked: Asked
     samples: tuple[str, ...]
 
 
@@ -52,11 +53,21 @@ def latency_trial(
 ) -> LatencyTrial:
     """Return the trial at one load; ``network`` is where tagged frames go, ``histograms`` how many a trial can have."""
     duration_ns = parameters.integer("latency_factor") * shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
-    spec = trial_spec(mesh, "latency", size, load, parameters, duration_ns)
+
+    def whole(length_ns: int) -> TrialSpec:
+        return trial_spec(mesh, LATENCY, size, load, parameters, length_ns)
+
+    def spec_of(length_ns: int) -> TrialSpec:
+        return _sampled(whole(length_ns), mesh, parameters, network, histograms)
+
+    return LatencyTrial(Asked(load, spec_of, duration_ns), tuple(stream.name for stream in whole(duration_ns).streams))
+
+
+def _sampled(spec: TrialSpec, mesh: Mesh, parameters: ParameterSet, network: str, histograms: int) -> TrialSpec:
+    """Return a trial of which a part, or one tagged frame, is the sample."""
     tagged = parameters.text("mode") == RFC
     warm_up = parameters.number("warm_up_pct") / 100
     streams: list[Stream] = []
-    samples = []
     for stream in spec.streams:
         before = min(int(warm_up * stream.frame_count), stream.frame_count - 1)
         sampled = 1 if tagged else stream.frame_count - before
@@ -67,18 +78,17 @@ def latency_trial(
         }
         for part in consecutive(stream, parts):
             streams.append(_to_new_network(part) if network == NEW and part.name == stream.name else part)
-        samples.append(stream.name)
-    flows = tuple((name, *pair) for name, leg in zip(samples, mesh.legs, strict=True) for pair in leg.pairs)
+    flows = tuple(
+        (stream.name, *pair) for stream, leg in zip(spec.streams, mesh.legs, strict=True) for pair in leg.pairs
+    )
     counted = not tagged and len(flows) <= histograms
-    return LatencyTrial(
-        replace(
-            spec,
-            streams=tuple(streams),
-            per_flow=not counted,
-            histograms=HistogramPer.FLOW if counted else None,
-            histogram_flows=flows if counted else (),
-        ),
-        tuple(samples),
+    return replace(
+        spec,
+        streams=tuple(streams),
+        per_flow=not counted,
+        histograms=HistogramPer.FLOW if counted else None,
+        histogram_flows=flows if counted else (),
+        departure_error_ns=shared.departure_error_ns(parameters),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -11,19 +11,24 @@ from p4mesh.methods.criterion import Criterion, criterion_of, kept_share
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.results.loss_interval import excluded_ratio
 from p4mesh.methods.results.metrics import search_verdict
 from p4mesh.methods.results.outcome import Column, State, Table
 from p4mesh.methods.results.queues import EXCESS_COLUMNS, QueueCells, queue_cells
-from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.rare_loss import CountedTrial, RareLoss, rare_loss, together
+from p4mesh.methods.results.record import INLINE, OMITTED, Record
+from p4mesh.methods.results.search_findings import Excluded, excluded_text, rare_loss_text
 from p4mesh.methods.search.bisection import bisect_each
 from p4mesh.methods.search.goal import SearchGoal, SearchOutcome, SearchStep, Verdict
-from p4mesh.methods.search.lengthening import settled, until_clear
+from p4mesh.methods.search.lengthening import MOST_LENGTHENING, settled, until_clear
+from p4mesh.methods.search.limit import stretch
 from p4mesh.traffic.line_rate import l1_rate_bps, rate_at_pct, tx_frames
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import Status, Trend, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 PER_SOURCE_PORT = "per_source_port"
+_PPM = 1_000_000
 
 COLUMNS = (
     Column("frame_size_bytes", "Frame size", "B"),
@@ -60,6 +65,12 @@ class PortThroughput(Record):
     tx_l1_mbps: float | None
     upper_pct: float | None
     trials: int
+    accepted_frames: int = field(default=0, metadata=OMITTED)
+    """Lost in the trial of the result, which passed all the same."""
+    excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
+    """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
+    rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
+    """Losses that are no lack of capacity; None when all of them may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +105,8 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
 
     A port's loss is that of the frames that it sent, wherever they were lost.
     """
-    goal, factor = shared.search_of(parameters).goal, parameters.integer("confirm_factor")
+    search = shared.search_of(parameters)
+    goal = search.goal
     duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
     rows: list[PortTrial] = []
 
@@ -116,8 +128,12 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
     goals: dict[int, SearchGoal] = dict.fromkeys(mesh.tx_ports, goal)
     found = bisect_each(goals, lambda loads: trial(loads, duration_ns))
     failed_at = {port: outcome.failed for port, outcome in found.items()}
-    if factor > 1 and any(outcome.result is not None for outcome in found.values()):
-        long_ns = factor * duration_ns
+    results = [outcome.result for outcome in found.values() if outcome.result is not None]
+    # The trial is one of all ports, so the port with the lowest load says how long it takes to send as many frames.
+    stretches = [min(Fraction(MOST_LENGTHENING), stretch(search, load)) for load in results]
+    factor = max((Fraction(parameters.integer("confirm_factor")), *stretches))
+    if factor > 1 and results:
+        long_ns = round(factor * duration_ns)
         held = {port: goal.minimum if one.result is None else one.result for port, one in found.items()}
         verdicts = trial(held, long_ns)
         again: dict[int, SearchGoal] = {}
@@ -130,7 +146,11 @@ def throughput_per_port(mesh: Mesh, size: int, parameters: ParameterSet, session
                 initial = min(goal.initial, goal.grid.midpoint(goal.minimum, load))
                 again[port] = replace(goal, maximum=load, initial=initial, try_max_first=False)
         found |= bisect_each(again, lambda loads: trial({**held, **loads}, long_ns))
-    ports = tuple(_port_row(size, mesh, port, one, failed_at[port], rows) for port, one in sorted(found.items()))
+    accepted = criterion.acceptable_pct / 100
+    ports = tuple(
+        _port_row(size, mesh, port, one, failed_at[port], [row for row in rows if row.port == port], accepted)
+        for port, one in sorted(found.items())
+    )
     return PortThroughputs(frame_size_bytes=size, ports=ports, rows=tuple(rows))
 
 
@@ -166,7 +186,15 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
         "it sent is lost anywhere, or goes through a queue that fills all the time."
     )
     keys = ("frame_size_bytes", "port")
-    rows = tuple(row.data() for result in results for row in result.ports)
+    rows = tuple(row.cells(COLUMNS) for result in results for row in result.ports)
+    excluded = excluded_text(
+        [
+            Excluded(f"{row.frame_size_bytes} B from port {row.port}", row.excluded_loss_ppm, row.accepted_frames)
+            for result in results
+            for row in result.ports
+            if row.excluded_loss_ppm is not None
+        ]
+    )
     trials = tuple(row.data() for result in results for row in result.rows)
     return (
         Table(
@@ -174,12 +202,23 @@ def per_port_tables(results: Sequence[PortThroughputs]) -> tuple[Table, ...]:
             "Throughput of each source port",
             COLUMNS,
             rows,
-            note,
+            f"{note} {excluded}".rstrip(),
             keys=keys,
             headline=("state", "tx_pct", "tx_fps", "upper_pct"),
         ),
         Table("search_trials", "Searches: all trials", _TRIAL_COLUMNS, trials, detail=True, keys=()),
     )
+
+
+def per_port_findings(results: Sequence[PortThroughputs]) -> Iterator[str]:
+    """Yield the rare losses of source ports, of all that have them in one sentence."""
+    for result in results:
+        for independent in (True, False):
+            lossy = [row for row in result.ports if row.rare_loss and row.rare_loss.independent is independent]
+            losses = [row.rare_loss for row in lossy if row.rare_loss is not None]
+            if losses:
+                ports = f"source port{'s' if len(lossy) > 1 else ''} {', '.join(str(row.port) for row in lossy)}"
+                yield f"{result.frame_size_bytes} B, {ports}: {rare_loss_text(together(losses))}"
 
 
 def per_port_state(results: Sequence[PortThroughputs]) -> State:
@@ -242,8 +281,17 @@ def _trial_row(size: int, number: int, length_ns: int, port: int, load: Fraction
 
 
 def _port_row(
-    size: int, mesh: Mesh, port: int, found: SearchOutcome, failed_at: Fraction | None, rows: Sequence[PortTrial]
+    size: int,
+    mesh: Mesh,
+    port: int,
+    found: SearchOutcome,
+    failed_at: Fraction | None,
+    rows: Sequence[PortTrial],
+    accepted_ratio: Fraction,
 ) -> PortThroughput:
+    """Return what the trials of a port, ``rows``, have found."""
+    at_result = [row for row in rows if found.result is not None and row.load_pct == float(found.result)]
+    last = at_result[-1] if at_result else None
     lowest = min((load for load in (found.failed, failed_at) if load is not None), default=None)
     fps = None if found.result is None else rate_at_pct(found.result, size, mesh.line_rate_bps)
     return PortThroughput(
@@ -254,5 +302,16 @@ def _port_row(
         tx_fps=None if fps is None else float(fps),
         tx_l1_mbps=None if fps is None else float(l1_rate_bps(fps, size) / 1_000_000),
         upper_pct=None if lowest is None else float(lowest),
-        trials=sum(row.port == port for row in rows),
+        trials=len(rows),
+        accepted_frames=last.lost_frames if last else 0,
+        excluded_loss_ppm=_PPM * excluded_ratio(last.lost_frames, last.tx_frames) if last else None,
+        rare_loss=rare_loss(
+            [_counted(row) for row in rows if row.status is Status.VALID],
+            accepted_ratio,
+        ),
     )
+
+
+def _counted(row: PortTrial) -> CountedTrial:
+    length_ns = round(row.duration_ms * shared.NS_PER_MS)
+    return CountedTrial(Fraction(row.load_pct), length_ns, row.tx_frames, row.lost_frames)

@@ -24,6 +24,7 @@ from p4mesh.methods.results.throughput_tables import advertised_value, direction
 from p4mesh.methods.rfc2544.per_source_port import (
     PER_SOURCE_PORT,
     PortThroughputs,
+    per_port_findings,
     per_port_state,
     per_port_tables,
     throughput_per_port,
@@ -125,7 +126,10 @@ class Throughput(MethodOf[ThroughputUnit]):
             f"{self.title}: each of {len(bed.ports)} ports, {state.value}",
             per_port_tables(found),
             (),
-            tuple(f"{where}: {reason}" for reason, where in untrusted.items() if reason),
+            (
+                *per_port_findings(found),
+                *(f"{where}: {reason}" for reason, where in untrusted.items() if reason),
+            ),
             self._deviations(bed, parameters, sizes),
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.criterion import criterion_of
+from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, integer
 from p4mesh.methods.results import latency_tables as latency
@@ -107,6 +109,7 @@ class Broadcast(MethodOf[BroadcastUnit]):
     parameters = (
         choice("parts", BOTH, "RFC 2889 5.10.3", "which sub-tests run", (BOTH, THROUGHPUT)),
         LATENCY_DEFINITION,
+        shared.DEPARTURE_ERROR,
         integer("source_port", 1, "port number", "RFC 2889 5.10.2", "the port that transmits", (1, 512)),
         *shared.trial_parameters("RFC 2889 5.10.2"),
         *shared.search_parameters("RFC 2889 5.10.3"),
@@ -158,9 +161,12 @@ class Broadcast(MethodOf[BroadcastUnit]):
         load = found.result_load_pct
         if extra and load is not None:
             decided_ns = round(found.shown.duration_ms * NS_PER_MS)
-            for mode, left in ((SINGLE_FRAME, 1), (STREAM, 0)):
-                spec = _spec(mode, size, load, bed, rate, parameters, decided_ns)
-                result = session.measure(spec, TrialNote(load, left))
+            asked = [
+                Asked(load, partial(_spec, mode, size, load, bed, rate, parameters), decided_ns)
+                for mode in (SINGLE_FRAME, STREAM)
+            ]
+            taken = measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED))
+            for mode, result in zip((SINGLE_FRAME, STREAM), (one.result for one in taken), strict=True):
                 rows += port_latencies(mode, size, load, result, bed, parameters)
                 trials.append(_latency_trial(mode, result))
         return BroadcastUnit(
@@ -271,8 +277,9 @@ def _spec(
         (stream,),
         duration_ns,
         per_flow=part != THROUGHPUT,
-        watch_queues=True,
+        watch_queues=part != SINGLE_FRAME,
         histograms=HistogramPer.FLOW if part == STREAM and len(stream.rx_ports) <= bed.histograms else None,
+        prints_latency=part != THROUGHPUT,
     )
 
 

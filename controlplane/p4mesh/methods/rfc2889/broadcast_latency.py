@@ -12,6 +12,7 @@ from p4mesh.methods.results.latency import LATENCY_DEFINITION, Definition, defin
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
     CalibrationCells,
+    Circumstances,
     DefinitionCells,
     LatencyCells,
     VariationCells,
@@ -29,7 +30,6 @@ from p4mesh.methods.results.latency_tables import (
     variation_table,
 )
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.traffic.line_rate import rate_at_pct
 from p4mesh.trial.result import Status, TrialResult
@@ -83,7 +83,7 @@ def port_latencies(
     if result.status is not Status.VALID:
         return []
     kind, name = Definition(parameters.text(LATENCY_DEFINITION.name)), definition_text(bed, parameters)
-    rate_fps, queues = rate_at_pct(load, size, bed.slowest_rate_bps), queue_text([result])
+    rate_fps, circumstances = rate_at_pct(load, size, bed.slowest_rate_bps), Circumstances.of([result])
     rows = []
     for group in groups_of(result, ("broadcast",)):
         whole = summary_of([group], bed, size, kind)
@@ -95,14 +95,14 @@ def port_latencies(
             load_pct=float(load) if mode == STREAM else None,
             rate_fps=float(rate_fps) if mode == STREAM else None,
             port=group.rx_port,
-            latency=latency_cells(whole, name, queues),
+            latency=latency_cells(whole, name, circumstances),
         )
         definitions = definition_cells({other: summary_of([group], bed, size, other) for other in Definition})
         rows.append(replace(row, variation=variation_cells(whole), definitions=definitions))
         if bed.calibration is not None:
             calibrated = summary_of([group], bed, size, kind, calibrated=True)
             wire = calibration_cells(bed, size, group.tx_port, group.rx_port, us(whole.latency.avg_ns))
-            rows.append(replace(row, latency=latency_cells(calibrated, name, queues, CALIBRATED), wire=wire))
+            rows.append(replace(row, latency=latency_cells(calibrated, name, circumstances, CALIBRATED), wire=wire))
     return rows
 
 

@@ -92,8 +92,14 @@ class MaximumForwardingRate(MethodOf[MaximumRate]):
         start, rows = (Fraction(0), []) if at is None else (at, [found.search.shown])
         maximum = shared.maximum_load_pct(parameters)
         loads = steps_to_maximum(start, parameters.number("step_pct"), maximum)
-        trials = swept(loads, lambda load: trial_spec(mesh, "maximum_rate", size, load, parameters), session)
-        rows += [forwarding_row(spec, result, mesh, load) for load, spec, result in trials]
+        trials = swept(
+            loads,
+            lambda load, length_ns: trial_spec(mesh, "maximum_rate", size, load, parameters, length_ns),
+            shared.duration_ns_of(parameters, size, mesh.line_rate_bps),
+            session,
+            lengthen=parameters.flag(shared.SUSTAINED),
+        )
+        rows += [forwarding_row(one.spec, one.result, mesh, one.load_pct) for one in trials]
         return _result(size, found, rows, maximum)
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, MaximumRate]) -> Outcome:

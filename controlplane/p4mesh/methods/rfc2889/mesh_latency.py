@@ -8,6 +8,7 @@ from dataclasses import replace
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Mesh
 from p4mesh.methods.options.parameters import ParameterSet, boolean
+from p4mesh.methods.options.shared import departure_error_ns
 from p4mesh.methods.results import latency_tables as tables
 from p4mesh.methods.results.forwarding import MeshLatencyRow, MeshSweep, MeshThroughput, MeshTrial
 from p4mesh.methods.results.latency import (
@@ -24,6 +25,7 @@ from p4mesh.methods.results.latency import (
 from p4mesh.methods.results.latency_cells import (
     CALIBRATED,
     RAW,
+    Circumstances,
     DefinitionCells,
     calibration_cells,
     definition_cells,
@@ -32,7 +34,6 @@ from p4mesh.methods.results.latency_cells import (
     variation_cells,
 )
 from p4mesh.methods.results.outcome import Cell, Column, Table
-from p4mesh.methods.results.queues import queue_text
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
@@ -61,24 +62,26 @@ class MeshLatency:
         self._of_flows = counts_flows(bed, parameters, mesh)
         counted = HistogramPer.FLOW if self._of_flows else HistogramPer.STREAM
         self._histograms = counted if parameters.flag(PERCENTILES.name) else None
+        self._parameters = parameters
 
-    def asked(self, spec: TrialSpec) -> TrialSpec:
-        """Return the trial with histograms where percentiles are wanted.
+    def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
+        """Return the trial with departures as exact as asked for, and with histograms where percentiles are wanted.
 
         Flows are kept where each needs a correction of its own: for wires, and between ports of different rates.
         """
         per_flow = self._bed.calibration is not None or self._bed.mixed_rates
-        return replace(spec, per_flow=per_flow, histograms=self._histograms)
+        error_ns = departure_error_ns(self._parameters, sweep=sweep)
+        return replace(spec, per_flow=per_flow, histograms=self._histograms, departure_error_ns=error_ns)
 
     def __call__(self, row: MeshTrial, result: TrialResult) -> MeshTrial:
         """Return the row with the cells of the latency tables; none for a trial that cannot be trusted."""
         if result.status is not Status.VALID:
             return replace(row, latency=(), wires=())
         bed, size = self._bed, self._size
-        whole, queues = self._summary(result, self._definition), queue_text([result])
+        whole, circumstances = self._summary(result, self._definition), Circumstances.of([result])
         rows = [
             MeshLatencyRow(
-                latency=latency_cells(whole, self._name, queues),
+                latency=latency_cells(whole, self._name, circumstances),
                 variation=variation_cells(whole),
                 definitions=self._definitions(result),
             )
@@ -87,7 +90,7 @@ class MeshLatency:
         if bed.calibration is not None:
             groups = _groups(result)
             calibrated = summary_of(groups, bed, size, self._definition, calibrated=True)
-            rows.append(MeshLatencyRow(latency=latency_cells(calibrated, self._name, queues, CALIBRATED)))
+            rows.append(MeshLatencyRow(latency=latency_cells(calibrated, self._name, circumstances, CALIBRATED)))
             for group in groups:
                 found = summary_of([group], bed, size, self._definition)
                 if found is not None:

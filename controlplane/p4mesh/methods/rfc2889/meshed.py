@@ -46,6 +46,7 @@ def mesh_parameters(clause: str) -> tuple[Parameter, ...]:
             _ADDRESSES,
         ),
         LATENCY_DEFINITION,
+        shared.DEPARTURE_ERROR,
         PERCENTILES,
         *shared.trial_parameters(f"RFC 2889 {clause}.2"),
         *shared.sweep_parameters(f"RFC 2889 {clause}.2"),
@@ -79,10 +80,10 @@ class Meshed(MethodOf[MeshUnit]):
         return tuple(Unit(size, part) for size in sizes for part in parts)
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
-        """Return the sweep length or the typical length of the search."""
+        """Return the sweep length, or the typical length of the search and its latency trial."""
         if unit.part == FORWARDING:
             return len(shared.sweep_of(parameters))
-        return shared.search_of(parameters).trials_expected
+        return shared.search_of(parameters).trials_expected + 1
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> MeshUnit:
         """Measure one sub-test at one frame size."""

@@ -71,8 +71,8 @@ def group_trial(
     duration_ns: int,
     groups: int | None = None,
     *,
-    per_flow: bool = False,
     watch_queues: bool = False,
+    prints_latency: bool = False,
 ) -> TrialSpec:
     """Return a trial in which the source sends to the groups in turn, beside the burden of the setup."""
     rate = rate_at_pct(load, size, setup.line_rate_bps)
@@ -81,7 +81,15 @@ def group_trial(
     burden = setup.burden(size, duration_ns)
     label = f"{ranges[0].count} groups {size} B {float(load):.4f} %{' burdened' if burden else ''}"
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
-    return setup.trial(label, (stream, *burden), duration_ns, memberships, per_flow=per_flow, watch_queues=watch_queues)
+    return setup.trial(
+        label,
+        (stream, *burden),
+        duration_ns,
+        memberships,
+        per_flow=prints_latency,
+        watch_queues=watch_queues,
+        prints_latency=prints_latency,
+    )
 
 
 class Aggregated(MethodOf[AggregatedUnit]):

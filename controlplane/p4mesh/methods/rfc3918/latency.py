@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 
-from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.longer_trials import Asked, measure_each
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal
 from p4mesh.methods.results.latency import (
@@ -17,10 +20,9 @@ from p4mesh.methods.results.latency import (
     shift_ns,
     summarise,
 )
-from p4mesh.methods.results.latency_cells import LatencyCells, latency_cells
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
 from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
-from p4mesh.methods.results.queues import queue_text
 from p4mesh.methods.results.record import INLINE, OMITTED, Record
 from p4mesh.methods.results.search_findings import search_findings
 from p4mesh.methods.results.search_tables import search_tables
@@ -28,7 +30,7 @@ from p4mesh.methods.results.searched import Searched
 from p4mesh.methods.rfc3918.aggregated import group_trial, search_aggregated
 from p4mesh.methods.rfc3918.rows import MulticastTrial, untrusted
 from p4mesh.methods.rfc3918.setup import (
-    DURATION_S,
+    LATENCY_DURATION_S,
     MULTICAST,
     Setup,
     burden_parameters,
@@ -37,6 +39,7 @@ from p4mesh.methods.rfc3918.setup import (
     verify_parameter,
 )
 from p4mesh.trial.result import Status, TrialResult
+from p4mesh.trial.spec import TrialSpec
 
 BASELINE, BURDENED = "baseline", "burdened"
 _THROUGHPUT = "throughput"
@@ -118,8 +121,9 @@ class MulticastLatency(MethodOf[LatencyUnit]):
             (_THROUGHPUT,),
         ),
         LATENCY_DEFINITION,
+        shared.DEPARTURE_ERROR,
         verify_parameter(),
-        *trial_parameters("RFC 3918 5.1"),
+        *trial_parameters("RFC 3918 5.1", LATENCY_DURATION_S),
         *shared.search_parameters("RFC 3918 4.3"),
     )
 
@@ -156,12 +160,16 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         trials: list[LatencyTrial] = []
         rows: list[GroupLatency] = []
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
-        for place, part in enumerate(self.parts if load is not None else (), start=1):
-            assert load is not None
-            spec = group_trial(setup if part == BURDENED else quiet, size, load, duration_ns, per_flow=True)
-            result = session.measure(spec, TrialNote(load, len(self.parts) - place))
-            trials.append(_judged(part, result))
-            rows += _rows(part, result, setup, size)
+        asked = [
+            Asked(load, partial(_latency_trial, setup if part == BURDENED else quiet, size, load), duration_ns)
+            for part in self.parts
+            if load is not None
+        ]
+        for part, one in zip(
+            self.parts, measure_each(session, asked, lengthen=parameters.flag(shared.SUSTAINED)), strict=False
+        ):
+            trials.append(_judged(part, one.result))
+            rows += _rows(part, one.result, setup, size)
         return LatencyUnit(
             frame_size_bytes=size,
             load_pct=None if load is None else float(load),
@@ -177,7 +185,9 @@ class MulticastLatency(MethodOf[LatencyUnit]):
         verdicts = [unit.search.verdict for unit in units if unit.search is not None]
         state = State.worst((*verdicts, *(trial.status for unit in units for trial in unit.trials)), State.DONE)
         sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 5.1")
+        duration = shared.duration_deviation(
+            parameters, sizes, bed.slowest_rate_bps, LATENCY_DURATION_S, "RFC 3918 5.1"
+        )
         findings = [text for unit in units for text in _findings(unit)]
         return Outcome(
             state,
@@ -224,6 +234,10 @@ class _Quiet(Setup):
         return ()
 
 
+def _latency_trial(setup: Setup, size: int, load: Fraction, duration_ns: int) -> TrialSpec:
+    return group_trial(setup, size, load, duration_ns, watch_queues=True, prints_latency=True)
+
+
 def _judged(part: str, result: TrialResult) -> LatencyTrial:
     """Return what must be known of a trial: without its tagged frame on every egress port it is INVALID."""
     others = sum(flow.lost_frames for flow in result.flows if flow.stream != MULTICAST)
@@ -239,13 +253,12 @@ def _rows(part: str, result: TrialResult, setup: Setup, size: int) -> Iterator[G
         return
     kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
     name = definition_text(setup.bed, setup.parameters)
-    only, queues = setup.groups()[0].first, queue_text([result])
+    only, circumstances = setup.groups()[0].first, Circumstances.of([result])
     for flow in result.flows:
         if flow.stream == MULTICAST:
             summary = summarise(flow.latency, shift_ns(setup.bed, kind, size, flow.tx_port, flow.rx_port))
-            yield GroupLatency(
-                part=part, group=flow.part or only, port=flow.rx_port, latency=latency_cells(summary, name, queues)
-            )
+            cells = latency_cells(summary, name, circumstances)
+            yield GroupLatency(part=part, group=flow.part or only, port=flow.rx_port, latency=cells)
 
 
 def _latencies(bed: Bed, units: Sequence[LatencyUnit]) -> Table:

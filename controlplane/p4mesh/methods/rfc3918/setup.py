@@ -22,6 +22,8 @@ MULTICAST, BURDEN = "multicast", "burden"
 """Names of streams."""
 MAX_GROUPS = 4096
 DURATION_S = 30
+LATENCY_DURATION_S = 120
+"""Of RFC 3918 5.1."""
 _FIRST_GROUPS = {4: USUAL_GROUP, 6: "ff1e::1:1"}
 _OWN = ("frame_format", "vlan_id", "burst_frames")
 """Parameters of every trial that the protocol of the hosts decides."""
@@ -53,9 +55,9 @@ def verify_parameter() -> Parameter:
     return boolean("joins_verify", True, "RFC 3918 3", "before each trial every member must receive every group")
 
 
-def trial_parameters(clause: str) -> tuple[Parameter, ...]:
-    """Return the parameters of every trial but those that the protocol decides."""
-    return tuple(item for item in shared.trial_parameters(clause, DURATION_S) if item.name not in _OWN)
+def trial_parameters(clause: str, duration_s: int = DURATION_S) -> tuple[Parameter, ...]:
+    """Return the parameters of every trial but those that the protocol decides; ``duration_s`` is the standard's."""
+    return tuple(item for item in shared.trial_parameters(clause, duration_s) if item.name not in _OWN)
 
 
 def burden_parameters(clause: str) -> tuple[Parameter, ...]:
@@ -104,15 +106,23 @@ class Setup:
         """Raise TopologyError or ParameterError where ports, groups or hosts do not fit together."""
         burden = self.parameters.integer("burden_ports") if self.burdened else 0
         self.bed.require_ports(test, 1 + receivers + burden)
-        for name in ("source_port", "querier_port"):
-            port = self.parameters.integer(name)
-            if port not in self.bed.port_numbers and (port or name == "source_port"):
-                raise ParameterError(
-                    f"{name}={port}: topology '{self.bed.topology}' has no such port",
-                    hint=f"ports are {self.bed.port_numbers[0]} to {self.bed.port_numbers[-1]}",
-                )
+        self._check_port("source_port", self.source)
+        self.check_hosts()
+
+    def check_hosts(self) -> None:
+        """Raise ParameterError where the querier's port or the addresses of hosts do not fit."""
+        querier = self.parameters.integer("querier_port")
+        if querier:
+            self._check_port("querier_port", querier)
         for name in ("first_group", "only_sender"):
             self._check_address(name)
+
+    def _check_port(self, name: str, port: int) -> None:
+        if port not in self.bed.port_numbers:
+            raise ParameterError(
+                f"{name}={port}: topology '{self.bed.topology}' has no such port",
+                hint=f"ports are {self.bed.port_numbers[0]} to {self.bed.port_numbers[-1]}",
+            )
 
     def _check_address(self, name: str) -> None:
         given = self.parameters.text(name)
@@ -134,8 +144,13 @@ class Setup:
 
     def groups(self, count: int | None = None, receivers: Sequence[int] | None = None) -> tuple[GroupRange, ...]:
         """Return ``count`` groups, or those of the test, that some ports or all receive."""
-        first = self.parameters.text("first_group") or _FIRST_GROUPS[self.version.ip_version]
-        return (GroupRange(first, count or self.parameters.integer("groups"), tuple(receivers or self.receivers)),)
+        wanted = count or self.parameters.integer("groups")
+        return (GroupRange(self.first_group, wanted, tuple(receivers or self.receivers)),)
+
+    @property
+    def first_group(self) -> str:
+        """The first of the consecutive groups."""
+        return self.parameters.text("first_group") or _FIRST_GROUPS[self.version.ip_version]
 
     def stream(self, size: int, rate_fps: Fraction, count: int, groups: tuple[GroupRange, ...]) -> Stream:
         """Return what the source sends to groups in turn."""
@@ -191,9 +206,16 @@ class Setup:
         *,
         per_flow: bool = False,
         watch_queues: bool = False,
+        prints_latency: bool = False,
     ) -> TrialSpec:
         """Return a trial of the streams around which hosts join and leave."""
         spec = shared.trial_of(
-            self.parameters, label, streams, duration_ns, per_flow=per_flow, watch_queues=watch_queues
+            self.parameters,
+            label,
+            streams,
+            duration_ns,
+            per_flow=per_flow,
+            watch_queues=watch_queues,
+            prints_latency=prints_latency,
         )
         return replace(spec, memberships=memberships)

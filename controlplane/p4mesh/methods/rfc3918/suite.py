@@ -8,6 +8,7 @@ from p4mesh.methods.rfc3918.delays import BurdenedJoinDelay, GroupJoinDelay, Gro
 from p4mesh.methods.rfc3918.group_capacity import GroupCapacity
 from p4mesh.methods.rfc3918.latency import BurdenedLatency, MinMaxLatency, MulticastLatency
 from p4mesh.methods.rfc3918.mixed_class import MixedClass
+from p4mesh.methods.rfc3918.n_to_n import NToN
 from p4mesh.methods.rfc3918.scaled_matrix import ScaledMatrix
 
 SUITE = Suite(
@@ -16,6 +17,7 @@ SUITE = Suite(
         MixedClass(),
         ScaledMatrix(),
         Aggregated(),
+        NToN(),
         MulticastLatency(),
         MinMaxLatency(),
         GroupJoinDelay(),

@@ -12,12 +12,13 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, Unit
 from p4mesh.methods.bed import Bed
-from p4mesh.methods.mesh import forwarding_row, trial_spec
+from p4mesh.methods.mesh import swept_row, trial_spec
 from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, with_defaults
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results import rate_tables as tables
 from p4mesh.methods.results.forwarding import LossSweep, loss_sweep
+from p4mesh.methods.results.loss_interval import INTERVAL_NOTE
 from p4mesh.methods.results.outcome import Outcome, Table
 from p4mesh.methods.rfc2544.frame_loss import COLUMNS, KEYS, cells_of
 from p4mesh.methods.sweeps import executed, swept
@@ -76,24 +77,22 @@ class HopByHop(MethodOf[LossSweep]):
         """Offer every load of one frame size."""
         mesh, size = mesh_of(self.name, bed, parameters), unit.frame_size_bytes
 
-        def spec_at(load: Fraction) -> TrialSpec:
-            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters)
+        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+            spec = trial_spec(mesh, HOP_BY_HOP, size, load, parameters, length_ns)
             # A device may drop these frames, which is a result: addresses are verified without them.
             return replace(spec, streams=tuple(replace(stream, may_be_filtered=True) for stream in spec.streams))
 
-        rows = [
-            replace(forwarding_row(spec, result, mesh, load), verdict=executed(result))
-            for load, spec, result in swept(_loads(parameters), spec_at, session)
-        ]
-        return loss_sweep(size, rows)
+        duration_ns = shared.duration_ns_of(parameters, size, mesh.line_rate_bps)
+        trials = swept(_loads(parameters), spec_at, duration_ns, session, lengthen=parameters.flag(shared.SUSTAINED))
+        return loss_sweep(size, (swept_row(one, mesh, executed) for one in trials))
 
     def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, LossSweep]) -> Outcome:
         """Return what was offered and what came through."""
         units = list(results.values())
         rows = tuple(cells_of(row) for unit in units for row in unit.rows)
         note = (
-            f"{tables.criterion_note(None)} No test of throughput: the device may drop what it need not read. Its "
-            "resources are watched out of band; the times of the trials are in timing.jsonl."
+            f"{tables.criterion_note(None)} {INTERVAL_NOTE} No test of throughput: the device may drop what it need "
+            "not read. Its resources are watched out of band; the times of the trials are in timing.jsonl."
         )
         rate_bps = mesh_of(self.name, bed, parameters).line_rate_bps
         sizes = [unit.frame_size_bytes for unit in results]

@@ -12,7 +12,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.extensions.resets import hook_of
 from p4mesh.methods.mesh import measure_throughput
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer, text
+from p4mesh.methods.options.parameters import ParameterSet, choice, command, decimal, integer, text
 from p4mesh.methods.port_pairs import PARAMETERS, RFC_DURATION_S, mesh_of, percent_of
 from p4mesh.methods.results.forwarding import MeshThroughput
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
@@ -125,7 +125,7 @@ class Reset(MethodOf[ResetUnit]):
         choice(
             "reset_type", "os_software", SECTION, "what is reset, for the report; power: off time subtracted", TYPES
         ),
-        text("reset_cmd", SECTION, "command that triggers the reset; empty: the simulated device is reset"),
+        command("reset_cmd", SECTION, "command that triggers the reset; empty: the simulated device is reset"),
         text("reset_device", SECTION, "simulated device that is reset; empty: the only one with 'reset'"),
         decimal("power_off_s", "15", "s", POWER_SECTION, "time without power; RFC at least 15 s", ("0", "3600")),
         integer("resets", 3, "trials", SECTION, "trials, averaged", (1, 1000)),

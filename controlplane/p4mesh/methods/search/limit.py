@@ -57,6 +57,8 @@ class MlrPreset(str, Enum):
     """21 T in sum, loss ratios 0 and 0.5 %, half of the time may exceed them."""
 
 
+_FEWER = Fraction(9, 10)
+"""Share of the highest load below which a trial of the same length has clearly fewer frames."""
 _SOFTWARE_SUM = 21
 _SOFTWARE_LOSS_RATIOS = (Fraction(0), Fraction(1, 200))
 
@@ -157,6 +159,13 @@ class LimitSearch:
 
         found = mlr_search(self.goal, self.mlr.goals(trial_duration_s, self.loss_ratio), counted)
         return Found(found.outcome, found.results)
+
+
+def stretch(search: LimitSearch, load: Fraction) -> Fraction:
+    """Return how much longer a trial takes to send as many frames as one at the highest load; 1 where it need not."""
+    if not search.same_frames or search.method is SearchMethod.MLR or load >= _FEWER * search.goal.maximum:
+        return Fraction(1)
+    return search.goal.maximum / load
 
 
 def _with_loss(trial: Callable[[Fraction], TrialAnswer]) -> Callable[[Fraction], tuple[Verdict, int]]:

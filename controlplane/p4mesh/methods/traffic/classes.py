@@ -9,8 +9,8 @@ from fractions import Fraction
 from msgspec import UNSET
 
 from p4mesh.methods.bed import Bed, Port
+from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.frames import Place, mean_bytes, modifiers_of, sizes_of, template_of
-from p4mesh.methods.traffic.ports import PortNames
 from p4mesh.traffic.derived import MixPart, mixed_in_turn, with_independent_phases, with_start_skew
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES, max_rate_fps, tx_frames
 from p4mesh.traffic.patterns import (

@@ -62,6 +62,8 @@ class ClassResult(Record):
     loss_ratio_below: float | None
     """Upper bound at 95 % confidence; None where frames were lost."""
     delay: Delay = field(metadata=INLINE)
+    departure_error_ns: float | None
+    """How late its frames may have left; None where that is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +257,13 @@ def _class_result(
         loss_ratio=None if ratio is None else float(ratio),
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
         delay=delay,
+        departure_error_ns=_departure_error_ns(item, result),
     )
+
+
+def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:
+    names = {stream.name for stream in item.streams}
+    return max((paced.departure_error_ns for paced in result.pacing if paced.stream in names), default=None)
 
 
 def _percentiles(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from p4mesh.methods.bed import Bed
+from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.traffic.classes import LaidClass, indistinguishable, lay
-from p4mesh.methods.traffic.ports import PortNames
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.rates import line_share
@@ -32,7 +32,7 @@ class LaidRun:
 
 def lay_run(run: FileRun, bed: Bed) -> LaidRun:
     """Return the trial of a run; raises TrafficFileError, with file and line, for what the ports cannot do."""
-    names = PortNames(bed, run)
+    names = PortNames(bed, run.error, run.traffic.groups)
     classes = tuple(lay(run, bed, names, name) for name in run.traffic.classes)
     for number, one in enumerate(classes):
         for other in classes[:number]:
@@ -62,6 +62,7 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         per_flow=True,
         histograms=HistogramPer.CLASS if run.traffic.percentiles else None,
         stop_on_los=phases.stop_on_los,
+        departure_error_ns=run.traffic.departure_error_ns,
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)

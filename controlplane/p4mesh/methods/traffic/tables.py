@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import stamps_text
+from p4mesh.methods.results.latency_tables import DEPARTURES, DEPARTURES_NOTE
 from p4mesh.methods.results.outcome import Column, Table
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
@@ -73,9 +74,10 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         *_LATENCY,
         *percentiles,
         *_JITTER,
+        DEPARTURES,
         Column("reason", "Why"),
     )
-    note = f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {stamps_text(bed)}"
+    note = f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {DEPARTURES_NOTE} {stamps_text(bed)}"
     keys = ("run", "traffic_class") if several else ("traffic_class",)
     return Table("classes", "Classes", columns, tuple(row.cells(columns) for row in rows), note, keys=keys)
 

@@ -28,6 +28,7 @@ def run_data(path: Path) -> dict[str, Any]:
     return {
         "run": str(path),
         "test": stored.config["test"],
+        "label": stored.label,
         **stored.results["outcome"],
         "units": stored.results["units"],
     }
@@ -36,7 +37,7 @@ def run_data(path: Path) -> dict[str, Any]:
 def suite_data(suite: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Path]) -> dict[str, Any]:
     """Return the document of a finished suite: what became of each test, and those that ran."""
     ran = [run_data(path) for path in runs]
-    names = {data["test"] for data in ran}
+    names = {data["label"] for data in ran}
     return {
         "suite": suite,
         "tests": [dict(row) for row in rows],

@@ -32,7 +32,7 @@ def junit_xml(runs: Sequence[tuple[StoredRun, Outcome]], not_run: Mapping[str, s
 
 
 def _suite(run: StoredRun, outcome: Outcome) -> TestSuite:
-    test = run.config["test"]
+    test = run.label
     suite = TestSuite(test)
     for name, value in (("topology", run.config["topology"]["name"]), ("target", run.config["target"])):
         suite.add_property(name, _clean(value))

@@ -304,10 +304,10 @@ class GroupHosts:
 
 def _still_true(record: Record, now: Filter | None) -> bool:
     """Return whether nothing has been changed since a change was reported."""
-    sources = frozenset(record.sources)
+    sources, now = frozenset(record.sources), now or _NO_SENDER
     if record.kind in (RecordKind.ALLOW_NEW, RecordKind.BLOCK_OLD):
-        return now is not None and (sources <= now.sources) == (now.exclude == (record.kind is RecordKind.BLOCK_OLD))
-    return (now or _NO_SENDER) == Filter(sources, exclude=record.kind is RecordKind.TO_EXCLUDE)
+        return (sources <= now.sources) == (now.exclude == (record.kind is RecordKind.BLOCK_OLD))
+    return now == Filter(sources, exclude=record.kind is RecordKind.TO_EXCLUDE)
 
 
 def _ordered(sources: frozenset[Group]) -> tuple[Group, ...]:

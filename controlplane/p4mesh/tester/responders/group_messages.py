@@ -301,7 +301,10 @@ def _mldv2_body(records: tuple[Record, ...]) -> bytes:
 
 
 def _igmp_frame(host: Host, to: IPv4Address, body: bytes) -> bytes:
-    header = IP(src=str(host.ipv4), dst=str(to), ttl=1, tos=0xC0, proto=2, options=[IPOption_Router_Alert()])
+    # As Linux has it: never fragmented, and without an identification (RFC 6864 4.1).
+    header = IP(
+        src=str(host.ipv4), dst=str(to), ttl=1, tos=0xC0, proto=2, id=0, flags="DF", options=[IPOption_Router_Alert()]
+    )
     return _frame(host, to, header / body)
 
 

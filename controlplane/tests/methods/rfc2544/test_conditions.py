@@ -100,7 +100,8 @@ def test_queries_without_an_answer_are_told() -> None:
 @pytest.mark.parametrize("frame_format", ["ipv4", "ipv6"])
 def test_a_router_answers_management_queries_and_the_result_says_how_many(frame_format: str) -> None:
     """Trials of 2.5 s have three seconds that begin; the model answers each, from its own address."""
-    settings = ("routed=true", f"frame_format={frame_format}", "modifier=management", "duration_ms=2500")
+    frames = ("routed=true", f"frame_format={frame_format}")
+    settings = (*frames, "modifier=management", "duration_ms=2500", "sustained=false")
     topology = changed("router-4x1g", ("1000000000", "10000000"), ("4000000", "40000"))
     outcome = run(FrameLoss(), topology, *settings, "step_pct=10", size=1518)
     (row,) = next(table for table in outcome.tables if table.name == "management_queries").rows

@@ -129,7 +129,7 @@ def test_throughput_is_where_the_queue_begins_to_lose(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_loss_at_line_rate_is_what_neither_left_nor_waits(seed: int) -> None:
     device = Unseen.of(seed)
-    settings = (f"scaled_frames={FRAMES}", "step_pct=10", ONE_WAY, *QUICK)
+    settings = (f"scaled_frames={FRAMES}", "step_pct=10", "sustained=false", ONE_WAY, *QUICK)
     _, outcome, trials = run_on_sim(FrameLoss(), device.topology, (device.size,), *settings)
     row = outcome.tables[0].rows[0]
     assert (row["load_pct"], row["tx_frames"]) == (100, FRAMES)

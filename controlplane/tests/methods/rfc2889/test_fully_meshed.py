@@ -37,7 +37,8 @@ def test_a_wire_reaches_100_percent_at_every_size_without_loss() -> None:
     for unit, result in results.items():
         theory = 18 * max_rate_fps(unit.frame_size_bytes, GIGABIT)
         if unit.part == "throughput":
-            assert (result.search.state, result.search.result_pct, result.search.trials) == ("PASS", 100.0, 1)
+            found = result.search
+            assert (found.state, found.result_pct, found.trials) == ("PASS", 100.0, 2), "and one for latency"
         else:
             assert result.mfr_fps == result.frmol_fps == pytest.approx(float(theory), rel=1e-12)
             assert [row.received_pct for row in result.rows] == pytest.approx(list(range(10, 101, 10)), rel=1e-12)
@@ -126,7 +127,7 @@ def test_an_untrusted_trial_ends_the_search() -> None:
 def test_flooding_is_reported_even_when_nothing_is_lost() -> None:
     outcome, _ = run(FakeMeasurer(flooded=7), (64,), "parts=throughput")
     assert outcome.state is State.PASS
-    assert "flooding detected: 7 frames (throughput 64 B)" in outcome.findings
+    assert "flooding detected: 14 frames (throughput 64 B)" in outcome.findings, "of a search and its latency trial"
 
 
 def test_a_short_trial_is_declared_as_a_deviation_and_30_s_is_not() -> None:
@@ -166,7 +167,7 @@ def test_bursts_are_asked_for_only_when_wanted() -> None:
     measurer = FakeMeasurer()
     run(measurer, (64,), "parts=throughput")
     run(measurer, (64,), "parts=throughput", "burst_frames=24")
-    assert [spec.streams[0].burst and spec.streams[0].burst.frames for spec in measurer.specs] == [None, 24]
+    assert [spec.streams[0].burst and spec.streams[0].burst.frames for spec in measurer.specs] == [None, None, 24, 24]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -14,6 +16,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome, State
 from p4mesh.run.session import timed
 from p4mesh.topology.loader import parse_topology
+from p4mesh.traffic.line_rate import frame_time_ns, max_rate_fps
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import TrialResult
@@ -27,7 +30,7 @@ nodes:
   - name: dut
     device: ethernet_switch
     latency_ns: 1000
-    ports: [{{numbers: 1-4, rate_bps: 1000000000}}]
+    ports: [{{numbers: 1-4, rate_bps: 1000000000, queue_frames: {queue}}}]
 {keys}
 links: [{{from: "tester:1-4", to: "dut:1-4"}}]
 """
@@ -44,22 +47,22 @@ class Session:
         pass
 
     def measure(self, spec: TrialSpec, note: TrialNote) -> TrialResult:
-        return timed(self.engine, spec).result
+        return timed(self.engine, spec, lambda look: None).result
 
 
 @contextmanager
-def session(keys: str) -> Iterator[Session]:
-    with open_measurer(parse_topology("snooping.yaml", SWITCH.format(keys=keys))) as engine:
+def session(keys: str, queue: int = 1024) -> Iterator[Session]:
+    with open_measurer(parse_topology("snooping.yaml", SWITCH.format(keys=keys, queue=queue))) as engine:
         yield Session(engine)
 
 
-def run(name: str, keys: str, *settings: str) -> Outcome:
+def run(name: str, keys: str, *settings: str, queue: int = 1024) -> Outcome:
     test = find_test(name)
     parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
     test.check(BED, parameters)
     unit: Unit
     (unit,) = test.units(parameters, (128,))
-    with session(f"    {keys}") as device:
+    with session(f"    {keys}", queue) as device:
         return test.assemble(BED, parameters, {unit: test.run_unit(unit, BED, parameters, device)})
 
 
@@ -112,3 +115,48 @@ def test_unicast_does_not_need_the_replication_of_mixed_classes() -> None:
     assert row["unicast_fps"] == pytest.approx(300_000, rel=3e-3)
     assert row["multicast_fps"] == pytest.approx(3 * 300_000, rel=3e-3)
     assert outcome.findings == ()
+
+
+def overlaps(stagger_ns: int, load_pct: int, size: int) -> Fraction:
+    """Return by how much the closest frames of two sources are too close for an output, in ns; negative: a gap.
+
+    Sources send every ``period``; the third of four outputs gets those of three of them.
+    """
+    slot_ns = frame_time_ns(size, GIGABIT)
+    period_ns = 3 * slot_ns * 100 / load_pct
+    worst = -period_ns
+    for output in range(4):
+        phases = sorted(source * stagger_ns % period_ns for source in range(4) if source != output)
+        gaps = [later - sooner for sooner, later in pairwise([*phases, phases[0] + period_ns])]
+        worst = max(worst, slot_ns - min(gaps))
+    return worst
+
+
+@pytest.mark.parametrize("step_ns", [500, 1000])
+def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(step_ns: int) -> None:
+    """A queue of one frame: sources that start together lose, and the search ends where all outputs have gaps."""
+    load_pct, size = 50, 128
+    staggers = [number * step_ns for number in range(17)]
+    # One frame may wait: it does not where there is a gap.
+    expected = next(ns for ns in staggers if overlaps(ns, load_pct, size) <= 0)
+    outcome = run(
+        "rfc3918.n_to_n", "snooping: {}", f"load_pct={load_pct}", "stagger_us=search",
+        f"stagger_step_us={step_ns / 1000}", "scaled_frames=300", queue=0,
+    )  # fmt: skip
+    (row,) = outcome.tables[0].rows
+    assert outcome.state is State.PASS
+    assert row["stagger_us"] == expected / 1000 > 0
+    tried = outcome.tables[1].rows
+    assert [trial["stagger_us"] for trial in tried] == [ns / 1000 for ns in staggers if ns <= expected]
+    assert tried[0]["verdict"] == "FAIL" and outcome.findings == ()
+
+
+def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
+    outcome = run("rfc3918.n_to_n", "snooping: {}", "load_pct=90", "stagger_us=64", "scaled_frames=1000")
+    (row,) = outcome.tables[0].rows
+    fps = float(max_rate_fps(128, GIGABIT) * Fraction(9, 10))
+    assert outcome.state is State.PASS
+    assert row["aggregate_fps"] == pytest.approx(4 * fps, rel=0.1), "the last port starts 192 us late"
+    assert isinstance(row["min_us"], float) and row["min_us"] == pytest.approx(1 + 8 * 128 / 1000, abs=0.01)
+    (trial,) = outcome.tables[1].rows
+    assert trial["rx_frames"] == 3 * trial["tx_frames"] and trial["flooded_frames"] == 0

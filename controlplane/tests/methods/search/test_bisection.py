@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +11,15 @@ from random import Random
 from typing import Any
 
 import pytest
+from support.fakes import FakeMeasurer
 
 from p4mesh.methods.search.bisection import bisect
 from p4mesh.methods.search.goal import Grid, SearchGoal, Verdict
-from p4mesh.methods.sweeps import frame_loss_loads, sweep_loads
+from p4mesh.methods.sweeps import frame_loss_loads, loses_nothing_twice, sweep_loads, swept
+from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct
+from p4mesh.traffic.patterns import Pairs
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.spec import TrialSpec
 
 VECTORS = json.loads((Path(__file__).parents[2] / "fixtures" / "search_vectors.json").read_text())
 
@@ -297,6 +302,19 @@ def test_sweeps_end_at_their_end() -> None:
 
 
 def test_frame_loss_sweep_stops_after_two_lossless_loads() -> None:
-    assert list(frame_loss_loads(lambda load: load <= 70)) == [100, 90, 80, 70, 60]
-    assert list(frame_loss_loads(lambda load: load in (90, 60, 50))) == [100, 90, 80, 70, 60, 50]
-    assert len(list(frame_loss_loads(lambda _: True, full=True))) == 10
+    def tried(lossless: Collection[int]) -> list[Fraction]:
+        def device(spec: TrialSpec, sent: int) -> int:
+            return sent - (round(100 * spec.streams[0].rate_fps / max_rate_fps(64, 10**9)) not in lossless)
+
+        def spec_at(load: Fraction, length_ns: int) -> TrialSpec:
+            stream = Stream("load", 64, rate_at_pct(load, 64, 10**9), 1000, Pairs(), (1,), (2,))
+            return TrialSpec("load", (stream,), length_ns)
+
+        measurer = FakeMeasurer(device)
+        swept(frame_loss_loads(), spec_at, 10**6, measurer, lengthen=False, enough=loses_nothing_twice)
+        return [100 * spec.streams[0].rate_fps / max_rate_fps(64, 10**9) for spec in measurer.specs]
+
+    assert tried(range(71)) == [100, 90, 80, 70, 60]
+    assert tried((90, 60, 50)) == [100, 90, 80, 70, 60, 50]
+    assert tried(()) == list(range(100, 0, -10)) == list(frame_loss_loads())
+    assert frame_loss_loads(maximum=Fraction(95))[:2] == (95, 90)

@@ -142,6 +142,30 @@ def test_pass_says_which_loss_it_excludes() -> None:
     assert failed.search.excluded_loss_ppm is None and "confidence" not in outcome.tables[0].note
 
 
+def test_a_loss_that_was_accepted_is_not_excluded_by_the_rule_for_trials_without_loss() -> None:
+    found, outcome = run(lambda spec, sent: sent - sent // 1000, "acceptable_loss_pct=1")
+    shown = found.search.shown
+    assert found.search.result_pct == 100 and shown.lost_frames == shown.tx_frames // 1000
+    _, high = loss_interval(shown.lost_frames, shown.tx_frames)
+    assert found.search.excluded_loss_ppm == pytest.approx(1e6 * high) and high > 1e-3
+    note = outcome.tables[0].note
+    assert f"PASS excludes a loss ratio above the upper end of the interval of the accepted losses: {high:.1e}." in note
+    assert "3/n" not in note
+
+
+def test_a_sweep_shows_its_losses_with_an_interval() -> None:
+    test = FullyMeshed()
+    parameters = resolve(test.name, test.parameters, ("parts=forwarding", "sweep_start_pct=90"))
+    (unit,) = test.units(parameters, (64,))
+    found = test.run_unit(unit, BED, parameters, FakeMeasurer(lambda spec, sent: sent - sent // 1000))
+    tables = test.assemble(BED, parameters, {unit: found}).tables
+    (table,) = (one for one in tables if one.name == "sweep_loss_interval")
+    assert [row["load_pct"] for row in table.rows] == [90, 100]
+    for row in table.rows:
+        low, ratio, high = (float(str(row[key])) for key in ("loss_low_pct", "loss_pct", "loss_high_pct"))
+        assert low < ratio < high and ratio == pytest.approx(0.1, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("lost", "frames", "low", "high"),
     [

@@ -24,7 +24,7 @@ use crate::fabric::{Arrival, ArrivalRule};
 use crate::line::wire_bytes;
 use crate::rng::Rng;
 use crate::wire::ethernet::{self, is_group, is_link_local};
-use crate::wire::vlan::Tag;
+use crate::wire::vlan::{self, Tag};
 
 #[derive(Default)]
 struct Counters {
@@ -199,6 +199,25 @@ impl EthernetSwitch {
             Scope::Flood => Decision::Flood,
             Scope::Ports(ports) => Decision::Members(ports),
             Scope::Drop => Decision::Drop(DropCause::NoMembers),
+        }
+    }
+
+    /// Sends the questions of the snooping table that are due, with the tag that the port asks for.
+    #[inline]
+    fn ask_members(&mut self, ports: &mut DevicePorts) {
+        let Some(snooping) = self.snooping.as_mut().filter(|it| it.next_question_ps().is_some()) else {
+            return;
+        };
+        let now_ps = ports.now_ps();
+        for (port, vid, mut frame) in snooping.ask(now_ps) {
+            if let Some(vlans) = &self.vlans {
+                vlans.dress(port, Tag { tag_type: vlan::CUSTOMER, vid, priority: 0 }, &mut frame);
+            }
+            let frame = ports.copy(&frame);
+            ports.enqueue(port, frame, now_ps);
+            if let Some(at_ps) = snooping.next_question_ps() {
+                ports.set_timer(port, at_ps);
+            }
         }
     }
 
@@ -392,7 +411,9 @@ impl Device for EthernetSwitch {
             bad_fcs: arrival.bad_fcs,
             faults: faults.unwrap_or_default(),
         };
-        match self.decide(&arrival.frame, port, vid, now_ps) {
+        let decision = self.decide(&arrival.frame, port, vid, now_ps);
+        self.ask_members(ports);
+        match decision {
             Decision::Drop(cause) => ports.drop(port, cause, arrival.frame),
             Decision::One(output) => {
                 self.counters.unicast += 1;
@@ -432,6 +453,7 @@ impl Device for EthernetSwitch {
         if let Some(pause) = &mut self.pause {
             pause.timer(port, ports);
         }
+        self.ask_members(ports);
     }
 
     fn reseed(&mut self, seed: u64, name: &str) {
@@ -506,7 +528,7 @@ impl Device for EthernetSwitch {
         }
         if let Some(snooping) = &self.snooping {
             counters.insert("to_members", self.counters.to_members);
-            counters.insert("joins_refused", snooping.refused());
+            counters.extend(snooping.counters());
         }
         if let Some(pause) = &self.pause {
             counters.insert("pause_sent", pause.sent());

@@ -8,6 +8,7 @@ mod buffer;
 mod changes;
 mod ethernet_switch;
 mod flood_limit;
+mod groups;
 mod host;
 mod impairments;
 mod input_queue;

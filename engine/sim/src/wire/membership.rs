@@ -139,6 +139,18 @@ impl<A: Address> Record<A> {
     }
 }
 
+/// The code of a number of `bits` bits (8 or 16): itself in the lower half, else a small floating-point number that is
+/// not above it (RFC 3376 4.1.1, RFC 3810 5.1.3).
+pub fn code(number: u64, bits: u32) -> u16 {
+    let mantissa_bits = bits - 4;
+    if number < 1 << (bits - 1) {
+        return number as u16;
+    }
+    let exponent = (63 - number.leading_zeros()).saturating_sub(mantissa_bits + 3).min(7);
+    let mantissa = (number >> (exponent + 3)).min((2 << mantissa_bits) - 1) & ((1 << mantissa_bits) - 1);
+    (1 << (bits - 1) | u64::from(exponent) << mantissa_bits | mantissa) as u16
+}
+
 fn addresses<A: Address>(bytes: &[u8], count: u16) -> Option<Vec<A>> {
     let bytes = bytes.get(..A::BYTES * usize::from(count))?;
     Some(bytes.chunks_exact(A::BYTES).map(A::read).collect())
@@ -171,6 +183,27 @@ mod tests {
         round_trip(Ipv4Addr::new(232, 1, 1, 1), Ipv4Addr::new(10, 0, 0, 9));
         let group = "ff3e::99".parse().unwrap();
         round_trip::<Ipv6Addr>(group, "2001:db8::9".parse().unwrap());
+    }
+
+    #[test]
+    fn codes_are_numbers_or_floating_point() {
+        for (number, bits, expected) in [
+            (0, 8, 0),
+            (100, 8, 100),
+            (127, 8, 127),
+            (128, 8, 0x80),
+            (135, 8, 0x80),
+            (136, 8, 0x81),
+            (256, 8, 0x90),
+            (31_744, 8, 0xff),
+            (1 << 40, 8, 0xff),
+            (10_000, 16, 10_000),
+            (32_768, 16, 0x8000),
+            (32_776, 16, 0x8001),
+            (8_387_584, 16, 0xffff),
+        ] {
+            assert_eq!(code(number, bits), expected, "{number} in {bits} bits");
+        }
     }
 
     #[test]

@@ -15,5 +15,6 @@ pub mod mac_control;
 pub mod membership;
 pub mod mld;
 pub mod nd;
+pub mod pim;
 pub mod udp;
 pub mod vlan;

@@ -1,11 +1,14 @@
 //! An IPv4 and IPv6 router: longest prefix match, equal-cost paths by a hash of the flow, hop
 //! limits, and neighbours that it asks for by ARP and neighbour discovery. Store and forward. On request
-//! it learns routes by BGP, with BFD beside it, and answers SNMP questions for the time since its start.
+//! it learns routes by BGP, with BFD beside it, routes multicast, and answers SNMP questions for the time since its
+//! start.
 //!
-//! Not modelled: fragmentation, ICMP errors, multicast, VLAN tags.
+//! Not modelled: fragmentation, ICMP errors, VLAN tags.
 
 mod bgp;
+mod config;
 mod management;
+mod multicast;
 mod neighbours;
 mod packets;
 mod routes;
@@ -13,92 +16,22 @@ mod texts;
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use p4mesh_pipeline::Frame;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use self::bgp::{Bgp, BgpConfig, Work};
+use self::bgp::{Bgp, Work};
+use self::multicast::{Decision, Multicast, Surroundings};
 use self::neighbours::{Held, Key, Neighbours};
 use self::packets::{Header, Packet, Resolution};
 use self::routes::{Prefix, Route, Routes};
-use super::lookup::{Lookup, LookupConfig};
-use super::{check_port, Device, DevicePorts};
-use crate::config::{ConfigError, Latency, Place, PortNumber};
+use super::lookup::Lookup;
+use super::{Device, DevicePorts};
 use crate::drops::DropCause;
 use crate::fabric::{Arrival, ArrivalRule};
 use crate::wire::ethernet::{self, Mac};
 
-pub use self::neighbours::NeighboursConfig;
-
-const VALID_NETWORK: &str = "an address and the bits of its prefix, such as 198.18.1.1/24 or 2001:db8::1/64";
-const VALID_ADDRESS: &str = "an address in the network of an interface";
-const VALID_MAC: &str = "the MAC of one station, such as 02:f4:bc:00:00:01";
-
-/// Keys of a device `router`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RouterConfig {
-    /// Ports with addresses; their networks are routes.
-    #[schemars(length(min = 1))]
-    pub interfaces: Vec<InterfaceConfig>,
-    /// Routes behind neighbours, longest prefix first.
-    #[serde(default)]
-    pub routes: Vec<RouteConfig>,
-    /// Routes learned from neighbours.
-    pub bgp: Option<BgpConfig>,
-    /// ARP and neighbour discovery.
-    #[serde(default)]
-    pub neighbours: NeighboursConfig,
-    /// Community whose SNMPv1 questions for sysUpTime are answered; without it none.
-    #[schemars(with = "texts::Community")]
-    pub snmp_community: Option<String>,
-    /// Neighbours that are not asked.
-    #[serde(default)]
-    pub static_neighbours: Vec<StaticNeighbourConfig>,
-    /// Capacity of the look-up, all ports together; without it unlimited.
-    pub lookup: Option<LookupConfig>,
-}
-
-/// A port with its addresses; their networks are routes.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct InterfaceConfig {
-    /// The port.
-    #[schemars(with = "PortNumber")]
-    pub port: u16,
-    /// MAC of the router at the port.
-    #[schemars(with = "texts::Mac")]
-    pub mac: String,
-    /// IPv4 and IPv6 addresses with prefix lengths.
-    #[schemars(with = "Vec<texts::Network>", length(min = 1))]
-    pub addresses: Vec<String>,
-}
-
-/// A route; with several next hops each flow takes one of those whose link is up.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct RouteConfig {
-    /// Destinations.
-    #[schemars(with = "texts::Network")]
-    pub prefix: String,
-    /// Neighbours; of several, each flow takes one whose link is up.
-    #[schemars(with = "Vec<texts::Address>", length(min = 1))]
-    pub next_hops: Vec<String>,
-}
-
-/// A neighbour that need not be asked.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct StaticNeighbourConfig {
-    /// Address in the network of an interface.
-    #[schemars(with = "texts::Address")]
-    pub address: String,
-    /// Its MAC.
-    #[schemars(with = "texts::Mac")]
-    pub mac: String,
-}
+pub use self::config::RouterConfig;
 
 /// A port of the router.
 #[derive(Clone, Default)]
@@ -110,6 +43,13 @@ struct Interface {
 impl Interface {
     fn owns(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|it| it.address == address)
+    }
+
+    fn ipv4(&self) -> Option<Ipv4Addr> {
+        self.networks.iter().find_map(|it| match it.address {
+            IpAddr::V4(address) => Some(address),
+            IpAddr::V6(_) => None,
+        })
     }
 
     fn reaches(&self, address: IpAddr) -> bool {
@@ -131,6 +71,8 @@ struct Counters {
     answered: u64,
     learned: u64,
     managed: u64,
+    /// Copies of multicast packets.
+    replicated: u64,
 }
 
 /// The model.
@@ -140,6 +82,7 @@ pub struct Router {
     interfaces: Vec<Interface>,
     routes: Routes,
     bgp: Option<Bgp>,
+    multicast: Option<Multicast>,
     static_neighbours: BTreeMap<Key, Mac>,
     neighbours: Neighbours,
     lookup: Option<Lookup>,
@@ -150,118 +93,6 @@ pub struct Router {
 }
 
 impl Router {
-    /// Checks and translates a configuration; `latency` is from the last bit of a packet to the queue of its output.
-    pub fn new(
-        config: &RouterConfig,
-        latency: Latency,
-        place: &Place,
-        ports: &[u16],
-    ) -> Result<Router, ConfigError> {
-        let mut router = Router {
-            latency_ps: latency.ps(),
-            interfaces: vec![Interface::default(); ports.len()],
-            routes: Routes::default(),
-            bgp: None,
-            static_neighbours: BTreeMap::new(),
-            neighbours: Neighbours::new(config.neighbours.clone()),
-            lookup: config.lookup.as_ref().map(Lookup::new),
-            snmp_community: config.snmp_community.clone(),
-            started_ps: 0,
-            counters: Counters::default(),
-        };
-        for (index, interface) in config.interfaces.iter().enumerate() {
-            let place = place.key("interfaces").index(index);
-            router.add_interface(interface, &place, ports)?;
-        }
-        for (index, route) in config.routes.iter().enumerate() {
-            router.add_route(route, &place.key("routes").index(index))?;
-        }
-        for (index, neighbour) in config.static_neighbours.iter().enumerate() {
-            let place = place.key("static_neighbours").index(index);
-            let key = router.neighbour(&place.key("address"), &neighbour.address)?;
-            let mac = mac(&place.key("mac"), &neighbour.mac)?;
-            router.static_neighbours.insert(key, mac);
-        }
-        if let Some(bgp) = &config.bgp {
-            let neighbour = |place: &Place, text: &str| router.neighbour(place, text);
-            router.bgp = Some(Bgp::new(bgp, &place.key("bgp"), &router.interfaces, neighbour)?);
-        }
-        Ok(router)
-    }
-
-    fn add_interface(
-        &mut self,
-        interface: &InterfaceConfig,
-        place: &Place,
-        ports: &[u16],
-    ) -> Result<(), ConfigError> {
-        let number = interface.port;
-        check_port(&place.key("port"), number, ports)?;
-        let port = ports.iter().position(|&it| it == number).unwrap_or(0);
-        if !self.interfaces[port].networks.is_empty() {
-            let problem = format!("port {number} has its addresses");
-            return Err(place.key("port").invalid(problem, "each port once"));
-        }
-        let addresses = place.key("addresses");
-        if interface.addresses.is_empty() {
-            return Err(addresses.invalid("is empty", VALID_NETWORK));
-        }
-        self.interfaces[port].mac = mac(&place.key("mac"), &interface.mac)?;
-        for (index, text) in interface.addresses.iter().enumerate() {
-            let place = addresses.index(index);
-            let Some(network) = Prefix::parse(text) else {
-                return Err(place.invalid(format!("is '{text}'"), VALID_NETWORK));
-            };
-            if !self.routes.add(network, Route::Connected(port)) {
-                let problem = format!("the network of {text} is at another port");
-                return Err(place.invalid(problem, "each network once"));
-            }
-            self.interfaces[port].networks.push(network);
-        }
-        Ok(())
-    }
-
-    fn add_route(&mut self, route: &RouteConfig, place: &Place) -> Result<(), ConfigError> {
-        let prefix_place = place.key("prefix");
-        let Some(prefix) = Prefix::parse(&route.prefix) else {
-            let problem = format!("is '{}'", route.prefix);
-            return Err(prefix_place.invalid(problem, VALID_NETWORK));
-        };
-        let place = place.key("next_hops");
-        if route.next_hops.is_empty() {
-            return Err(place.invalid("is empty", VALID_ADDRESS));
-        }
-        let mut via = Vec::new();
-        for (index, text) in route.next_hops.iter().enumerate() {
-            let key = self.neighbour(&place.index(index), text)?;
-            if key.1.is_ipv4() != prefix.address.is_ipv4() {
-                let problem = format!("{text} is of another family than {}", route.prefix);
-                return Err(place.invalid(problem, "next hops of the family of the prefix"));
-            }
-            via.push(key);
-        }
-        if !self.routes.add(prefix, Route::Via(via)) {
-            let problem = format!("there is a route to {}", route.prefix);
-            return Err(prefix_place.invalid(problem, "each prefix once"));
-        }
-        Ok(())
-    }
-
-    /// The port at which an address is a neighbour, and the address.
-    fn neighbour(&self, place: &Place, text: &str) -> Result<Key, ConfigError> {
-        let address: Option<IpAddr> = text.parse().ok();
-        let at = |address: &IpAddr| self.interfaces.iter().position(|it| it.reaches(*address));
-        let problem = match address.map(|it| (at(&it), it)) {
-            Some((Some(port), address)) if !self.interfaces[port].owns(address) => {
-                return Ok((port, address));
-            }
-            Some((Some(_), _)) => format!("{text} is an address of the router itself"),
-            Some((None, _)) => format!("{text} is in no network of an interface"),
-            None => format!("'{text}' is not an address"),
-        };
-        Err(place.invalid(problem, VALID_ADDRESS))
-    }
-
     /// Why a frame ends at the input, if it does.
     fn refuse(&mut self, port: usize, arrival: &Arrival, now_ps: u64) -> Option<DropCause> {
         if arrival.bad_fcs {
@@ -310,6 +141,9 @@ impl Router {
             self.counters.to_itself += 1;
             return self.manage(input, frame, header, ports);
         }
+        if header.destination.is_multicast() && self.multicast.is_some() {
+            return self.route_group(input, frame, header, ports);
+        }
         if header.destination.is_multicast() || ethernet::destination(&frame)[0] & 1 == 1 {
             return ports.drop(input, DropCause::NotRouted, frame);
         }
@@ -333,6 +167,64 @@ impl Router {
                 self.counters.managed += 1;
                 self.send_towards(header.source, header.flow, input, frame, ports);
             }
+        }
+    }
+
+    /// Takes a message about groups, or sends copies of a packet to those who have joined.
+    fn route_group(&mut self, input: usize, frame: Frame, header: Header, ports: &mut DevicePorts) {
+        let now_ps = ports.now_ps();
+        let around = Surroundings { interfaces: &self.interfaces, routes: &self.routes, now_ps };
+        let Some(multicast) = &mut self.multicast else {
+            return ports.give(frame);
+        };
+        if let Some(work) = multicast.on_frame(input, &frame, &around) {
+            ports.give(frame);
+            return Router::send_own(work, ports);
+        }
+        if is_local(header.destination) {
+            return ports.drop(input, DropCause::NotRouted, frame);
+        }
+        if header.hops <= 1 {
+            return ports.drop(input, DropCause::TtlExpired, frame);
+        }
+        match multicast.decide(input, &frame, header.source, header.destination, &around) {
+            Decision::ReversePath => ports.drop(input, DropCause::ReversePath, frame),
+            Decision::NoMembers => ports.drop(input, DropCause::NoMembers, frame),
+            Decision::Ports(outputs) => {
+                let to = ethernet::destination(&frame);
+                for output in outputs.into_iter().filter(|&it| ports.link_up(it)).collect::<Vec<_>>() {
+                    let mut copy = ports.copy(&frame);
+                    packets::forward(&mut copy, self.interfaces[output].mac, to);
+                    self.counters.replicated += 1;
+                    ports.enqueue(output, copy, now_ps);
+                }
+                ports.give(frame);
+            }
+        }
+    }
+
+    /// Sends what the router itself has to say about groups.
+    fn send_own(work: multicast::Work, ports: &mut DevicePorts) {
+        let now_ps = ports.now_ps();
+        for (port, bytes) in work.frames {
+            let frame = ports.copy(&bytes);
+            ports.enqueue(port, frame, now_ps);
+        }
+        if let Some(at_ps) = work.again_ps {
+            ports.set_timer(0, at_ps);
+        }
+    }
+
+    /// Lets multicast do something.
+    fn tend_groups(
+        &mut self,
+        ports: &mut DevicePorts,
+        act: impl FnOnce(&mut Multicast, &Surroundings) -> multicast::Work,
+    ) {
+        let around =
+            Surroundings { interfaces: &self.interfaces, routes: &self.routes, now_ps: ports.now_ps() };
+        if let Some(multicast) = &mut self.multicast {
+            Router::send_own(act(multicast, &around), ports);
         }
     }
 
@@ -457,13 +349,18 @@ impl Device for Router {
             let work = bgp.on_time(ports.now_ps());
             self.obey(work, ports);
         }
+        self.tend_groups(ports, Multicast::on_time);
     }
 
-    /// Lets BGP begin.
+    /// Lets BGP, and questions about groups, begin.
     fn start(&mut self, ports: &mut DevicePorts) {
         if let Some(bgp) = &mut self.bgp {
             let work = bgp.on_time(ports.now_ps());
             self.obey(work, ports);
+        }
+        if self.multicast.is_some() {
+            // What it sends now would not find the cables.
+            ports.set_timer(0, ports.now_ps());
         }
     }
 
@@ -471,6 +368,7 @@ impl Device for Router {
         if !up {
             let gone = self.neighbours.forget(|it| it == port);
             Router::give_up(gone, DropCause::LinkDown, ports);
+            self.tend_groups(ports, |multicast, around| multicast.forget_port(port, around));
         }
     }
 
@@ -491,6 +389,7 @@ impl Device for Router {
             let work = bgp.reset(ports.now_ps());
             self.obey(work, ports);
         }
+        self.tend_groups(ports, Multicast::reset);
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
@@ -502,6 +401,10 @@ impl Device for Router {
             ("learned", self.counters.learned),
             ("managed", self.counters.managed),
         ]);
+        if let Some(multicast) = &self.multicast {
+            counters.insert("replicated", self.counters.replicated);
+            counters.extend(multicast.counters());
+        }
         if let Some(bgp) = &self.bgp {
             counters.extend([
                 ("bgp_routes", bgp.routes()),
@@ -518,9 +421,10 @@ impl Device for Router {
     }
 }
 
-fn mac(place: &Place, text: &str) -> Result<Mac, ConfigError> {
-    match ethernet::parse_mac(text) {
-        Some(mac) if mac[0] & 1 == 0 => Ok(mac),
-        _ => Err(place.invalid(format!("is '{text}'"), VALID_MAC)),
+/// Groups of one network, which no router forwards (RFC 5771 4, RFC 4291 2.7).
+fn is_local(group: IpAddr) -> bool {
+    match group {
+        IpAddr::V4(group) => group.octets()[..3] == [224, 0, 0],
+        IpAddr::V6(group) => group.octets()[1] & 0xf <= 2,
     }
 }

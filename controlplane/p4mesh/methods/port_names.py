@@ -1,22 +1,26 @@
-"""Resolves the ports of a traffic file: numbers, ranges, and names of groups, roles, layers and devices."""
+"""Resolves the ports that a user names: numbers, ranges, and names of groups, roles, layers and devices."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from p4mesh.errors import UsageError
 from p4mesh.methods.bed import Bed
-from p4mesh.traffic_file.reader import FileRun
 
 ALL = "all"
+Place = Sequence[str | int]
+Complain = Callable[[Place, str, str], UsageError]
+"""Makes the error of a place in what the user wrote, from what is wrong there and what is valid."""
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 class PortNames:
-    """The names that a traffic file can use for the ports of one bed."""
+    """The names that a user has for the ports of one bed."""
 
-    def __init__(self, bed: Bed, run: FileRun) -> None:
-        self._run = run
+    def __init__(self, bed: Bed, complain: Complain, groups: Mapping[str, int | str] | None = None) -> None:
+        """``groups`` are names of the user's own; raises what ``complain`` makes where one of them is taken."""
+        self._complain = complain
         self._numbers = bed.port_numbers
         self._names: dict[str, tuple[int, ...]] = {ALL: self._numbers}
         self._kinds: dict[str, str] = {ALL: "word"}
@@ -31,15 +35,15 @@ class PortNames:
                     # A layer that is called like a device with other ports: neither can be meant alone.
                     self._names[name] = ()
                 self._kinds.setdefault(name, kind)
-        self._add_groups(run.traffic.groups)
+        self._add_groups(groups or {})
 
-    def ports(self, text: int | str, place: Sequence[str | int]) -> tuple[int, ...]:
-        """Return the ports of a text in its order; raises TrafficFileError for unknown names, and ports named twice."""
+    def ports(self, text: int | str, place: Place) -> tuple[int, ...]:
+        """Return the ports of a text in its order; raises an error for unknown names, and ports named twice."""
         found: list[int] = []
         for word in str(text).split(","):
             for number in self._of_word(word.strip(), place):
                 if number in found:
-                    raise self._run.error(place, f"port {number} is named twice", "name each port once")
+                    raise self._complain(place, f"port {number} is named twice", "name each port once")
                 found.append(number)
         return tuple(found)
 
@@ -47,29 +51,29 @@ class PortNames:
         made: dict[str, tuple[int, ...]] = {}
         for name, text in groups.items():
             if name in self._names:
-                raise self._run.error(
+                raise self._complain(
                     ("groups", name), f"'{name}' is a {self._kinds[name]} of the topology", "choose another name"
                 )
             made[name] = self.ports(text, ("groups", name))
         self._names |= made
         self._kinds |= dict.fromkeys(made, "group")
 
-    def _of_word(self, word: str, place: Sequence[str | int]) -> tuple[int, ...]:
+    def _of_word(self, word: str, place: Place) -> tuple[int, ...]:
         if found := _RANGE.fullmatch(word):
             first, last = int(found[1]), int(found[2] or found[1])
             ports = tuple(number for number in self._numbers if first <= number <= last)
             if not ports or len(ports) != last - first + 1:
-                raise self._run.error(
+                raise self._complain(
                     place, f"there is no port {word}", f"the topology has ports 1 to {max(self._numbers)}"
                 )
             return ports
         if word not in self._names:
             known = ", ".join(f"{name} ({self._kinds[name]})" for name in sorted(self._names))
-            raise self._run.error(
+            raise self._complain(
                 place, f"nothing is called '{word[:40]}'", f"ports are 1 to {max(self._numbers)}, or {known}"
             )
         if not self._names[word]:
-            raise self._run.error(
+            raise self._complain(
                 place, f"'{word}' is the name of two different sets of ports", "name the ports by their numbers"
             )
         return self._names[word]

@@ -1,0 +1,58 @@
+"""``p4mesh init``: writes a run file with comments, and a topology beside it where none is named."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from pathlib import Path
+
+from p4mesh.cli.output import say
+from p4mesh.errors import EXIT_OK, RunFileError
+from p4mesh.methods.registry import find_test
+from p4mesh.run.run_file_template import TOPOLOGY, run_file_text
+from p4mesh.topology.loader import load_topology
+
+_SUFFIXES = (".yaml", ".yml")
+_LONGEST_NAME = 30
+
+
+def execute(arguments: argparse.Namespace, _: object = None) -> int:
+    """Write the files; none that exists is touched. Raises RunFileError, or TopologyError for the topology."""
+    path = Path(arguments.file)
+    if path.suffix not in _SUFFIXES:
+        raise RunFileError(f"{path}: not the name of a YAML file", hint=f"end it with {' or '.join(_SUFFIXES)}")
+    tests = [find_test(name) for name in arguments.tests or ["rfc2889.fully_meshed", "rfc2889.broadcast"]]
+    texts = {}
+    if arguments.topology is None:
+        beside = path.with_name(f"{path.stem}-topology{path.suffix}")
+        texts[beside] = TOPOLOGY
+        topology = beside.name
+    else:
+        load_topology(arguments.topology)
+        topology = os.path.relpath(arguments.topology, path.parent)
+    texts[path] = run_file_text(_name(path.stem), topology, tests)
+    for file in texts:
+        if file.exists():
+            raise RunFileError(f"{file}: exists, and is left as it is", hint="name another file: p4mesh init FILE")
+    for file, text in texts.items():
+        _write_new(file, text)
+    if arguments.json:
+        say(json.dumps({"files": [str(file) for file in texts]}, indent=1))
+    else:
+        say("\n".join([*(f"wrote {file}" for file in texts), f"run it with: p4mesh run {path}"]))
+    return EXIT_OK
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise RunFileError(f"{path}: {error.strerror}", hint="name a file in a folder that you may write to") from None
+
+
+def _name(stem: str) -> str:
+    """Return a name for the run, from that of the file."""
+    return re.sub("[^a-z0-9_-]", "-", stem.lower()).lstrip("0123456789_-")[:_LONGEST_NAME] or "run"

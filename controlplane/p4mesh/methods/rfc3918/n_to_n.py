@@ -1,0 +1,241 @@
+"""Every port sends to a group of its own that all others join, with staggered starts; search of the smallest stagger.
+
+RFC 3918 4.3 with N sources. Ports that start together send their frames to each output at once, so that an output
+gets N - 1 frames at a time; started one after the other, they take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
+from p4mesh.methods.bed import Bed
+from p4mesh.methods.options import shared
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
+from p4mesh.methods.results.latency import (
+    LATENCY_DEFINITION,
+    Definition,
+    check_definition,
+    definition_text,
+    groups_of,
+    summary_of,
+)
+from p4mesh.methods.results.latency_cells import Circumstances, LatencyCells, latency_cells
+from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
+from p4mesh.methods.results.metrics import judge_loss
+from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
+from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.setup import (
+    DURATION_S,
+    MULTICAST,
+    Setup,
+    setup_parameters,
+    trial_parameters,
+    verify_parameter,
+)
+from p4mesh.methods.search.goal import Verdict
+from p4mesh.traffic.derived import staggered
+from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.patterns import GroupRange, Multicast
+from p4mesh.traffic.stream import Stream
+from p4mesh.trial.result import TrialResult
+from p4mesh.trial.spec import TrialSpec
+
+_SEARCH = "search"
+_NS_PER_US = 1000
+_BITS_PER_TERABIT = 10**12
+_CLAUSE = "RFC 3918 4.3"
+_OWN = ("source_port", "groups", "start_stagger_us")
+_OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
+_TRIALS = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("stagger_us", "Stagger", "us", 3),
+    Column("load_pct", "Load of each output", "% of line", 4),
+    Column("tx_frames", "Tx, all ports", "frames"),
+    Column("rx_frames", "Rx, all ports", "frames"),
+    Column("lost_frames", "Lost", "copies"),
+    Column("loss_pct", "Loss", "%", 6),
+    Column("flooded_frames", "Flooded", "frames"),
+    Column("verdict", "Result"),
+)
+_SUMMARY = (
+    Column("frame_size_bytes", "Frame size", "B"),
+    Column("stagger_us", "Stagger", "us", 3),
+    Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
+    Column("l2_tbps", "Rx, all ports", "Tbit/s L2", 3),
+    Column("line_pct", "Rx", "% of line", 4),
+    Column("state", "Result"),
+    *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaggerTrial(Record):
+    """The trial with one stagger."""
+
+    stagger_us: float
+    trial: MulticastTrial
+    latency: LatencyCells = field(metadata=INLINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NToNUnit(Record):
+    """The trials of one frame size, up to the first without loss where it is searched."""
+
+    frame_size_bytes: int
+    sources: int
+    rows: tuple[StaggerTrial, ...]
+
+    @property
+    def state(self) -> Verdict:
+        """The verdict of the last trial."""
+        return self.rows[-1].trial.verdict or Verdict.INVALID
+
+
+class NToN(MethodOf[NToNUnit]):
+    """N-to-N multicast."""
+
+    name = "rfc3918.n_to_n"
+    title = "N-to-N multicast"
+    section = "RFC 3918 4.3, every port a source"
+    parameters: tuple[Parameter, ...] = (
+        *(item for item in setup_parameters(_CLAUSE) if item.name not in _OWN),
+        decimal(
+            "load_pct",
+            "99.955",
+            "% of line rate",
+            _CLAUSE,
+            "load of each output, of all its sources",
+            ("0.0001", "100"),
+        ),
+        decimal(
+            "stagger_us",
+            "448",
+            "us",
+            "RFC 2889 5.1.3",
+            "start of each port after the one before it; search = the least multiple of stagger_step_us without loss",
+            ("0", "1000000"),
+            (_SEARCH,),
+        ),
+        decimal("stagger_step_us", "64", "us", "RFC 2889 5.1.3", "step of the search", ("0.001", "1000000")),
+        integer("stagger_steps", 16, "steps", "RFC 2889 5.1.3", "largest stagger of the search, in steps", (1, 10_000)),
+        LATENCY_DEFINITION,
+        verify_parameter(),
+        *(item for item in trial_parameters(_CLAUSE) if item.name not in _OWN),
+    )
+
+    def check(self, bed: Bed, parameters: ParameterSet) -> None:
+        """Refuse beds with fewer than three ports, ports of different rates, unknown groups."""
+        bed.require_ports(self.name, 3)
+        Setup(bed, parameters).check_hosts()
+        check_definition(self.name, bed, parameters)
+
+    def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:
+        """Return one unit per frame size."""
+        return tuple(Unit(size, "n to n") for size in sizes)
+
+    def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
+        """Return the largest number of trials."""
+        return len(_staggers_us(parameters))
+
+    def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> NToNUnit:
+        """Measure with the stagger that is given, or with one after the other until nothing is lost."""
+        setup, size = Setup(bed, parameters), unit.frame_size_bytes
+        staggers = _staggers_us(parameters)
+        load = parameters.number("load_pct")
+        rows: list[StaggerTrial] = []
+        for place, stagger_us in enumerate(staggers, start=1):
+            spec = _spec(setup, size, load, stagger_us)
+            result = session.measure(spec, TrialNote(load, len(staggers) - place, _judge))
+            trial = trial_row(spec, result, setup.line_rate_bps, load, _judge(result))
+            rows.append(StaggerTrial(stagger_us=float(stagger_us), trial=trial, latency=_latency(setup, size, result)))
+            if trial.verdict is not Verdict.FAIL:
+                break
+        return NToNUnit(frame_size_bytes=size, sources=len(bed.ports), rows=tuple(rows))
+
+    def assemble(self, bed: Bed, parameters: ParameterSet, results: Mapping[Unit, NToNUnit]) -> Outcome:
+        """Return the rates with the last stagger of each size, and all trials; PASS iff nothing was lost with it."""
+        units = list(results.values())
+        state = State.worst((unit.state for unit in units), State.PASS)
+        trials = tuple(
+            row.trial.cells(_TRIALS) | {"frame_size_bytes": unit.frame_size_bytes, "stagger_us": row.stagger_us}
+            for unit in units
+            for row in unit.rows
+        )
+        sizes = [unit.frame_size_bytes for unit in units]
+        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
+        searched = parameters.is_word("stagger_us")
+        note = (
+            f"The smallest multiple of {float(parameters.number('stagger_step_us')):g} us with which nothing is lost; "
+            "staggers are tried upwards, because a larger one may meet the same phases again. "
+            if searched
+            else ""
+        )
+        return Outcome(
+            state,
+            f"{self.title}: {len(bed.ports)} ports, each to a group of its own with {parameters.text('protocol')}, "
+            f"{state.value}",
+            (
+                Table(
+                    "n_to_n", self.title, _SUMMARY, tuple(_row(unit, bed) for unit in units), note + latency_note(bed)
+                ),
+                Table("n_to_n_trials", "N-to-N multicast: all trials", _TRIALS, trials, detail=True, keys=()),
+            ),
+            (),
+            tuple(
+                text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
+            ),
+            (duration,) if duration else (),
+        )
+
+
+def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
+    if not parameters.is_word("stagger_us"):
+        return (parameters.number("stagger_us"),)
+    step = parameters.number("stagger_step_us")
+    return tuple(number * step for number in range(parameters.integer("stagger_steps") + 1))
+
+
+def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> TrialSpec:
+    """Return a trial in which each port sends to the group of its place, so that all outputs get the load."""
+    ports = setup.bed.port_numbers
+    duration_ns = shared.duration_ns_of(setup.parameters, size, setup.line_rate_bps)
+    rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
+    first = GroupRange(setup.first_group, len(ports)).groups
+    ranges = tuple(
+        GroupRange(str(group), 1, tuple(other for other in ports if other != port))
+        for group, port in zip(first, ports, strict=True)
+    )
+    count = max(1, tx_frames(duration_ns, rate))
+    pattern = Multicast(ranges, own_groups=True)
+    stream = Stream(MULTICAST, size, rate, count, pattern, ports, ports, setup.template)
+    (stream,) = staggered((stream,), round(stagger_us * _NS_PER_US))
+    memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
+    label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
+    return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True)
+
+
+def _judge(result: TrialResult) -> Verdict:
+    return judge_loss(result, Fraction(0))
+
+
+def _latency(setup: Setup, size: int, result: TrialResult) -> LatencyCells:
+    kind = Definition(setup.parameters.text(LATENCY_DEFINITION.name))
+    summary = summary_of(groups_of(result, (MULTICAST,)), setup.bed, size, kind)
+    return latency_cells(summary, definition_text(setup.bed, setup.parameters), Circumstances.of([result]))
+
+
+def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:
+    last = unit.rows[-1]
+    size = unit.frame_size_bytes
+    return last.latency.cells(_SUMMARY) | {
+        "frame_size_bytes": size,
+        "stagger_us": last.stagger_us,
+        "aggregate_fps": last.trial.aggregate_fps,
+        "l2_tbps": last.trial.aggregate_fps * 8 * size / _BITS_PER_TERABIT,
+        "line_pct": 100 * last.trial.aggregate_fps / float(unit.sources * max_rate_fps(size, bed.slowest_rate_bps)),
+        "state": unit.state.value,
+    }

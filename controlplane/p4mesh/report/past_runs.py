@@ -1,0 +1,82 @@
+"""Past runs with their verdicts: what lies in a directory of runs, whatever state it is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4mesh.errors import P4MeshError, RunDirectoryError
+from p4mesh.methods.results.outcome import State
+from p4mesh.report.publish import outcome_of
+from p4mesh.store.run_directory import RESULTS, RUN, read_run
+from p4mesh.store.run_files import read_config
+from p4mesh.store.suite_directory import is_finished, is_suite, read_suite
+
+DAMAGED, UNFINISHED = "damaged", "not finished"
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """A run, or a suite."""
+
+    directory: Path
+    state: str
+    """Verdict; of a suite the worst one. ``not finished``, or ``damaged``."""
+    test: str = ""
+    topology: str = ""
+    target: str = ""
+    started_utc: str = ""
+    summary: str = ""
+    """Result in one line; what is wrong with a damaged one."""
+
+
+def past_runs(folder: Path) -> tuple[PastRun, ...]:
+    """Return the runs in a folder, those that began first come first; raises RunDirectoryError where there is none."""
+    try:
+        found = sorted(item for item in folder.iterdir() if item.is_dir())
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
+        ) from None
+    runs = [_one(path) for path in found]
+    return tuple(sorted(runs, key=lambda run: (run.started_utc, run.directory)))
+
+
+def _one(path: Path) -> PastRun:
+    try:
+        return _suite(path) if is_suite(path) else _run(path)
+    except (P4MeshError, OSError) as error:
+        problem = error.message if isinstance(error, P4MeshError) else str(error)
+        return PastRun(path, DAMAGED, summary=problem.removeprefix(f"{path}: "))
+
+
+def _run(path: Path) -> PastRun:
+    if not (path / RESULTS).exists():
+        config = read_config(path / RUN, "", "")
+        return PastRun(path, UNFINISHED, str(config.get("test", "")), summary="the same command with --out resumes it")
+    run = read_run(path)
+    outcome = outcome_of(run)
+    started = min((timing.started_utc for timing in run.timings), default="")
+    config = run.config
+    return PastRun(
+        path, outcome.state.value, run.label, config["topology"]["name"], config["target"], started, outcome.summary
+    )
+
+
+def _suite(path: Path) -> PastRun:
+    if not is_finished(path):
+        return PastRun(path, UNFINISHED, summary="the same command with --out resumes it")
+    suite = read_suite(path)
+    runs = [_run(directory) for directory in suite.runs]
+    first = runs[0] if runs else PastRun(path, "")
+    states = [row["state"] for row in suite.rows]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    return PastRun(
+        path,
+        State.worst(states, State.PASS if State.PASS.value in states else State.DONE).value,
+        suite.suite,
+        first.topology,
+        first.target,
+        min((run.started_utc for run in runs), default=""),
+        f"{len(states)} tests: {counts}",
+    )

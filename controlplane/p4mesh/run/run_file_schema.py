@@ -1,0 +1,90 @@
+"""The published JSON Schema of run files: what the reader checks, and the parameters of every test for editors."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from p4mesh.methods.names import NAMES
+from p4mesh.methods.options.parameters import Kind, Parameter, show
+from p4mesh.methods.registry import TESTS
+from p4mesh.run_file.schema import schema
+
+_TEST_RUN = "TestRun"
+
+
+def published() -> dict[str, Any]:
+    """Return the schema; its text is ``p4mesh/run_file/schema.json``."""
+    made: dict[str, Any] = json.loads(json.dumps(schema()))
+    definitions = made["$defs"]
+    names = [*(test.name for test in TESTS), *NAMES]
+    entry = definitions[_TEST_RUN]
+    entry["properties"]["test"] |= {"enum": names}
+    definitions["RunFile"]["properties"]["tests"]["items"]["anyOf"][0] |= {"enum": names}
+    rules = _Rules()
+    entry["allOf"] = [
+        {
+            "if": {"properties": {"test": {"const": test.name}}},
+            "then": {
+                "properties": {
+                    "parameters": {
+                        "properties": {parameter.name: rules.reference(parameter) for parameter in test.parameters},
+                        "additionalProperties": False,
+                    }
+                }
+            },
+        }
+        for test in TESTS
+    ]
+    known = sorted({parameter.name for test in TESTS for parameter in test.parameters})
+    definitions["RunFile"]["properties"]["parameters"] |= {"propertyNames": {"enum": known}}
+    definitions |= rules.definitions
+    return made
+
+
+def published_text() -> str:
+    """Return the schema as it is published."""
+    return json.dumps(published(), indent=1) + "\n"
+
+
+class _Rules:
+    """Rules of parameters, each once: most tests share theirs."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, dict[str, Any]] = {}
+
+    def reference(self, parameter: Parameter) -> dict[str, str]:
+        """Return a reference to the rule of a parameter."""
+        rule, number = _rule(parameter), 1
+        while self.definitions.setdefault(f"{parameter.name}-{number}", rule) != rule:
+            number += 1
+        return {"$ref": f"#/$defs/{parameter.name}-{number}"}
+
+
+def _rule(parameter: Parameter) -> dict[str, Any]:
+    """Return what a value of a parameter may be; in YAML, numbers and the words true and false are not texts."""
+    unit = f" in {parameter.unit}" if parameter.unit else ""
+    described = {"title": f"{parameter.summary}{unit}", "description": f"{parameter.valid}; {parameter.section}"}
+    default = show(parameter.default)
+    if parameter.kind is Kind.BOOLEAN:
+        return {**described, "type": "boolean", "default": parameter.default}
+    if parameter.kind is Kind.TEXT:
+        return {**described, "type": "string", "default": default}
+    if parameter.kind is Kind.CHOICE:
+        words = [int(word) if word.isdecimal() else word for word in parameter.choices]
+        chosen = int(default) if default.isdecimal() else default
+        return {**described, "enum": words, "default": chosen}
+    kind = "integer" if parameter.kind is Kind.INTEGER else "number"
+    number: dict[str, Any] = {"type": kind}
+    for key, bound in (("minimum", parameter.minimum), ("maximum", parameter.maximum)):
+        if bound is not None:
+            number[key] = _plain(bound)
+    value = default if isinstance(parameter.default, str) else _plain(Fraction(parameter.default))
+    if not parameter.choices:
+        return {**described, **number, "default": value}
+    return {**described, "anyOf": [number, {"enum": list(parameter.choices)}], "default": value}
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)

@@ -1,0 +1,29 @@
+"""Runs that are finished, read again with what only a target knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from p4mesh.report.compare.differences import Measured
+from p4mesh.report.publish import outcome_of
+from p4mesh.store.run_directory import read_run
+from p4mesh.target.names import repeats_exactly
+
+
+def measured(paths: Sequence[Path]) -> list[Measured]:
+    """Return runs for a comparison, with names that tell them apart.
+
+    These are the names of their directories, longer ones where they are equal. Raises RunDirectoryError for what is no
+    finished run.
+    """
+    stored = [read_run(path) for path in paths]
+    names = [path.resolve().name for path in paths]
+    unique = len(set(names)) == len(names)
+    shown = names if unique else [str(path) for path in paths]
+    if len(set(shown)) < len(shown):
+        shown = [f"{name} ({number})" for number, name in enumerate(shown, start=1)]
+    return [
+        Measured(name, run, outcome_of(run), repeats_exactly(run.config["target"]))
+        for name, run in zip(shown, stored, strict=True)
+    ]

@@ -1,0 +1,55 @@
+"""Reads a run file and checks it against its schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from p4mesh.config_files.validation import require_valid
+from p4mesh.config_files.yaml_source import FileKind, YamlSource
+from p4mesh.config_files.yaml_source import Path as Place
+from p4mesh.errors import RunFileError
+from p4mesh.regular_files import read_text
+from p4mesh.run_file.model import RunFile, TestRun
+from p4mesh.run_file.schema import schema
+
+MOST_BYTES = 1_000_000
+KIND = FileKind(RunFileError, "p4mesh init writes a complete example")
+
+
+@dataclass(frozen=True)
+class RunText:
+    """A run file as it was read."""
+
+    source: YamlSource
+    file: RunFile
+    folder: Path
+    """Paths in the file begin here."""
+
+    def entries(self) -> tuple[tuple[Place, TestRun], ...]:
+        """Return the tests in their order, each with its place in the file."""
+        return tuple(
+            (("tests", number), TestRun(test=entry) if isinstance(entry, str) else entry)
+            for number, entry in enumerate(self.file.tests)
+        )
+
+    def error(self, place: Place, problem: str, hint: str) -> RunFileError:
+        """Return the error about a value: file, line, key, what is wrong, what is valid."""
+        return RunFileError(f"{self.source.where(place)}: {problem}", hint=hint)
+
+
+def load_run_file(path: str | Path) -> RunText:
+    """Return the file; raises RunFileError with file, line and what is valid."""
+    try:
+        text = read_text(Path(path), MOST_BYTES)
+    except FileNotFoundError:
+        raise RunFileError(f"{path}: no such run file", hint=KIND.examples) from None
+    except UnicodeDecodeError:
+        raise RunFileError(f"{path}: not a text file", hint=f"a run file is a YAML file; {KIND.examples}") from None
+    except OSError as error:
+        raise RunFileError(f"{path}: {error.strerror}", hint=f"name a YAML file; {KIND.examples}") from None
+    source = YamlSource(str(path), text, KIND)
+    require_valid(source, schema())
+    return RunText(source, msgspec.convert(source.data, RunFile), Path(path).parent)

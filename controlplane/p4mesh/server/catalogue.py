@@ -1,0 +1,102 @@
+"""Finds the runs below a directory, and keeps what is known of each of them up to date.
+
+A run has a key that is made from its path, and the page knows nothing but keys: no name that a browser sends becomes a
+path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from p4mesh.server.confined import Folder, folder
+from p4mesh.server.run_view import RunView
+from p4mesh.store.run_directory import RUN
+from p4mesh.store.suite_directory import INDEX
+
+_DEEPEST = 6
+_MOST_FOLDERS = 20_000
+"""Directories that are looked into: the page is for a directory of runs, not for a whole disk."""
+
+
+class Catalogue:
+    """The runs below ``root``."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs: dict[str, RunView] = {}
+        self.suites: dict[str, tuple[str, ...]] = {}
+        """Suites by their keys: their place below the root."""
+
+    def refresh(self) -> bool:
+        """Look at every run again; return whether something has changed."""
+        found: dict[str, RunView] = {}
+        suites: dict[str, tuple[str, ...]] = {}
+        changed = False
+        try:
+            for parts, suite, is_run in self._walk():
+                key = key_of(parts)
+                if not is_run:
+                    suites[key] = parts
+                    continue
+                known = self.runs.get(key) or RunView(key, _shown(parts), parts, suite)
+                found[key] = known
+                with folder(self.root, parts) as opened:
+                    changed |= known.refresh(opened)
+        except OSError:
+            # The root is gone: a page without runs says so.
+            pass
+        changed |= found.keys() != self.runs.keys() or suites != self.suites
+        self.runs, self.suites = found, suites
+        return changed
+
+    def opened(self, run: RunView) -> AbstractContextManager[Folder]:
+        """Open the directory of a run."""
+        return folder(self.root, run.parts)
+
+    def place(self, parts: tuple[str, ...]) -> AbstractContextManager[Folder]:
+        """Open the directory of a run or of a suite."""
+        return folder(self.root, parts)
+
+    def path(self, parts: tuple[str, ...]) -> Path:
+        """Return where a run or a suite lies."""
+        return self.root.joinpath(*parts)
+
+    def child(self, suite: str, name: str) -> RunView | None:
+        """Return a run of a suite by its name there."""
+        parts = self.suites.get(suite)
+        return None if parts is None else self.runs.get(key_of((*parts, name)))
+
+    def _walk(self) -> Iterator[tuple[tuple[str, ...], str | None, bool]]:
+        """Yield every directory of a run or of a suite, the suite that it is in, and whether it is a run."""
+        waiting: list[tuple[tuple[str, ...], str | None]] = [((), None)]
+        looked_at = 0
+        while waiting and looked_at < _MOST_FOLDERS:
+            parts, suite = waiting.pop()
+            looked_at += 1
+            try:
+                with folder(self.root, parts) as opened:
+                    files, folders = opened.names()
+            except OSError:
+                continue
+            if RUN in files:
+                yield parts, suite, True
+                continue
+            if INDEX in files:
+                suite = key_of(parts)
+                yield parts, suite, False
+            if len(parts) < _DEEPEST:
+                waiting += [((*parts, name), suite) for name in folders if not name.startswith(".")]
+
+
+def key_of(parts: tuple[str, ...]) -> str:
+    """Return the key of a directory below the root."""
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:20]
+
+
+def _shown(parts: tuple[str, ...]) -> str:
+    """Return a path as text, also where its bytes are none."""
+    name = "/".join(parts) or "."
+    return name.encode(errors="surrogateescape").decode(errors="replace")

@@ -1,0 +1,320 @@
+"""What the live page shows of one run directory; it is read again where a file has changed, and only what is new."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from p4mesh.report.verdict import badge
+from p4mesh.server.confined import Folder, Mark
+from p4mesh.store.live_file import watched_trials
+from p4mesh.store.lock import holder
+from p4mesh.store.run_directory import LIVE, RESULTS, RUN, SAMPLES, TIMING, TRIALS
+from p4mesh.store.sample_file import SAMPLE_COLUMNS
+
+RUNNING, STOPPED, FINISHED, DAMAGED = "running", "stopped", "finished", "damaged"
+MOST_TRIALS = 2000
+"""Trials that are shown: the last ones."""
+_FRESH_S = 10.0
+"""A run whose process nobody can tell, as on a network file system, is running while its files change."""
+_CONFIG_BYTES = 64 << 20
+_RESULTS_BYTES = 256 << 20
+_STEP_BYTES = 64 << 20
+"""Of a file that grows, read at a time."""
+_LIVE_BYTES = 4 << 20
+_SAMPLES_BYTES = 1 << 18
+_SHOWN = (".csv", ".json", ".jsonl", ".html", ".pdf", ".xml", ".parquet", ".pcapng")
+"""Endings of the files that are offered."""
+
+
+class _Topology(Struct):
+    name: str
+
+
+class _Config(Struct):
+    test: str
+    title: str
+    section: str
+    version: str
+    target: str
+    topology: _Topology
+    frame_sizes_bytes: list[int]
+    notes: dict[str, str] = {}
+
+
+class _Outcome(Struct):
+    state: str
+    summary: str
+    goal: str = ""
+    findings: list[str] = []
+
+
+class _Results(Struct):
+    outcome: _Outcome
+
+
+class _Timing(Struct):
+    started_utc: str
+
+
+class _Latency(Struct):
+    count: int
+    sum_ns: float
+    max_ns: float
+
+
+class _Result(Struct):
+    status: str
+    reason: str
+    tx_frames: int
+    rx_frames: int
+    expected_rx_frames: int
+    lost_frames: int
+    duration_ns: int
+    latency: _Latency | None = None
+
+
+class _Trial(Struct):
+    unit: str
+    trial: int
+    load_pct: float
+    verdict: str
+    result: _Result
+
+
+@dataclass
+class _Tail:
+    """Reads the whole lines that a file has got since it was read last."""
+
+    name: str
+    limit_bytes: int = _STEP_BYTES
+    offset: int = 0
+    mark: Mark | None = None
+
+    def lines(self, folder: Folder) -> tuple[bool, list[bytes]]:
+        """Return whether this is another file than before, and its new lines."""
+        mark = folder.mark(self.name)
+        again = mark is None or (self.mark is not None and mark.inode != self.mark.inode) or mark.size < self.offset
+        if again:
+            again, self.offset = self.mark is not None, 0
+        self.mark = mark
+        if mark is None or mark.size == self.offset:
+            return again, []
+        data = folder.read(self.name, self.limit_bytes, self.offset)
+        whole = data[: data.rfind(b"\n") + 1]
+        self.offset += len(whole)
+        return again, whole.splitlines()
+
+
+class RunView:
+    """One run; ``version`` grows with every change that a reader sees."""
+
+    def __init__(self, key: str, name: str, parts: tuple[str, ...], suite: str | None) -> None:
+        self.key = key
+        self.name = name
+        self.parts = parts
+        self.suite = suite
+        """Key of the suite that it belongs to."""
+        self.version = 0
+        self.process: int | None = None
+        """Process that is at the run; None where nobody is, or where the machine does not tell."""
+        self.is_wanted = False
+        """Whether somebody looks at its trials."""
+        self.trials: list[dict[str, Any]] = []
+        self.files: list[str] = []
+        self.generation = 0
+        """Grows when trials have another order than before."""
+        self._trials_seen = 0
+        self._state = STOPPED
+        self._config: _Config | None = None
+        self._results: _Results | None = None
+        self._problem = ""
+        self._live: list[dict[str, Any]] = []
+        self._samples: list[dict[str, str]] = []
+        self._started: list[str] = []
+        self._marks: dict[str, Mark | None] = {}
+        self._trial_lines, self._time_lines = _Tail(TRIALS), _Tail(TIMING)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether some process measures, as far as this machine can tell."""
+        return self._state == RUNNING
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run has results that can be read."""
+        return self._state == FINISHED
+
+    def refresh(self, folder: Folder) -> bool:
+        """Read what has changed; return whether something has."""
+        before = (self._state, self._problem)
+        try:
+            changed = self._read(folder)
+        except (OSError, ValueError, RecursionError) as error:
+            self._state, self._problem, changed = DAMAGED, _words(error), False
+        changed |= before != (self._state, self._problem)
+        self.version += changed
+        return changed
+
+    def summary(self) -> dict[str, Any]:
+        """Return a line of the list of runs."""
+        config, outcome = self._config, self._results.outcome if self._results else None
+        verdict = badge(outcome.state, outcome.goal) if outcome else None
+        return {
+            "key": self.key,
+            "name": self.name,
+            "suite": self.suite,
+            "state": self._state,
+            "problem": self._problem,
+            "test": config.test if config else "",
+            "title": config.title if config else "",
+            "section": config.section if config else "",
+            "topology": config.topology.name if config else "",
+            "target": config.target if config else "",
+            "sizes": config.frame_sizes_bytes if config else [],
+            "notes": config.notes if config else {},
+            "verdict": {"text": verdict.text, "tone": verdict.tone.value} if verdict else None,
+            "outcome": outcome.summary if outcome else "",
+            "trials": len(self._started),
+            "started_utc": min(self._started, default=""),
+            "live": [trial | {"looks": trial["looks"][-2:]} for trial in self._live],
+        }
+
+    def detail(self, after: int | None) -> dict[str, Any]:
+        """Return everything of the run: its trials from number ``after`` on, or the last ones for a new reader."""
+        oldest = self._trials_seen - len(self.trials)
+        first = oldest if after is None else max(after, oldest)
+        return {
+            **self.summary(),
+            "live": self._live,
+            "samples": self._samples,
+            "files": self.files,
+            "findings": self._results.outcome.findings if self._results else [],
+            "first": first,
+            "rows": self.trials[first - oldest :],
+            "total": self._trials_seen,
+        }
+
+    @property
+    def trials_seen(self) -> int:
+        """Number of trials that were read so far."""
+        return self._trials_seen
+
+    def _read(self, folder: Folder) -> bool:
+        changed = self._configuration(folder) | self._outcome(folder) | self._times(folder) | self._now(folder)
+        self._problem = ""
+        self.process = holder(folder.owner())
+        self._state = self._state_now(folder)
+        if self.is_wanted:
+            files = [name for name in folder.names()[0] if name.endswith(_SHOWN) and name != LIVE]
+            changed |= self._measured(folder) | self._sampled(folder) | (files != self.files)
+            self.files = files
+        return changed
+
+    def _state_now(self, folder: Folder) -> str:
+        if self._results is not None:
+            return FINISHED
+        if self.process is not None:
+            return RUNNING
+        marks = (folder.mark(name) for name in (RUN, TRIALS, LIVE))
+        latest_s = max((mark.changed_ns for mark in marks if mark), default=0) / 1e9
+        return RUNNING if time.time() - latest_s < _FRESH_S else STOPPED
+
+    def _is_new(self, folder: Folder, name: str) -> bool:
+        mark = folder.mark(name)
+        known = name in self._marks and self._marks[name] == mark
+        self._marks[name] = mark
+        return not known
+
+    def _configuration(self, folder: Folder) -> bool:
+        if not self._is_new(folder, RUN) and self._config:
+            return False
+        self._config = msgspec.json.decode(folder.read(RUN, _CONFIG_BYTES), type=_Config)
+        return True
+
+    def _outcome(self, folder: Folder) -> bool:
+        if not self._is_new(folder, RESULTS):
+            return False
+        there = self._marks[RESULTS] is not None
+        self._results = msgspec.json.decode(folder.read(RESULTS, _RESULTS_BYTES), type=_Results) if there else None
+        return True
+
+    def _times(self, folder: Folder) -> bool:
+        again, lines = self._time_lines.lines(folder)
+        if again:
+            self._started.clear()
+        self._started += [msgspec.json.decode(line, type=_Timing).started_utc for line in lines]
+        return again or bool(lines)
+
+    def _now(self, folder: Folder) -> bool:
+        if not self._is_new(folder, LIVE):
+            return False
+        there = self._marks[LIVE] is not None
+        text = folder.read(LIVE, _LIVE_BYTES).decode(errors="replace") if there else ""
+        self._live = list(watched_trials(text))
+        return True
+
+    def _measured(self, folder: Folder) -> bool:
+        again, lines = self._trial_lines.lines(folder)
+        if again:
+            # A run that ends puts its trials in order: readers get all of them again.
+            self.trials.clear()
+            self._trials_seen = 0
+            self.generation += 1
+        self._trials_seen += len(lines)
+        self.trials += [_row(msgspec.json.decode(line, type=_Trial)) for line in lines[-MOST_TRIALS:]]
+        del self.trials[:-MOST_TRIALS]
+        return again or bool(lines)
+
+    def _sampled(self, folder: Folder) -> bool:
+        if not self._is_new(folder, SAMPLES):
+            return False
+        mark = self._marks[SAMPLES]
+        self._samples = []
+        if mark is not None:
+            start = max(0, mark.size - _SAMPLES_BYTES)
+            self._samples = _latest(folder.read(SAMPLES, _SAMPLES_BYTES, start).decode(errors="replace"))
+        return True
+
+
+def _row(trial: _Trial) -> dict[str, Any]:
+    result, latency = trial.result, trial.result.latency
+    measured = latency is not None and latency.count > 0
+    return {
+        "unit": trial.unit,
+        "trial": trial.trial,
+        "load_pct": trial.load_pct,
+        "verdict": trial.verdict,
+        "status": result.status,
+        "reason": result.reason,
+        "duration_ns": result.duration_ns,
+        "tx_frames": result.tx_frames,
+        "rx_frames": result.rx_frames,
+        "lost_frames": result.lost_frames,
+        "expected_rx_frames": result.expected_rx_frames,
+        "latency_ns_avg": latency.sum_ns / latency.count if latency and measured else None,
+        "latency_ns_max": latency.max_ns if latency and measured else None,
+    }
+
+
+def _latest(text: str) -> list[dict[str, str]]:
+    """Return the last sample of each class in the end of the sample file."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    whole = text[: text.rfind("\n") + 1]
+    for cells in csv.reader(io.StringIO(whole)):
+        row = dict(zip(SAMPLE_COLUMNS, cells, strict=False))
+        if len(cells) == len(SAMPLE_COLUMNS) and row["kind"] == "class":
+            found[row["unit"], row["name"]] = row
+    return list(found.values())
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {error.filename}" if error.filename else str(error.strerror or error)
+    return f"damaged: {str(error)[:120]}"

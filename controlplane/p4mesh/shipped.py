@@ -1,0 +1,29 @@
+"""Where the files are that come with P4Mesh beside its Python code: P4 programs, topologies, traffic files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parents[1]
+FOLDER = "shipped"
+"""In the installed package."""
+_TOPOLOGIES = "topologies"
+_YAML = ".yaml"
+
+
+def shipped(name: str) -> Path:
+    """Return a directory of a checkout where the code is that of one, else of the installed package."""
+    root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else _PACKAGE / FOLDER
+    return root / name
+
+
+def topology_names() -> list[str]:
+    """Return the names of the topologies that come with P4Mesh."""
+    return sorted(path.stem for path in shipped(_TOPOLOGIES).glob(f"*{_YAML}"))
+
+
+def topology_file(name: str) -> Path | None:
+    """Return the topology that a name without a path and an ending stands for; None where it stands for none."""
+    path = shipped(_TOPOLOGIES) / f"{name}{_YAML}"
+    return path if name and "/" not in name and not name.endswith(_YAML) and path.is_file() else None

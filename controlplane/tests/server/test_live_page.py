@@ -1,0 +1,226 @@
+"""The live page over HTTP: what it shows, what it refuses, and that nothing outside of the runs can be read."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.live_page import TOKEN, LivePage, serving
+from support.networks import TOPOLOGIES
+
+from p4mesh import RunOptions, run
+from p4mesh.cli.main import main
+
+BACK_TO_BACK = TOPOLOGIES / "back-to-back.yaml"
+HOSTILE = "<img src=x onerror=alert(1)>&\"'"
+SECRET = "the content of a file that is nobody's business"
+_PATIENCE_S = 60.0
+
+
+def measured(out: Path, *settings: str) -> Path:
+    options = RunOptions(
+        "rfc2544.frame_loss",
+        BACK_TO_BACK,
+        "64",
+        ("scaled_frames=200", *settings),
+        out,
+        jobs=1,
+        notes=(f"device={HOSTILE}",),
+    )
+    return run(options).directory
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with runs, damaged ones, links, and a secret beside it."""
+    base = tmp_path_factory.mktemp("serve")
+    (base / "secret.txt").write_text(SECRET)
+    runs = base / "runs"
+    first = measured(runs / "first")
+    measured(runs / "second", "step_pct=5")
+    shutil.copytree(first, runs / "folder" / HOSTILE.replace("/", "-"))
+    shutil.copytree(first, runs / "damaged")
+    (runs / "damaged" / "results.json").write_text("{")
+    shutil.copytree(first, runs / "linked")
+    for name in ("results.json", "trials.csv", "report.html"):
+        (runs / "linked" / name).unlink()
+        (runs / "linked" / name).symlink_to(base / "secret.txt")
+    (runs / "elsewhere").symlink_to(base)
+    os.mkfifo(first / "pipe.csv")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> Iterator[LivePage]:
+    with serving(root) as served:
+        yield served
+
+
+def test_it_lists_every_run_below_its_directory(page: LivePage) -> None:
+    runs = page.runs()
+    assert {name for name in runs if "folder" not in name} == {"first", "second", "damaged", "linked"}
+    first = runs["first"]
+    assert (first["state"], first["test"], first["topology"]) == ("finished", "rfc2544.frame_loss", "back-to-back")
+    assert first["verdict"] == {"text": "executed", "tone": "neutral"}
+    assert first["trials"] > 1
+    assert runs["damaged"]["state"] == "damaged"
+
+
+def test_a_run_has_its_trials_and_files(page: LivePage, root: Path) -> None:
+    shown = page.event(f"/events?run={page.runs()['first']['key']}")
+    lines = [json.loads(line) for line in (root / "first" / "trials.jsonl").read_text().splitlines()]
+    assert [(row["unit"], row["trial"], row["load_pct"]) for row in shown["rows"]] == [
+        (line["unit"], line["trial"], line["load_pct"]) for line in lines
+    ]
+    assert [row["lost_frames"] for row in shown["rows"]] == [line["result"]["lost_frames"] for line in lines]
+    assert {"trials.csv", "results.json", "report.html"} <= set(shown["files"])
+    assert "pipe.csv" not in shown["files"]
+    assert shown["notes"] == {"device": HOSTILE}
+
+
+def test_reports_and_files_are_those_of_the_run(page: LivePage, root: Path) -> None:
+    key = page.runs()["first"]["key"]
+    report = page.get(f"/runs/{key}/report.html")
+    assert report.body == (root / "first" / "report.html").read_bytes()
+    assert report.headers["content-security-policy"].startswith("sandbox "), "its scripts are kept from the live page"
+    file = page.get(f"/runs/{key}/files/trials.csv")
+    assert file.body == (root / "first" / "trials.csv").read_bytes()
+    assert file.headers["content-disposition"].startswith("attachment")
+
+
+def test_runs_of_one_test_are_compared(page: LivePage) -> None:
+    runs = page.runs()
+    both = "&".join(f"run={runs[name]['key']}" for name in ("first", "second"))
+    compared = page.get(f"/compare?{both}")
+    assert compared.status == 200
+    assert "Comparison: Frame Loss" in compared.text or "Comparison: Frame loss" in compared.text
+    assert page.get(f"/compare?run={runs['first']['key']}").status == 400
+    assert page.get(f"/compare?run={runs['first']['key']}&run={runs['damaged']['key']}").status == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/{first}/files/..%2f..%2fsecret.txt",
+        "/runs/{first}/files/../../secret.txt",
+        "/runs/{first}/files/%2e%2e",
+        "/runs/{first}/files/..%00",
+        "/runs/{first}/files/pipe.csv",
+        "/runs/{linked}/files/results.json",
+        "/runs/{linked}/files/trials.csv",
+        "/runs/{linked}/report.html",
+        "/runs/../secret.txt/report.html",
+        "/runs/elsewhere/report.html",
+        "/runs/{first}/..%2f..%2f/report.html",
+        "/static/../server/application.py",
+        "/static/%2e%2e%2fapplication.py",
+        "/static/..%2f..%2ferrors.py",
+        "/compare?run={first}&run={linked}",
+        "/compare?run=..&run=../..",
+        "/events?run=../secret.txt",
+    ],
+)
+def test_nothing_else_can_be_read(page: LivePage, path: str) -> None:
+    runs = page.runs()
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=_PATIENCE_S)
+    connection.request("GET", path.format(first=runs["first"]["key"], linked=runs["linked"]["key"]))
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    assert answer.status in (400, 404), (path, answer.status)
+    assert SECRET not in body and "import" not in body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "attacker.example"},
+        {"host": "127.0.0.1.attacker.example"},
+        {"host": "[::1"},
+        {"origin": "http://attacker.example"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site", "sec_fetch_mode": "cors"},
+    ],
+)
+def test_requests_of_other_sites_are_refused(page: LivePage, headers: dict[str, str]) -> None:
+    for path in ("/", "/events", "/static/index.js"):
+        assert page.get(path, **headers).status == 403
+
+
+def test_a_page_is_protected_from_what_it_shows(page: LivePage) -> None:
+    headers = page.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_it_changes_nothing_without_control(page: LivePage) -> None:
+    for path in ("/control", "/control/start", "/control/stop"):
+        assert page.get(path).status == 404
+        assert page.post(path, {}, authorization=f"Bearer {TOKEN}").status == 404
+    assert page.post("/events", {}).status == 405
+
+
+def until(ready: Callable[[], bool]) -> None:
+    """Wait for another process."""
+    end = time.monotonic() + _PATIENCE_S
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_who_has_the_token_starts_and_stops_runs(tmp_path: Path) -> None:
+    with serving(tmp_path, "--control", "--topologies", str(TOPOLOGIES)) as page:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        wanted = {
+            "test": "rfc2544.throughput",
+            "topology": "wrs-18x1g.yaml",
+            "target": "sim",
+            "sizes": "64,128,256,512",
+            "settings": ["scaled_frames=200000"],
+        }
+        for headers in ({}, {"authorization": "Bearer wrong"}, key | {"origin": "http://attacker.example"}):
+            assert page.post("/control/start", wanted, **headers).status == 403
+        assert page.post("/control/start", wanted, **key, content_type="text/plain").status == 415
+        for wrong in ({"test": "rm"}, {"topology": "../../etc/passwd"}, {"settings": ["hook=reboot"]}, {"target": "x"}):
+            refused = page.post("/control/start", wanted | wrong, **key)
+            assert refused.status == 400 and json.loads(refused.body)["hint"], wrong
+        assert list(tmp_path.iterdir()) == []
+        name = json.loads(page.post("/control/start", wanted, **key).body)["name"]
+        until(lambda: page.runs().get(name, {}).get("state") == "running")
+        stopped = page.post("/control/stop", {"run": page.runs()[name]["key"]}, **key)
+        assert (stopped.status, json.loads(stopped.body)) == (200, {"stopped": name})
+        until(lambda: json.loads(page.get("/control", **key).body)["started"][0]["exit_code"] is not None)
+        (ended,) = json.loads(page.get("/control", **key).body)["started"]
+        assert ended["exit_code"] == 130 and "interrupted" in ended["said"]
+        assert page.post("/control/stop", {"run": "nothing"}, **key).status == 404
+
+
+def test_an_interrupt_is_its_normal_end(tmp_path: Path) -> None:
+    with serving(tmp_path) as page:
+        assert page.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["serve", "{tmp}/none"], "not a directory"),
+        (["serve", "{tmp}", "--port", "70000"], "--port 70000: not a port"),
+        (["serve", "{tmp}", "--control"], "P4MESH_SERVE_TOKEN: not a token"),
+    ],
+)
+def test_what_cannot_be_served_is_one_message(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("P4MESH_SERVE_TOKEN", "short")
+    assert main([word.format(tmp=tmp_path) for word in words]) == 2
+    said = capsys.readouterr().err
+    assert message in said and " hint: " in said and len(said.splitlines()) == 2

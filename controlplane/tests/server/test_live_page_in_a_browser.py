@@ -1,0 +1,134 @@
+"""The live page in headless Chromium: it loads, follows a run to its end, outlives the server, and escapes names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.live_page import serving
+from support.networks import TOPOLOGIES
+
+from p4mesh import RunOptions, run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'p4mesh[dev]'")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
+
+HOSTILE = "<img src=x onerror=window.hurt=1><script>window.hurt=1<"
+_PATIENCE_MS = 90_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] if os.getuid() == 0 else [])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """Return a tab; an error of the page's own scripts fails the test."""
+    opened = browser.new_page(viewport={"width": 1300, "height": 900})
+    opened.set_default_timeout(_PATIENCE_MS)
+    problems: list[str] = []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    yield opened
+    opened.close()
+    assert problems == []
+
+
+def begin(out: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Start a run in a process of its own."""
+    command = [sys.executable, "-m", "p4mesh.cli", "run", "rfc2544.throughput", "--out", str(out), "--sizes", "64"]
+    return subprocess.Popen([*command, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_it_follows_a_run_to_its_end_and_outlives_the_server(tab: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with serving(runs) as page:
+        tab.goto(page.address)
+        tab.wait_for_selector("#idle:visible")
+        running = begin(runs / "now", "--topology", str(TOPOLOGIES / "wrs-18x1g.yaml"), "--set", "scaled_frames=20000")
+        try:
+            tab.click("#now .card a")
+            tab.wait_for_selector("#trials tr")
+            tab.wait_for_selector("#traffic svg .mark-line path", state="attached")
+            assert "frames/s sent" in tab.inner_text("#live .numbers")
+            tab.wait_for_selector("#trials tr:nth-child(2)")
+            port = page.port
+            assert page.stop() == 0
+            tab.wait_for_function("document.getElementById('connection').textContent.includes('lost')")
+            with serving(runs, port=port):
+                tab.wait_for_function("document.getElementById('connection').textContent === 'live'")
+                tab.wait_for_selector("#links a")
+                assert running.wait(_PATIENCE_MS / 1000) == 0
+                tab.wait_for_selector("#traffic", state="hidden")
+                lines = (runs / "now" / "trials.jsonl").read_text().splitlines()
+                assert tab.locator("#trials tr").count() == len(lines)
+                tab.click("#links a")
+                tab.wait_for_selector("figure svg")
+                assert "RFC 2544" in tab.inner_text("header")
+        finally:
+            running.kill()
+            running.wait()
+
+
+def test_names_and_notes_stay_text(tab: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    first = runs / HOSTILE
+    for out in (first, runs / "other"):
+        run(
+            RunOptions(
+                "rfc2544.frame_loss",
+                TOPOLOGIES / "back-to-back.yaml",
+                "64",
+                ("scaled_frames=200",),
+                out,
+                jobs=1,
+                notes=(f"device={HOSTILE}",),
+            )
+        )
+    (first / f"{HOSTILE}.csv").write_text("a,b\n")
+    with serving(runs) as page:
+        tab.goto(page.address)
+        tab.wait_for_selector("#past tr:nth-child(2)")
+        assert HOSTILE in tab.inner_text("#past")
+        for box in tab.locator("#past input").all():
+            box.check()
+        tab.click("#compare")
+        tab.wait_for_selector("h1")
+        assert HOSTILE in tab.inner_text("body")
+        assert tab.evaluate("window.hurt") is None
+        tab.goto(page.address)
+        tab.get_by_role("link", name=HOSTILE).click()
+        tab.wait_for_selector("#files li")
+        assert HOSTILE in tab.inner_text("#files") and HOSTILE in tab.inner_text("#facts")
+        with tab.expect_download() as download:
+            tab.get_by_role("link", name=f"{HOSTILE}.csv").click()
+        assert Path(download.value.path()).read_text() == "a,b\n"
+        assert tab.evaluate("window.hurt") is None
+        tab.click("#links a")
+        tab.wait_for_selector("figure svg")
+        assert tab.evaluate("window.hurt") is None
+
+
+def test_no_page_is_wider_than_the_window(tab: Any, tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "one-with-a-long-name-that-does-not-fit-into-a-narrow-window"
+    run(RunOptions("rfc2544.throughput", TOPOLOGIES / "back-to-back.yaml", "64", ("scaled_frames=200",), out, jobs=1))
+    with serving(tmp_path / "runs") as page:
+        for width in (1300, 400):
+            tab.set_viewport_size({"width": width, "height": 800})
+            tab.goto(page.address)
+            tab.wait_for_selector("#past tr")
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            tab.click("#past td.name a")
+            tab.wait_for_selector("#loads svg")
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width

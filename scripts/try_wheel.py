@@ -1,0 +1,56 @@
+"""Installs the wheel into a new environment and runs a test with it, where no compiler and no checkout can be found."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_TOOLS = ("cargo", "rustc", "cc", "gcc", "clang", "maturin", "make")
+
+
+def main() -> int:
+    """Try the newest wheel of a directory, and return 0 if it works."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", nargs="?", default=str(ROOT / "dist"))
+    wheel = max(Path(parser.parse_args().directory).glob("p4mesh-*.whl"), key=lambda path: path.stat().st_mtime)
+    with tempfile.TemporaryDirectory(prefix="p4mesh-wheel-") as name:
+        place = Path(name)
+        subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)
+        binaries = place / "venv" / "bin"
+        environment = {"PATH": str(binaries), "HOME": name}
+        assert not any(shutil.which(tool, path=environment["PATH"]) for tool in _TOOLS)
+        constraints = ROOT / "controlplane" / "constraints.txt"
+        pip = [str(binaries / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        settings = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "HTTP", "http", "SSL_"))}
+        command = [*pip, "--only-binary=:all:", "--constraint", str(constraints), str(wheel)]
+        subprocess.run(command, cwd=place, env={**settings, **environment}, check=True)
+        p4mesh = str(binaries / "p4mesh")
+        test = [
+            "run",
+            "rfc2544.throughput",
+            "--topology",
+            "back-to-back",
+            "--sizes",
+            "64",
+            "--set",
+            "scaled_frames=2000",
+        ]
+        said = subprocess.run(
+            [p4mesh, *test, "--json"], cwd=place, env=environment, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+        state = json.loads(said)["state"]
+        for device in ("p4-l2-4ports", "wrs-18x1g"):
+            subprocess.run([p4mesh, "topology", "check", device], cwd=place, env=environment, check=True)
+        print(f"{wheel.name}: installed without a compiler, ran {test[1]} on {test[3]}: {state}")
+    return 0 if state == "PASS" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
