@@ -163,7 +163,9 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
-    outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=multicast_router)
+    outcome = run(
+        "rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=multicast_router
+    )
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (State.PASS, 100, 3, 0)
     assert outcome.findings == ()
@@ -178,6 +180,11 @@ def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() ->
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
     outcome = run(
-        "rfc3918.group_capacity", "max_groups: 27", "groups_max=40", "groups_step=1", "groups_first=25", device=multicast_router
+        "rfc3918.group_capacity",
+        "max_groups: 27",
+        "groups_max=40",
+        "groups_step=1",
+        "groups_first=25",
+        device=multicast_router,
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27
