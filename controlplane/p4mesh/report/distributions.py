@@ -70,7 +70,7 @@ def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
         for name, latency in curves.items()
         for one_in, us in _curve(latency)
     ]
-    largest = max(value["x"] for value in values)
+    largest = max(one_in for latency in curves.values() for one_in, _ in _curve(latency))
     labels = "datum.value <= 1 ? '0 %' : format(100 - 100 / datum.value, '.7~g') + ' %'"
     axis = {"values": [place for place in _NINES if place <= largest * 2], "labelExpr": labels, "labelOverlap": True}
     spec = _lines(
