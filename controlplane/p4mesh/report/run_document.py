@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.configuration import configuration_chapters, device_text, notes_of, tester_text
+from p4mesh.report.distributions import distribution_charts
 from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Paragraph, Tone
 from p4mesh.report.grids import grid_of
 from p4mesh.report.headline import headline_grids
 from p4mesh.report.heat_maps import flow_charts, port_chart
-from p4mesh.report.latency_charts import latency_charts, percentile_chart
+from p4mesh.report.latency_charts import latency_charts
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.pacing import pacing_table
 from p4mesh.report.search_paths import search_chart
@@ -91,7 +92,7 @@ def _drawn(run: StoredRun) -> tuple[Block, ...]:
     """Return the figures that any test has, from its trials."""
     some = (
         *latency_charts(run.config, run.trials),
-        percentile_chart(run.config, run.trials),
+        *distribution_charts(run.config, run.trials),
         search_chart(run.results["units"], run.trials),
         port_chart(run.trials),
         *flow_charts(run.trials),

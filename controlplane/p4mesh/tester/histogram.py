@@ -87,6 +87,24 @@ def bin_of(ticks: int) -> int:
     return _EXACT_TICKS * (octave - _BITS + 1) + (ticks >> (octave - _BITS)) % _EXACT_TICKS
 
 
+def joined_bins(counts: Sequence[int], most: int) -> list[tuple[int, int, int]]:
+    """Return (smallest, largest latency, frames) of the bins with frames, in ticks and in order.
+
+    Where there are more than ``most``, neighbours are joined: two of them, four, and so on.
+    """
+    full = [index for index, count in enumerate(counts) if count]
+    width = 1
+    while len({index // width for index in full}) > most:
+        width *= 2
+    frames: dict[int, int] = {}
+    for index in full:
+        frames[index // width] = frames.get(index // width, 0) + counts[index]
+    return [
+        (bin_bounds_ticks(place * width)[0], bin_bounds_ticks(min((place + 1) * width, len(counts)) - 1)[1], count)
+        for place, count in frames.items()
+    ]
+
+
 def percentile_ticks(counts: Sequence[int], percentile: Fraction) -> Fraction | None:
     """Return the latency that ``percentile`` per cent of the frames do not exceed; None without frames."""
     place = _place(counts, percentile)

@@ -12,17 +12,27 @@ from p4mesh.tester.histogram import (
     PERCENTILES,
     SIGNED_PERCENTILES,
     Bins,
+    joined_bins,
     percentile_ticks,
     signed_percentile_ticks,
     sizes,
 )
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import ALL_ONES, IPDV_ZERO
-from p4mesh.trial.result import HistogramStats, LatencyStats
+from p4mesh.trial.result import HistogramStats, LatencyBins, LatencyStats
+
+MOST_BINS = 256
+"""Stored of one histogram."""
+_MOST_BINS_OF_A_TRIAL = 4096
+_LEAST_BINS = 16
 
 
-def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = ()) -> LatencyStats | None:
+def latency_stats(
+    records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bins] = (), most_bins: int = MOST_BINS
+) -> LatencyStats | None:
     """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames.
+
+    The histogram has ``most_bins`` bins at most.
 
     Statistics that the target does not measure have a count of 0.
     """
@@ -55,6 +65,7 @@ def latency_stats(records: np.ndarray[Any, Any], tick_ps: int, bins: Sequence[Bi
         ipdv_percentiles_ns=_percentiles(
             [part.ipdv for part in bins], signed_percentile_ticks, SIGNED_PERCENTILES, tick_ps
         ),
+        bins=_stored_bins([part.latency for part in bins], tick_ps, most_bins),
         jitter_percentiles_ns=_percentiles([sizes(part.ipdv) for part in bins], percentile_ticks, PERCENTILES, tick_ps),
     )
 
@@ -100,6 +111,15 @@ def _percentiles(
     return tuple((float(percent), float(ticks * tick_ps / 1000)) for percent, ticks in found if ticks is not None)
 
 
+def _stored_bins(bins: Sequence[Sequence[int]], tick_ps: int, most: int) -> LatencyBins | None:
+    if not bins:
+        return None
+    found = joined_bins(np.sum(np.array(bins, dtype=np.int64), axis=0).tolist(), most)
+    low, high, frames = zip(*found, strict=True) if found else ((), (), ())
+    tick_ns = tick_ps / 1000
+    return LatencyBins(tuple(ticks * tick_ns for ticks in low), tuple((ticks + 1) * tick_ns for ticks in high), frames)
+
+
 def latency_of_all(
     plan: Plan, records: np.ndarray[Any, Any], bins: Mapping[int, Bins], tick_ps: int
 ) -> LatencyStats | None:
@@ -114,8 +134,9 @@ def histogram_stats(
 ) -> tuple[HistogramStats, ...]:
     """Return the statistics of the frames of each histogram."""
     found = []
+    most = min(MOST_BINS, max(_LEAST_BINS, _MOST_BINS_OF_A_TRIAL // max(1, len(plan.histograms))))
     for histogram in plan.histograms:
-        latency = latency_stats(records[list(histogram.cells)], tick_ps, (bins[histogram.number],))
+        latency = latency_stats(records[list(histogram.cells)], tick_ps, (bins[histogram.number],), most)
         if latency is not None:
             found.append(HistogramStats(histogram.stream, histogram.tx_port, histogram.rx_port, latency))
     return tuple(found)

@@ -17,6 +17,17 @@ class Status(str, Enum):
 
 
 @dataclass(frozen=True)
+class LatencyBins:
+    """Frames per bin of a histogram, in order of latency; bins without frames are left out."""
+
+    low_ns: tuple[float, ...]
+    """Smallest latency of each bin."""
+    high_ns: tuple[float, ...]
+    """Smallest latency above each bin."""
+    frames: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class LatencyStats:
     """Latency of one group of frames in nanoseconds, definition FIFO unless stated.
 
@@ -53,6 +64,8 @@ class LatencyStats:
     """Largest estimate of a flow at the end of the trial."""
     overflow_count: int = 0
     """Frames that took longer than 2^32 - 1 ticks. They are counted as that: averages and maximum are too low."""
+    bins: LatencyBins | None = field(default=None, metadata={"stored": "if set"})
+    """The histogram behind the percentiles; neighbouring bins are joined where there are many of them."""
 
 
 @dataclass(frozen=True)

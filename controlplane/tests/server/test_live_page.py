@@ -104,6 +104,19 @@ def test_runs_of_one_test_are_compared(page: LivePage) -> None:
     assert page.get(f"/compare?run={runs['first']['key']}&run={runs['damaged']['key']}").status == 400
 
 
+def test_the_report_of_a_suite_leads_to_those_of_its_tests(tmp_path: Path, root: Path) -> None:
+    suite = tmp_path / "whole"
+    shutil.copytree(root / "second", suite / "frame_loss")
+    (suite / "suite.json").write_text('{"format": 2, "suite": "rfc2544"}')
+    (suite / "report.html").write_text('<a href="frame_loss/report.html">page</a>')
+    with serving(tmp_path) as page:
+        (run,) = page.runs().values()
+        assert page.get(f"/runs/{run['suite']}/report.html").text == '<a href="frame_loss/report.html">page</a>'
+        own = page.get(f"/runs/{run['suite']}/frame_loss/report.html")
+        assert own.body == (suite / "frame_loss" / "report.html").read_bytes()
+        assert page.get(f"/runs/{run['suite']}/throughput/report.html").status == 404
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -10,6 +10,7 @@ from p4mesh.tester.histogram import (
     RELATIVE_ERROR,
     bin_bounds_ticks,
     bin_of,
+    joined_bins,
     percentile_ticks,
     prefixes,
     signed_percentile_ticks,
@@ -73,3 +74,12 @@ def test_prefixes_cover_a_range_exactly(first: int, count: int) -> None:
     for flow in {0, first - 1, first, first + count // 2, first + count - 1, first + count}:
         covered = sum(flow & mask == value for value, mask in pairs)
         assert covered == (first <= flow < first + count), flow
+
+
+def test_joined_bins_keep_every_frame_between_their_bounds() -> None:
+    counts = [0] * 320
+    counts[3], counts[4], counts[70], counts[300] = 5, 1, 2, 7
+    assert joined_bins(counts, 4) == [(3, 3, 5), (4, 4, 1), (70, 70, 2), (*bin_bounds_ticks(300), 7)]
+    third = (bin_bounds_ticks(296)[0], bin_bounds_ticks(303)[1], 7)
+    assert joined_bins(counts, 3) == [(0, 7, 6), (64, 71, 2), third]
+    assert joined_bins([0, 0], 4) == []

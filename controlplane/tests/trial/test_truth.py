@@ -164,6 +164,13 @@ def test_percentiles_are_within_the_stated_error() -> None:
     assert percentiles[99.99] == pytest.approx(result.latency.max_ns, rel=0.008)
     # Arrivals are four times the departures: the delay grows evenly, so the median is the mean.
     assert percentiles[50] == pytest.approx(result.latency.sum_ns / result.latency.count, rel=0.02)
+    bins = result.latency.bins
+    assert bins is not None and sum(bins.frames) == result.latency.count and len(bins.frames) <= 256
+    assert bins.low_ns[0] <= result.latency.min_ns and result.latency.max_ns < bins.high_ns[-1]
+    middle = sum(
+        frames * (low + high) / 2 for low, high, frames in zip(bins.low_ns, bins.high_ns, bins.frames, strict=True)
+    )
+    assert middle / result.latency.count == pytest.approx(result.latency.sum_ns / result.latency.count, rel=0.02)
 
 
 @pytest.mark.parametrize("per", [HistogramPer.STREAM_AND_PORT, HistogramPer.FLOW])

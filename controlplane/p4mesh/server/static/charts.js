@@ -84,7 +84,7 @@ export function loads() {
       },
     ],
     encoding: {
-      x: { field: "number", type: "quantitative", title: "trial, in the order of their ends", axis: { tickMinStep: 1 } },
+      x: { field: "number", type: "quantitative", title: "trial, in the order of their ends", axis: { tickMinStep: 1, format: "d" } },
       y: { field: "load_pct", type: "quantitative", title: "load (% of line rate)" },
     },
   });
@@ -102,11 +102,12 @@ export class Chart {
   show(rows) {
     this.rows = rows;
     if (this.view) {
-      this.view.data("rows", rows).runAsync();
+      this.view.data("rows", rows).resize().runAsync();
     } else if (!this.drawing && window.vegaEmbed) {
-      this.drawing = window.vegaEmbed(this.place, this.spec, { renderer: "svg", actions: false }).then((drawn) => {
+      const spec = { ...this.spec, data: { name: "rows", values: rows } };
+      this.drawing = window.vegaEmbed(this.place, spec, { renderer: "svg", actions: false }).then((drawn) => {
         this.view = drawn.view;
-        this.view.data("rows", this.rows).runAsync();
+        this.view.data("rows", this.rows).resize().runAsync();
       });
     }
   }

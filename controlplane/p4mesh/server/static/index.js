@@ -52,10 +52,11 @@ function row(run) {
   if (run.problem) result.append(" ", element("span", { class: "problem" }, run.problem));
   const report = element("td");
   if (run.state === "finished") report.append(element("a", { href: reportAddress(run.key) }, "report"));
+  if (run.state === "finished" && run.suite) report.append(", ", element("a", { href: reportAddress(run.suite) }, "suite"));
   return element("tr", { data: { run: run.key } },
     element("td", {}, box),
     element("td", { class: "name" }, element("a", { href: runAddress(run.key) }, run.name)),
-    cell(run.title || run.test), cell(run.notes.device || run.topology), cell(run.target), result,
+    element("td", { class: "name" }, run.title || run.test), element("td", { class: "name" }, run.notes.device || run.topology), cell(run.target), result,
     cell(count(run.trials), true), cell(when(run.started_utc)), report);
 }
 

@@ -1,0 +1,199 @@
+"""How latencies are distributed: percentile curves and histograms, from the bins that trials have stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from p4mesh.report.document import Chart, Grid, GridRow, Head, LegendEntry
+from p4mesh.report.latency_charts import measured_definition, size_of
+from p4mesh.report.line_charts import HIDDEN, SCHEMA
+from p4mesh.report.palette import legend_of
+from p4mesh.store.run_files import StoredTrial
+
+_NS_PER_US = 1000
+_MOST_CURVES = 12
+_HEIGHT = 300
+_NINES = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""Places on the axis of percentiles: one frame in so many is slower."""
+_SMALLEST_SHARE_PCT = 0.0001
+_ERROR = "Bins are at most 1.6 % wide; where there were many, neighbours were joined."
+
+Curve = dict[str, Any]
+"""The stored statistics of the frames behind one line."""
+
+
+def distribution_charts(config: dict[str, Any], trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
+    """Return latency over percentile and the histogram, of the last trial of each part; none without bins."""
+    curves: dict[str, Curve] = {}
+    for trial in trials:
+        if trial.result["status"] == "VALID":
+            curves.update({f"{size_of(trial)}, {name}": latency for name, latency in _measured(trial)})
+    kept = _worst(curves)
+    if not kept:
+        return ()
+    note = f"Trial: the last one of each part. {_ERROR}"
+    if len(kept) < len(curves):
+        note += f" Shown are the {_MOST_CURVES} of {len(curves)} with the largest latency, some of each frame size."
+    definition = measured_definition(config)
+    return (_percentiles(definition, kept, note), _histogram(definition, kept, note))
+
+
+def _worst(curves: dict[str, Curve]) -> dict[str, Curve]:
+    """Return those with the largest latency: the worst one of each frame size, then the second one, and so on."""
+    rank: dict[str, tuple[int, float]] = {}
+    seen = Counter[str]()
+    for name in sorted(curves, key=lambda name: -curves[name]["max_ns"]):
+        size = name.partition(",")[0]
+        rank[name] = (seen[size], -curves[name]["max_ns"])
+        seen[size] += 1
+    kept = sorted(rank, key=lambda name: rank[name])[:_MOST_CURVES]
+    return {name: latency for name, latency in curves.items() if name in kept}
+
+
+def _measured(trial: StoredTrial) -> list[tuple[str, Curve]]:
+    latency = trial.result.get("latency")
+    found = [("all frames", latency)] if latency and latency.get("bins") else []
+    for one in trial.result.get("histograms", ()):
+        if one["latency"].get("bins"):
+            ports = [f"{word} {one[key]}" for word, key in (("from", "tx_port"), ("to", "rx_port")) if one[key]]
+            found.append((" ".join([one["stream"], *ports]), one["latency"]))
+    return found
+
+
+def _percentiles(definition: str, curves: dict[str, Curve], note: str) -> Chart:
+    legend = legend_of([(name, False) for name in curves])
+    values = [
+        {"x": one_in, "y": us, "series": name, "percentile": f"{100 - 100 / one_in:.7g} %"}
+        for name, latency in curves.items()
+        for one_in, us in _curve(latency)
+    ]
+    largest = max(value["x"] for value in values)
+    labels = "datum.value <= 1 ? '0 %' : format(100 - 100 / datum.value, '.7~g') + ' %'"
+    axis = {"values": [place for place in _NINES if place <= largest * 2], "labelExpr": labels, "labelOverlap": True}
+    spec = _lines(
+        "Latency over percentile",
+        values,
+        legend,
+        x={"field": "x", "type": "quantitative", "title": "percentile", "scale": {"type": "log"}, "axis": axis},
+        y={"field": "y", "type": "quantitative", "title": "latency (us)", "scale": {"zero": True}},
+        interpolate="step-before",
+        tooltip=[
+            {"field": "series", "title": "of"},
+            {"field": "percentile"},
+            {"field": "y", "type": "quantitative", "title": "latency (us)", "format": ".6~g"},
+        ],
+    )
+    title = f"{definition} latency over percentile"
+    return Chart("percentiles", title, spec, legend, _table(title, curves), note)
+
+
+def _curve(latency: Curve) -> list[tuple[float, float]]:
+    """Return (one frame in so many is slower, latency in us), from the smallest to the largest latency."""
+    bins = latency["bins"]
+    total = sum(bins["frames"])
+    found = [(1.0, latency["min_ns"] / _NS_PER_US)]
+    for seen, high_ns in zip(accumulate(bins["frames"]), bins["high_ns"], strict=True):
+        slower = total - seen
+        largest = min(high_ns, latency["max_ns"])
+        found.append((total / slower if slower else float(total), largest / _NS_PER_US))
+    return found
+
+
+def _histogram(definition: str, curves: dict[str, Curve], note: str) -> Chart:
+    legend = legend_of([(name, False) for name in curves])
+    values = []
+    for name, latency in curves.items():
+        bins = latency["bins"]
+        total = sum(bins["frames"])
+        for low, high, frames in zip(bins["low_ns"], bins["high_ns"], bins["frames"], strict=True):
+            share = 100 * frames / total
+            told = {"series": name, "frames": frames, "share": share}
+            edges = {"x": low / _NS_PER_US, "x2": high / _NS_PER_US}
+            values.append({**edges, "y": max(share, _SMALLEST_SHARE_PCT), **told})
+    spec = {
+        "$schema": SCHEMA,
+        "description": "Share of the frames per bin of latency",
+        "width": "container",
+        "height": _HEIGHT,
+        "data": {"values": values},
+        "params": [{"name": HIDDEN, "value": []}],
+        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        "mark": {"type": "bar", "fillOpacity": 0.12, "strokeWidth": 1.4},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": "latency (us)", "scale": {"zero": False}},
+            "x2": {"field": "x2"},
+            "y": {
+                "field": "y",
+                "type": "quantitative",
+                "title": "frames per bin (%)",
+                "scale": {"type": "log", "domainMin": _SMALLEST_SHARE_PCT},
+                "stack": None,
+            },
+            "y2": {"datum": _SMALLEST_SHARE_PCT},
+            "color": _by_series(legend, [entry.colour for entry in legend]),
+            "stroke": {**_by_series(legend, [entry.colour for entry in legend]), "legend": None},
+            "tooltip": [
+                {"field": "series", "title": "of"},
+                {"field": "x", "type": "quantitative", "title": "from (us)", "format": ".6~g"},
+                {"field": "x2", "type": "quantitative", "title": "to (us)", "format": ".6~g"},
+                {"field": "frames", "type": "quantitative", "format": ","},
+                {"field": "share", "type": "quantitative", "title": "share (%)", "format": ".4~g"},
+            ],
+        },
+    }
+    return Chart("histogram", f"{definition} latency histogram", spec, legend, None, note)
+
+
+def _lines(
+    description: str,
+    values: list[dict[str, Any]],
+    legend: tuple[LegendEntry, ...],
+    *,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    interpolate: str,
+    tooltip: list[dict[str, Any]],
+) -> dict[str, Any]:
+    return {
+        "$schema": SCHEMA,
+        "description": description,
+        "width": "container",
+        "height": _HEIGHT,
+        "data": {"values": values},
+        "params": [{"name": HIDDEN, "value": []}],
+        "transform": [{"filter": f"indexof({HIDDEN}, datum.series) < 0"}],
+        "mark": {"type": "line", "interpolate": interpolate, "point": {"size": 14}},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": _by_series(legend, [entry.colour for entry in legend]),
+            "strokeDash": {**_by_series(legend, [list(entry.dash) for entry in legend])},
+            "tooltip": tooltip,
+        },
+    }
+
+
+def _by_series(legend: tuple[LegendEntry, ...], values: list[Any]) -> dict[str, Any]:
+    scale = {"domain": [entry.name for entry in legend], "range": values}
+    return {
+        "field": "series",
+        "type": "nominal",
+        "scale": scale,
+        "legend": {"title": None, "orient": "bottom", "columns": 2},
+    }
+
+
+def _table(title: str, curves: dict[str, Curve]) -> Grid:
+    """Return the percentiles that tables of results have as well, for readers who cannot see the figures."""
+    labels = list(dict.fromkeys(percent for latency in curves.values() for percent, _ in latency["percentiles_ns"]))
+    names = ["min", *(f"p{percent:g}" for percent in labels), "max"]
+    heads = (Head("Of", key=True), *(Head(name, "us", number=True) for name in names))
+    rows = []
+    for name, latency in curves.items():
+        at = dict(latency["percentiles_ns"])
+        cells = [latency["min_ns"], *(at.get(percent) for percent in labels), latency["max_ns"]]
+        rows.append(GridRow((name, *("-" if cell is None else f"{cell / _NS_PER_US:.6g}" for cell in cells))))
+    return Grid(title, heads, tuple(rows), folded=True)
