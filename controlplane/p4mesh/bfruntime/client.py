@@ -24,7 +24,8 @@ from p4mesh.p4runtime.values import Value
 CLIENT_ID = 1000
 _MOST_ELEMENTS = 1024
 """Of a request; a server works on one for milliseconds."""
-_SYNC = "Sync"
+_SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
+"""Operation by kind of table; ``Sync`` of bfrt.json is another name, which servers of older SDEs do not know."""
 _GROUPS, _NODES = "$pre.mgid", "$pre.node"
 _NODES_OF_A_GROUP = 1024
 _ENTRIES = "MatchAction_Direct"
@@ -300,7 +301,7 @@ class BfClient:
             table = self.bfrt.table(name)
             update = messages.Update(type=messages.INSERT)
             update.entity.table_operation.table_id = table.id
-            update.entity.table_operation.table_operations_type = _SYNC
+            update.entity.table_operation.table_operations_type = _SYNCHRONISE.get(table.kind, "")
             updates.append(("synchronise", table.name, update))
         self._write(updates)
 

@@ -71,7 +71,7 @@ class Target(ABC):
         self.topology = topology
         self.capabilities = self.declare(topology)
         self.address = address
-        """HOST:PORT, or unix:PATH, of the P4Runtime server."""
+        """HOST:PORT, or unix:PATH, of the switch's server: P4Runtime, or BF Runtime on a Tofino that has it."""
         self.device_id = device_id
         self.election_id = election_id
         self.tls = tls

@@ -42,6 +42,10 @@ _LOOP_LINES = 4
 _IFG_KEYS = ("ifg_bits", "ifg_bytes")
 _TESTER_PORT_KEYS = ("numbers", "device_ports", "name", "rate_bps", *_IFG_KEYS, "clock_offset_ppm", "start_skew_ns")
 _LEAST_HOLD_TIME_S = 3
+_KEYS_OF_THE_OTHER_API = {
+    "p4runtime": ("cpu_interface", "port_settings", "program"),
+    "bfrt": ("device_config", "election_id", "tls"),
+}
 _RESERVED_AS = {23_456, 65_535}
 """AS_TRANS (RFC 6793) and the last number of two octets (RFC 7300)."""
 _GROUP_NAMES = ("role", "layer")
@@ -156,8 +160,8 @@ def _tofino(source: YamlSource, given: dict[str, Any]) -> TofinoSwitch:
             raise TopologyError(
                 f"{source.where(place)}: api {data['api']} needs {needed}", hint="docs/TOFINO.md has examples of both"
             )
-    for other, of_p4runtime in (("tls", True), ("device_config", True), ("cpu_interface", False)):
-        if p4runtime != of_p4runtime and other in data:
+    for other in _KEYS_OF_THE_OTHER_API[data["api"]]:
+        if other in given:
             raise TopologyError(
                 f"{source.where((*place, other))}: {other} has no use with api {data['api']}",
                 hint="remove it, or choose the other api",

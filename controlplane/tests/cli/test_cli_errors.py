@@ -215,6 +215,8 @@ SWITCHES: dict[str, dict[str, str]] = {
     "pipe_absent": {**_BUILT, "ports": 'device_ports: "0,256", '},
     "front_loop_carries_frames": {**_BUILT, "more": ", front_loops: [{device_port: 128, rate_bps: 100000000000}]"},
     "front_loop_in_another_pipe": {**_BUILT, "more": ", front_loops: [{device_port: 132, rate_bps: 100000000000}]"},
+    "api_without_its_keys": {**_BUILT, "more": ", api: bfrt"},
+    "key_of_the_other_api": {**_BUILT, "more": ", api: bfrt, cpu_interface: bf_pci0"},
     "address_without_port": {**_BUILT, "more": ", address: wedge"},
 }
 """Errors in the switch of target tofino. Names of golden files begin with ``tofino_``."""

@@ -26,6 +26,7 @@ from p4mesh.p4runtime.stubs import rpc_status
 PIPES = 2
 OK, UNKNOWN, INVALID, NOT_FOUND, EXISTS, UNSUPPORTED = 0, 2, 3, 5, 6, 12
 _SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+_SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
 _PACKET_OUT = {"kind": 1, "flags": 1, "stream": 1, "window": 1, "port": 2, "value": 4, "count": 4, "padding": 4}
 _CELLS = {
@@ -141,7 +142,8 @@ class FakeBfSwitchd(TofinoChip):
         if kind == "table_operation":
             asked = update.entity.table_operation
             table = self._table(asked.table_id)
-            if asked.table_operations_type != "Sync" or "Sync" not in table["supported_operations"]:
+            names = ("Sync", _SYNCHRONISE.get(table["table_type"]))
+            if asked.table_operations_type not in names or "Sync" not in table["supported_operations"]:
                 raise Refused(UNSUPPORTED, "Operation not supported")
             self._synchronise(table)
         elif kind == "table_attribute":

@@ -297,6 +297,10 @@ def test_what_the_p4runtime_target_refuses_is_refused_too(fake: FakeBfSwitchd) -
             "wedge.yaml:4: tester.tofino.cpu_interface: cpu_interface has no use with api p4runtime",
         ),
         (
+            "device_config: x, port_settings: [{device_ports: 4}]",
+            "wedge.yaml:4: tester.tofino.port_settings: port_settings has no use with api p4runtime",
+        ),
+        (
             "api: bfrt, cpu_interface: x, port_settings: [{device_ports: 0-4}, {device_ports: 4}]",
             "wedge.yaml:4: tester.tofino.port_settings[1].device_ports: device port 4 is given twice",
         ),

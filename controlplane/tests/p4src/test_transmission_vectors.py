@@ -1,0 +1,143 @@
+"""Shared vectors of the transmission controls, on the program for v1model.
+
+Method: one seed circulates in a simulated tester whose stream has the transmitters of a vector; hosts on the ports
+take what leaves. Frames, records and counters are compared with the vectors, which follow from the definitions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from p4src.test_measurement_vectors import SimulatedTester
+from support.transmission_vectors import FILE, PORTS, made, text
+
+from p4mesh.tester.contract import load_contract
+from p4mesh.tester.frames import seed_payload
+from p4mesh.traffic.stream import FrameTemplate
+
+VECTORS: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"vectors": []}
+GROUP = 7
+INTERVAL_TICKS = 2_000
+LEAD_TICKS = 10_000
+SIGNATURE = slice(14, 32)
+TICKS_OF_A_ROUND = 120
+CELLS = 512
+
+
+def test_the_vectors_are_those_of_the_definitions() -> None:
+    if os.environ.get("P4MESH_UPDATE_GOLDEN"):
+        FILE.write_text(text(made()))
+    assert FILE.read_text() == text(made())
+
+
+def test_controls_that_a_departure_goes_through_have_vectors() -> None:
+    of_controls = {vector["control"] for vector in VECTORS["vectors"]}
+    assert of_controls == {"Transmission", "DepartureCount", "ListPosition", "FlowSequence"}
+
+
+@pytest.fixture(scope="module")
+def tester() -> Iterator[SimulatedTester]:
+    running = SimulatedTester(load_contract())
+    entry = running.client.schema.table_entry
+    running.client.insert(
+        [
+            entry(
+                "destination",
+                {"entry": one["entry"]},
+                "station_ethernet",
+                {"mac": one["mac"], "receiver_tag": one["receiver_tag"]},
+            )
+            for one in VECTORS["destinations"]
+        ]
+    )
+    yield running
+    running.close()
+
+
+def entries_of(vector: dict[str, Any], tester: SimulatedTester) -> list[Any]:
+    schema = tester.client.schema
+    stream = {
+        "interval_ticks": INTERVAL_TICKS,
+        "interval_fraction_q32": 0,
+        "departure_count": vector["departures"],
+        "start_offset_ticks": 0,
+        "last_slot": 0,
+        "burst_slots": 1,
+        "multicast_group": GROUP,
+        "queue": 0,
+    }
+    replicas = [(tester.contract["PORT_LOOP"], 0), *((one["port"], one["id"]) for one in vector["transmitters"])]
+    return [
+        schema.multicast_group(GROUP, replicas),
+        schema.table_entry("stream", {"stream": 0}, "set_stream", stream),
+        *(
+            schema.table_entry(
+                "transmitter",
+                {"transmitter": one["id"]},
+                "source_ethernet",
+                {name: value for name, value in one.items() if name not in ("port", "id")},
+            )
+            for one in vector["transmitters"]
+        ),
+    ]
+
+
+def sent_by(vector: dict[str, Any], tester: SimulatedTester) -> dict[str, list[dict[str, int]]]:
+    """Return what left each port that the vector has."""
+    found: dict[str, list[dict[str, int]]] = {}
+    for port in sorted({one["port"] for one in vector["transmitters"]}):
+        frames = found[str(port)] = []
+        for _, _, frame in tester.network.host_take(f"host{port}"):
+            signature = frame[SIGNATURE]
+            assert signature[:2] == b"PM" and int.from_bytes(frame[6:12], "big") == VECTORS["source_mac"]
+            assert signature[2] == vector["run"]
+            frames.append(
+                {
+                    "destination_mac": int.from_bytes(frame[:6], "big"),
+                    "receiver_tag": signature[3],
+                    "flow": int.from_bytes(signature[4:6], "big"),
+                    "sequence": int.from_bytes(signature[6:10], "big"),
+                }
+            )
+    return found
+
+
+@pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["name"])
+def test_v1model_sends_what_the_vector_says(vector: dict[str, Any], tester: SimulatedTester) -> None:
+    client, dataplane = tester.client, tester.dataplane
+    client.modify([client.schema.default_entry("transmit_run", "set_transmit_run", {"run_id": vector["run"]})])
+    entries = entries_of(vector, tester)
+    client.insert(entries)
+    dataplane.clear(CELLS, tester.wait)
+    reasons = dataplane.reason_counts(PORTS)
+    counted = dict(client.read_counters("flow_transmit", range(CELLS)))
+    dataplane.hold(1, tester.wait)
+    dataplane.inject_seed(0, seed_payload(FrameTemplate(ip_version=None), 64), 0, 1)
+    dataplane.start(1, LEAD_TICKS)
+    tester.wait(10 + (LEAD_TICKS + vector["departures"] * INTERVAL_TICKS) // 1_000)
+
+    assert sent_by(vector, tester) == vector["frames"]
+    records = dataplane.read(CELLS, tester.wait)
+    for one in vector["transmitters"]:
+        record, first_last = records[one["id"]], vector["departures_of_times"][str(one["id"])]
+        assert record["departures"] == vector["departures"]
+        if first_last:
+            distance = int(record["last_departure"]) - int(record["first_departure"])
+            assert abs(distance - (first_last[1] - first_last[0]) * INTERVAL_TICKS) <= TICKS_OF_A_ROUND
+        assert (record["first_departure"] == 0) == (not first_last)
+    sequences = {str(cell): int(records[cell]["flow_sequence"]) for cell in range(CELLS)}
+    assert {cell: count for cell, count in sequences.items() if count} == vector["flow_sequence"]
+    now = {
+        cell: data.packets - counted[cell].packets for cell, data in client.read_counters("flow_transmit", range(CELLS))
+    }
+    assert {str(cell): count for cell, count in now.items() if count} == vector["flow_sequence"]
+    of_reasons = {
+        key: count - reasons[key] for key, count in dataplane.reason_counts(PORTS).items() if count > reasons[key]
+    }
+    assert of_reasons == {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
+    client.delete(entries[::-1])
+    tester.wait(2)
