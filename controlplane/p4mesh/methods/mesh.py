@@ -8,7 +8,7 @@ from typing import Protocol
 
 from p4mesh.methods.base import Session, TrialNote
 from p4mesh.methods.criterion import criterion_of
-from p4mesh.methods.longer_trials import Taken
+from p4mesh.methods.longer_trials import Asked, Taken, measure_each
 from p4mesh.methods.options.parameters import ParameterSet
 from p4mesh.methods.options.shared import SUSTAINED, duration_ns_of, search_of, sweep_of, template_of, trial_of
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput, MeshTrial, PortRates
@@ -16,7 +16,7 @@ from p4mesh.methods.results.metrics import rate_metrics, transmission_s
 from p4mesh.methods.results.queues import queue_cells
 from p4mesh.methods.results.searched import NS_PER_MS, JudgedTrial, Searched
 from p4mesh.methods.sweeps import Judge, judge_of, swept
-from p4mesh.methods.throughput_search import Confirmation, search_throughput
+from p4mesh.methods.throughput_search import search_throughput
 from p4mesh.traffic.line_rate import l1_rate_bps, max_rate_fps, rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import Pattern
 from p4mesh.traffic.stream import Burst, Stream
@@ -170,29 +170,30 @@ def measure_throughput(
 ) -> MeshThroughput:
     """Search the highest load without loss (RFC 2889 5.1.3) and return its row and the bounds.
 
-    With ``describe``, one trial more at the result is what its latency is read from: its departures are exact.
+    With ``describe``, latency at the result is that of a trial more, whose departures are exact.
     """
     criterion = criterion_of(parameters)
-
-    def judged(spec: TrialSpec, load: Fraction, remaining: int) -> JudgedTrial[MeshTrial]:
-        result = session.measure(spec, TrialNote(load, remaining, criterion))
-        row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
-        row = replace(row, verdict=verdict, duration_ms=spec.duration_ns / NS_PER_MS)
-        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
+    further = 1 if describe else 0
 
     def trial(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
-        return judged(trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns), load, remaining + further)
+        spec = trial_spec(mesh, THROUGHPUT, size, load, parameters, length_ns)
+        result = session.measure(spec, TrialNote(load, remaining + further, criterion))
+        row, verdict = forwarding_row(spec, result, mesh, load), criterion(result)
+        row = replace(row, verdict=verdict, duration_ms=length_ns / NS_PER_MS)
+        return JudgedTrial(verdict, result, row, criterion.kept_frames(result))
 
-    def described(load: Fraction, remaining: int, length_ns: int) -> JudgedTrial[MeshTrial]:
-        assert describe is not None
-        spec = describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
-        found = judged(spec, load, remaining)
-        return replace(found, row=describe(found.row, found.result))
-
-    further = 1 if describe else 0
-    confirmation = Confirmation(described) if describe else None
     duration_ns = duration_ns_of(parameters, size, mesh.line_rate_bps)
-    return mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial, confirmation))
+    found = mesh_throughput(mesh, size, search_throughput(search_of(parameters), duration_ns, trial))
+    load = found.search.result_load_pct
+    if describe is None or load is None:
+        return found
+
+    def spec_of(length_ns: int) -> TrialSpec:
+        return describe.asked(trial_spec(mesh, LATENCY, size, load, parameters, length_ns), sweep=False)
+
+    asked = Asked(load, spec_of, duration_ns, criterion)
+    (one,) = measure_each(session, [asked], lengthen=parameters.flag(SUSTAINED))
+    return replace(found, of_latency=describe(swept_row(one, mesh, criterion), one.result))
 
 
 def mesh_throughput(mesh: Mesh, size: int, search: Searched[MeshTrial]) -> MeshThroughput:

@@ -28,7 +28,7 @@ class Confirmation(Generic[Row]):
     """The trial that tries a result again."""
 
     trial: Trial[Row]
-    factor: int = 1
+    factor: int
     """Its length in trials of the search."""
 
 
@@ -37,7 +37,7 @@ def search_throughput(
 ) -> Searched[Row]:
     """Return the result of a search with trials of ``duration_ns``, and every trial of it.
 
-    The result is tried again where a ``confirmation`` asks for that, by its trial, and where trials are scaled
+    The result is tried again by a longer trial where a ``confirmation`` asks for that, and where trials are scaled
     and its load is so low that its trial had fewer frames than one at the highest load: as many are sent then.
     Where it fails, the search goes on below it with trials of that length or with as many frames, because shorter
     ones would lead back.
@@ -46,7 +46,7 @@ def search_throughput(
     found = trials.searched(search, lambda _: duration_ns)
     load = found.result
     factor = confirmation.factor if confirmation else 1
-    if load is None or (confirmation is None and stretch(search, load) == 1):
+    if load is None or (factor == 1 and stretch(search, load) == 1):
         return trials.told(found)
     again = confirmation.trial if confirmation else trial
 

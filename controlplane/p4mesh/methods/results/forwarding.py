@@ -93,16 +93,18 @@ class MeshThroughput(Record):
     load_limit_pct: float
     trial_frames: int | None = field(default=None, metadata=OMITTED)
     """Of a throughput that was searched again: the frames of its trials at line rate."""
+    of_latency: MeshTrial | None = field(default=None, metadata=OMITTED)
+    """The trial at the result whose latency is printed; None where none is."""
 
     @property
     def flooded_frames(self) -> int:
-        """Flooded frames of the search that decided."""
-        return self.search.flooded_frames
+        """Flooded frames of the search that decided, and of its trial for latency."""
+        return self.search.flooded_frames + (self.of_latency.flooded_frames if self.of_latency else 0)
 
     @property
     def rows(self) -> tuple[MeshTrial, ...]:
         """Every trial."""
-        return self.search.rows
+        return (*self.search.rows, *([self.of_latency] if self.of_latency else []))
 
 
 @dataclass(frozen=True, kw_only=True)

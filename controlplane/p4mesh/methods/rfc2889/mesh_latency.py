@@ -139,9 +139,7 @@ def mesh_latency_tables(
     """Return latency at the throughput, at every load of the sweep, its variation, and the wires."""
     of_flows = counts_flows(bed, parameters, mesh)
     found = []
-    at_throughput = [
-        (unit.frame_size_bytes, unit.search.shown) for unit in throughput if unit.search.result_pct is not None
-    ]
+    at_throughput = [(unit.frame_size_bytes, unit.of_latency) for unit in throughput if unit.of_latency is not None]
     sweep = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
     for name, title, trials, keys in (
         ("latency_throughput", "Latency at the throughput", at_throughput, ("frame_size_bytes",)),
@@ -170,7 +168,7 @@ def mesh_latency_tables(
 
 def mesh_overflows(throughput: Sequence[MeshThroughput], forwarding: Sequence[MeshSweep]) -> tuple[str, ...]:
     """Return where latency was longer than the time stamps reach, at the throughput or in a sweep."""
-    shown = [(unit.frame_size_bytes, unit.search.shown) for unit in throughput]
+    shown = [(unit.frame_size_bytes, unit.of_latency) for unit in throughput if unit.of_latency is not None]
     swept = [(unit.frame_size_bytes, row) for unit in forwarding for row in unit.rows]
     return tables.overflows((size, cells.latency) for size, row in (*shown, *swept) for cells in row.latency or ())
 

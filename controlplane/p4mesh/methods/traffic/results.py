@@ -15,7 +15,7 @@ from p4mesh.methods.results.record import INLINE, Record
 from p4mesh.methods.traffic.classes import Acceptance, LaidClass
 from p4mesh.methods.traffic.runs import LaidRun
 from p4mesh.traffic.stream import Stream
-from p4mesh.trial.result import FlowCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, Status, Trend, TrialResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,8 @@ class ClassResult(Record):
     delay: Delay = field(metadata=INLINE)
     departure_error_ns: float | None
     """How late its frames may have left; None where that is not known."""
+    queues: str | None
+    """Whether a queue on its way filled meanwhile; None where nobody watched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +260,19 @@ def _class_result(
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
         delay=delay,
         departure_error_ns=_departure_error_ns(item, result),
+        queues=_queues(found, result),
     )
+
+
+def _queues(found: Sequence[Found], result: TrialResult) -> str | None:
+    """Return what is known of the queues to the receivers of a class."""
+    trend = result.queues
+    if any(flow.lost_frames for _, flow in found):
+        return "frames lost"
+    if trend is not None and trend.trend is Trend.FILLING:
+        reached = {flow.rx_port for _, flow in found}
+        return f"{trend.trend.value}, {trend.excess_ppm:.4g} ppm" if reached & set(trend.rx_ports) else "steady"
+    return trend.trend.value if trend is not None else None
 
 
 def _departure_error_ns(item: LaidClass, result: TrialResult) -> float | None:

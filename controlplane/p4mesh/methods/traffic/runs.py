@@ -16,6 +16,8 @@ from p4mesh.trial.sampling import Sampling
 from p4mesh.trial.spec import Learning, TrialSpec
 
 _NS_PER_MS = 1_000_000
+_UNEVEN = 100
+"""Queues are watched where no class begins or ends later than the others by more than this part of the run."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,16 @@ def lay_run(run: FileRun, bed: Bed) -> LaidRun:
         histograms=HistogramPer.CLASS if run.traffic.percentiles else None,
         stop_on_los=phases.stop_on_los,
         departure_error_ns=run.traffic.departure_error_ns,
+        watch_queues=_is_even(classes, latest_ns),
         sampling=_sampling(run, max(item.end_ns for item in classes)),
     )
     return LaidRun(run.label, classes, spec, _load_pct(classes, bed), run.traffic.percentiles)
+
+
+def _is_even(classes: tuple[LaidClass, ...], latest_ns: int) -> bool:
+    """Return whether all classes send nearly all the time: a class that begins or ends moves the latency of others."""
+    ends_ns = [item.end_ns for item in classes]
+    return _UNEVEN * max(max(ends_ns) - min(ends_ns), latest_ns) <= max(ends_ns)
 
 
 def _sampling(run: FileRun, length_ns: int) -> Sampling | None:

@@ -8,6 +8,7 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.results.latency import stamps_text
 from p4mesh.methods.results.latency_tables import DEPARTURES, DEPARTURES_NOTE
 from p4mesh.methods.results.outcome import Column, Table
+from p4mesh.methods.results.queues import QUEUES
 from p4mesh.methods.traffic.results import ClassResult, FlowResult, LayerResult, RunResult
 
 _RUN = Column("run", "Run")
@@ -75,6 +76,7 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         *percentiles,
         *_JITTER,
         DEPARTURES,
+        QUEUES,
         Column("reason", "Why"),
     )
     note = f"{_LOSS_NOTE} Latency {definition}; jitter RFC 4689. {DEPARTURES_NOTE} {stamps_text(bed)}"
