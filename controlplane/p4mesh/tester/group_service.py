@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.responders import Outgoing, PuntRule, Responder
 from p4mesh.tester.responders.group_hosts import ANY_SENDER, Filter, GroupHosts
-from p4mesh.tester.responders.group_messages import Host
+from p4mesh.tester.responders.group_messages import Group, Host
 from p4mesh.tester.responders.querier import Querier
 from p4mesh.tester.stations import station
 from p4mesh.traffic.memberships import MembershipChange, Memberships
@@ -48,9 +48,13 @@ class GroupService:
         self._alarm = _Alarm()
         self._packets.attach(*self._begin(memberships))
         senders = self._senders(memberships)
+        # A port joins all its ranges at once, so that its reports are full.
+        groups_of: dict[int, list[Group]] = {}
         for part in memberships.at_start():
             for port in part.receivers:
-                self._hosts.join(port, part.groups, self._packets.now_ns, senders)
+                groups_of.setdefault(port, []).extend(part.groups)
+        for port, groups in groups_of.items():
+            self._hosts.join(port, groups, self._packets.now_ns, senders)
         self._finish_changes(memberships)
         self._wait(memberships.join_wait_ns)
 
