@@ -9,6 +9,7 @@
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
     │   ├── RunFileError           missing or malformed run file, or one that a test cannot satisfy
+    │   ├── XenaFileError          missing or malformed configuration of Xena's RFC 2889 programs
     │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it
@@ -82,6 +83,10 @@ class TrafficFileError(UsageError):
 
 class RunFileError(UsageError):
     """A run file is missing, malformed, or asks for what a test does not have."""
+
+
+class XenaFileError(UsageError):
+    """A file is no configuration of Xena's RFC 2889 programs, or what is made of it would overwrite another file."""
 
 
 class CalibrationError(UsageError):

@@ -43,6 +43,7 @@ def parser() -> Parser:
     )
     _export(commands.add_parser("export", help="write the results of a run or of a suite for other programs"))
     _init(commands.add_parser("init", help="write a run file with comments"))
+    _import_xena(commands.add_parser("import-xena", help="make a run file of a Xena2889 or Valkyrie2889 file"))
     _runs(commands.add_parser("runs", help="list past runs with their verdicts"))
     _completion(commands.add_parser("completion", help="print what makes a shell complete the words of commands"))
     _topology(commands.add_parser("topology", help="work with topology files"))
@@ -148,8 +149,8 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes results in a form that docs/RESULTS.md describes; CSV is in every run directory."
     parser.add_argument("directory", metavar="DIR")
-    parser.add_argument("--format", choices=("json", "junit", "parquet"), required=True, help="format to write")
-    parser.add_argument("--out", metavar="PATH", help="file, for Parquet a directory; default: in DIR")
+    parser.add_argument("--format", choices=("json", "junit", "parquet", "xena"), required=True, help="format to write")
+    parser.add_argument("--out", metavar="PATH", help="file, for Parquet and Xena a directory; default: in DIR")
     _json(parser)
     parser.set_defaults(handler="p4mesh.cli.export_command:execute")
 
@@ -216,6 +217,15 @@ def _init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test", dest="tests", metavar="TEST", action="append", help="test that the file runs")
     _json(parser)
     parser.set_defaults(handler="p4mesh.cli.init_command:execute")
+
+
+def _import_xena(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Writes a topology and a run file, and lists everything that has no place in them."
+    parser.add_argument("file", metavar="FILE", help="configuration that ends in .x2889 or .v2889")
+    parser.add_argument("--topology-out", metavar="FILE", help="default: NAME-topology.yaml, NAME that of the file")
+    parser.add_argument("--run-out", metavar="FILE", help="default: NAME.yaml")
+    _json(parser)
+    parser.set_defaults(handler="p4mesh.cli.import_xena_command:execute")
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from p4mesh.cli.output import say
-from p4mesh.errors import EXIT_OK
+from p4mesh.errors import EXIT_OK, UsageError
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.report.export.json_document import results_data
 from p4mesh.report.publish import outcome_of
@@ -57,9 +57,27 @@ def _parquet(directory: Path, out: str | None) -> list[Path]:
     return paths
 
 
+def _xena(directory: Path, out: str | None) -> list[Path]:
+    from p4mesh.report.export.xena_tables import xena_csv
+
+    paths = []
+    for run, outcome in _runs(directory):
+        folder = Path(out) / run.path.name if out and is_suite(directory) else Path(out or run.path)
+        with storing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, text in xena_csv(outcome).items():
+            paths.append(folder / f"xena_{name}.csv")
+            write_atomically(paths[-1], text)
+    if not paths:
+        raise UsageError(
+            f"{directory}: no test of RFC 2889, whose columns Xena reports have", hint="use another format"
+        )
+    return paths
+
+
 def _runs(directory: Path) -> list[tuple[StoredRun, Outcome]]:
     paths = read_suite(directory).runs if is_suite(directory) else (directory,)
     return [(run, outcome_of(run)) for run in map(read_run, paths)]
 
 
-_WRITERS = {"json": _json, "junit": _junit, "parquet": _parquet}
+_WRITERS = {"json": _json, "junit": _junit, "parquet": _parquet, "xena": _xena}

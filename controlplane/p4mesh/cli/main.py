@@ -15,8 +15,8 @@ from p4mesh.errors import EXIT_BUG, EXIT_OK, EngineMissingError, EnvironmentFaul
 
 EXIT_INTERRUPTED = 130
 COMMANDS = (
-    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "init", "runs"),
-    *("completion", "topology", "doctor", "net", "serve", "switch"),
+    *("run", "traffic", "calibrate", "tests", "show", "report", "compare", "export", "init", "import-xena"),
+    *("runs", "completion", "topology", "doctor", "net", "serve", "switch"),
 )
 COMPLETION = "_ARGCOMPLETE"
 """Set in the environment by a shell that wants to complete words."""

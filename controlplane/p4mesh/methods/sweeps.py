@@ -57,8 +57,8 @@ def sweep_loads(start: Fraction, end: Fraction, step: Fraction) -> tuple[Fractio
 
 def frame_loss_loads(step: Fraction = Fraction(10), maximum: Fraction = Fraction(100)) -> tuple[Fraction, ...]:
     """Return ``maximum`` (100), 100 - step, ... %, down to the lowest positive load (RFC 2544 26.3: steps of 10 %)."""
-    steps = ceil(100 / step)
-    return tuple(min(100 - number * step, maximum) for number in range(steps))
+    beyond, steps = (100 - maximum) // step, ceil(100 / step)
+    return tuple(min(100 - number * step, maximum) for number in range(beyond, steps))
 
 
 def loses_nothing_twice(taken: Sequence[Taken]) -> bool:

@@ -50,6 +50,11 @@ def load_run_file(path: str | Path) -> RunText:
         raise RunFileError(f"{path}: not a text file", hint=f"a run file is a YAML file; {KIND.examples}") from None
     except OSError as error:
         raise RunFileError(f"{path}: {error.strerror}", hint=f"name a YAML file; {KIND.examples}") from None
-    source = YamlSource(str(path), text, KIND)
+    return parse_run_file(str(path), text)
+
+
+def parse_run_file(name: str, text: str) -> RunText:
+    """Return the file that ``text`` is; ``name`` is its path, for messages and for the paths in it."""
+    source = YamlSource(name, text, KIND)
     require_valid(source, schema())
-    return RunText(source, msgspec.convert(source.data, RunFile), Path(path).parent)
+    return RunText(source, msgspec.convert(source.data, RunFile), Path(name).parent)

@@ -17,6 +17,7 @@ LAYERS = (
         "cli",
         "doctor",
         "server",
+        "xena",
         "run",
         "report",
         "store",

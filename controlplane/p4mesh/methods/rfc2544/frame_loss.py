@@ -47,7 +47,7 @@ class FrameLoss(MethodOf[LossSweep]):
 
     def trials_expected(self, unit: Unit, parameters: ParameterSet) -> int:
         """Return the length of the whole sweep, or of one that loses frames at the top only."""
-        whole = int(100 / parameters.number("step_pct"))
+        whole = len(frame_loss_loads(parameters.number("step_pct"), shared.maximum_load_pct(parameters)))
         return whole if parameters.flag("full_sweep") else min(whole, _TYPICAL_TRIALS)
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> LossSweep:

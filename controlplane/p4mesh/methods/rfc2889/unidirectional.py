@@ -1,15 +1,20 @@
-"""RFC 2889 5.4: partially meshed unidirectional traffic, one half of the ports to the other."""
+"""RFC 2889 5.4: partially meshed unidirectional traffic, half of the ports to the others, or groups of any size."""
 
 from __future__ import annotations
 
-from p4mesh.errors import TopologyError
+from fractions import Fraction
+
+from p4mesh.errors import ParameterError, TopologyError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.mesh import Leg, Mesh
-from p4mesh.methods.options.parameters import ParameterSet
+from p4mesh.methods.options.parameters import Kind, Parameter, ParameterSet, boolean, choice
 from p4mesh.methods.rfc2889.meshed import Meshed, mesh_parameters
-from p4mesh.traffic.patterns import Rotate
+from p4mesh.traffic.patterns import Pairs, Rotate
 
 MIN_PORTS = 2
+HALF = "half"
+_SECTION = "RFC 2889 5.4.2"
+_PATTERNS = {"rotate": Rotate(), "pairs": Pairs()}
 
 
 class Unidirectional(Meshed):
@@ -18,16 +23,55 @@ class Unidirectional(Meshed):
     name = "rfc2889.unidirectional"
     title = "Partially meshed unidirectional traffic"
     section = "RFC 2889 5.4"
-    parameters = mesh_parameters("5.4")
+    parameters = (
+        Parameter(
+            "senders",
+            Kind.INTEGER,
+            HALF,
+            "ports",
+            _SECTION,
+            "how many of the ports send, the first ones; the others receive",
+            Fraction(1),
+            Fraction(511),
+            (HALF,),
+        ),
+        choice("pattern", "rotate", _SECTION, "receivers in turn, or one receiver for each sender", tuple(_PATTERNS)),
+        boolean("bidirectional", False, _SECTION, "receivers send to the senders as well"),
+        *mesh_parameters("5.4"),
+    )
 
     def mesh(self, bed: Bed, parameters: ParameterSet) -> Mesh:
-        """Return one leg from the first to the second half; needs an even number of ports."""
+        """Return a leg per direction between the first ports and the others."""
         bed.require_ports(self.name, MIN_PORTS)
         ports = bed.port_numbers
-        if len(ports) % 2:
-            raise TopologyError(
-                f"{self.name} needs an even number of tester ports, topology '{bed.topology}' has {len(ports)}",
-                hint="the first half sends to the second half",
+        count = _senders(self.name, bed, parameters)
+        senders, receivers = ports[:count], ports[count:]
+        pattern = _PATTERNS[parameters.text("pattern")]
+        if isinstance(pattern, Pairs) and len(senders) != len(receivers):
+            raise ParameterError(
+                f"pattern=pairs: {len(senders)} ports send, {len(receivers)} receive",
+                hint="a pair has one of each: use senders=half",
             )
-        half = len(ports) // 2
-        return Mesh((Leg(Rotate(), ports[:half], ports[half:]),), bed.common_rate_bps(self.name))
+        legs = [Leg(pattern, senders, receivers)]
+        if parameters.flag("bidirectional"):
+            legs.append(Leg(pattern, receivers, senders))
+        limits = [Fraction(100 * len(leg.rx_ports), len(leg.tx_ports)) for leg in legs]
+        return Mesh(tuple(legs), bed.common_rate_bps(self.name), min(Fraction(100), *limits))
+
+
+def _senders(test: str, bed: Bed, parameters: ParameterSet) -> int:
+    """Return how many ports send; half of them needs an even number."""
+    ports = len(bed.ports)
+    if not parameters.is_word("senders"):
+        count = parameters.integer("senders")
+        if count >= ports:
+            raise ParameterError(
+                f"senders={count}: topology '{bed.topology}' has {ports} ports", hint=f"1 to {ports - 1} of them send"
+            )
+        return count
+    if ports % 2:
+        raise TopologyError(
+            f"{test} needs an even number of tester ports, topology '{bed.topology}' has {ports}",
+            hint="the first half sends to the second half",
+        )
+    return ports // 2

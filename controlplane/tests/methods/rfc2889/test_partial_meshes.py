@@ -177,3 +177,36 @@ def test_a_fast_port_fills_ten_slow_ones_and_they_fill_it() -> None:
     flows = {(flow.tx_port, flow.rx_port): flow.latency for flow in of_latency.flows}
     least = min(flow.min_ns + (1024 if tx == 1 else 102.4) for (tx, _), flow in flows.items() if flow is not None)
     assert latency["min_us"] == pytest.approx(least / 1000, abs=0.001)
+
+
+def test_groups_of_any_size_can_send_to_each_other() -> None:
+    _, specs = measure(Unidirectional(), bed(5), "forwarding", "senders=2", "sweep_start_pct=100")
+    (stream,) = specs[0].streams
+    assert (stream.tx_ports, stream.rx_ports) == ((1, 2), (3, 4, 5))
+    settings = ("senders=2", "bidirectional=true", "search_resolution_pct=0.01")
+    found, specs = measure(Unidirectional(), bed(5), "throughput", *settings)
+    assert [(stream.tx_ports, stream.rx_ports) for stream in specs[0].streams] == [
+        ((1, 2), (3, 4, 5)),
+        ((3, 4, 5), (1, 2)),
+    ]
+    assert found.load_limit_pct == pytest.approx(200 / 3)
+    assert found.search.result_pct == pytest.approx(200 / 3, abs=0.02)
+
+
+def test_pairs_keep_their_receiver() -> None:
+    _, specs = measure(Unidirectional(), bed(4), "forwarding", "pattern=pairs", "bidirectional=true")
+    flows = set().union(*(flow_counts(stream) for stream in specs[0].streams))
+    assert flows == {(1, 3), (2, 4), (3, 1), (4, 2)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("senders=4",), "senders=4: topology 'fake' has 4 ports"),
+        (("senders=1", "pattern=pairs"), "pattern=pairs: 1 ports send, 3 receive"),
+    ],
+)
+def test_groups_that_cannot_be_meant_are_refused(settings: tuple[str, ...], message: str) -> None:
+    parameters = resolve("rfc2889.unidirectional", Unidirectional.parameters, settings)
+    with pytest.raises(ParameterError, match=message):
+        Unidirectional().mesh(bed(4), parameters)

@@ -27,11 +27,11 @@ INTERFACES = ", ".join(
 )
 
 
-def snooping_switch(keys: str, queue_frames: int) -> str:
+def snooping(keys: str, queue_frames: int) -> str:
     return switch("latency_ns: 1000", f"    {keys}", port=f"queue_frames: {queue_frames}")
 
 
-def multicast_router(keys: str, queue_frames: int) -> str:
+def router(keys: str, queue_frames: int) -> str:
     multicast = f"multicast: {{host_ports: [1, 2, 3, 4], {keys}}}"
     port = f"queue_frames: {queue_frames}"
     return switch("latency_ns: 1000", f"interfaces: [{INTERFACES}]", multicast, port=port, device="router")
@@ -44,7 +44,7 @@ def session(topology: str) -> Iterator[OneDevice]:
 
 
 def run(
-    name: str, keys: str, *settings: str, queue: int = 1024, device: Callable[[str, int], str] = snooping_switch
+    name: str, keys: str, *settings: str, queue: int = 1024, device: Callable[[str, int], str] = snooping
 ) -> Outcome:
     test = find_test(name)
     parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
@@ -153,9 +153,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
-    outcome = run(
-        "rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=multicast_router
-    )
+    outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=router)
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (State.PASS, 100, 3, 0)
     assert outcome.findings == ()
@@ -163,10 +161,10 @@ def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) ->
 
 def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() -> None:
     settings = ("stream_fps=20000", "delay_limit_ms=20")
-    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=multicast_router)
+    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - 5000 <= 50 + 5
-    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=multicast_router)
+    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
     outcome = run(
@@ -175,6 +173,6 @@ def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() ->
         "groups_max=40",
         "groups_step=1",
         "groups_first=25",
-        device=multicast_router,
+        device=router,
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27

@@ -1,0 +1,76 @@
+"""``p4mesh import-xena FILE``: makes a topology and a run file of a configuration of Xena2889 or Valkyrie2889."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from p4mesh.cli.output import say
+from p4mesh.errors import EXIT_OK, XenaFileError
+from p4mesh.xena.document import LeftOut
+from p4mesh.xena.importing import Imported, import_file
+
+
+def execute(arguments: argparse.Namespace, _: object = None) -> int:
+    """Write both files and list what is in neither; no file that exists is touched."""
+    source = Path(arguments.file)
+    run = Path(arguments.run_out or f"{source.stem}.yaml")
+    topology = Path(arguments.topology_out or f"{source.stem}-topology.yaml")
+    for path in (topology, run):
+        if path.exists():
+            raise XenaFileError(
+                f"{path}: exists, and is left as it is", hint="name other files with --topology-out and --run-out"
+            )
+    imported = import_file(source, os.path.relpath(topology, run.parent), run.name)
+    for path, text in ((topology, imported.topology), (run, imported.run)):
+        _write_new(path, text)
+    if arguments.json:
+        say(json.dumps({"topology": str(topology), "run": str(run), **_data(imported)}, indent=1))
+    else:
+        say(_text(imported, topology, run))
+    return EXIT_OK
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise XenaFileError(f"{path}: {error.strerror}", hint="name a file in a folder that you may write to") from None
+
+
+def _data(imported: Imported) -> dict[str, object]:
+    return {
+        "tests": [asdict(test) for test in imported.tests],
+        "values_mapped": imported.mapped,
+        "values_total": imported.total,
+        "not_mapped": [asdict(item) for item in imported.left_out],
+    }
+
+
+def _text(imported: Imported, topology: Path, run: Path) -> str:
+    lines = [f"wrote {topology}", f"wrote {run}", "", "Tests"]
+    for test in imported.tests:
+        name = f" ({test.test})" if test.name != test.test else ""
+        lines.append(f"  {test.name}{name}" + (f": not run: {test.problem}" if test.problem else ""))
+    lines += ["", f"Not mapped: {imported.total - imported.mapped} of {imported.total} values"]
+    lines += _grouped(imported.left_out)
+    lines += ["", f"run it with: p4mesh run {run}"]
+    return "\n".join(lines)
+
+
+def _grouped(items: Sequence[LeftOut]) -> list[str]:
+    """Return a line for the keys of one place that are left out for one reason."""
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for item in items:
+        place, _, key = item.key.rpartition(".")
+        groups.setdefault((place, item.count, item.reason), []).append(f"{key}={'|'.join(item.values)}")
+    lines = []
+    for (place, count, reason), keys in groups.items():
+        times = f" ({count} times)" if count > 1 else ""
+        lines.append(f"  {place or 'file'}{times}: {reason}: {', '.join(keys)}")
+    return lines

@@ -1,0 +1,214 @@
+"""From a Xena file to the texts of a topology and of a run file, and the list of what is in neither."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4mesh.config_files.yaml_source import as_written
+from p4mesh.errors import P4MeshError, XenaFileError
+from p4mesh.methods.registry import find_test
+from p4mesh.regular_files import read_text
+from p4mesh.run.options import RunFileOptions
+from p4mesh.run.run_files import plan_file
+from p4mesh.run_file.reader import parse_run_file
+from p4mesh.topology.loader import parse_topology
+from p4mesh.xena.document import Accounts, LeftOut, Node
+from p4mesh.xena.entries import Entry, Parameters, entries_of
+from p4mesh.xena.options import Shared, shared_of
+from p4mesh.xena.ports import XenaPort, ports_of, topology_text
+
+MOST_BYTES = 50_000_000
+SUFFIXES = (".x2889", ".v2889")
+_BINARY = ".xmcfg"
+_VALID = f"name a file of Xena2889 or Valkyrie2889: {' or '.join(SUFFIXES)}"
+_USUAL_GAP_DELTA_BYTES = 1
+_LONGEST_NAME = 30
+_LEAST_PORTS = {
+    "rfc2889.partially_meshed": 3,
+    "rfc2889.congestion_control": 4,
+    "rfc2889.address_caching": 3,
+    "rfc2889.address_learning": 3,
+}
+
+
+@dataclass(frozen=True)
+class ImportedTest:
+    """What became of a test."""
+
+    test: str
+    name: str
+    problem: str = ""
+    """Reason why it is commented out; empty for a test that runs."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file in the form of P4Mesh."""
+
+    topology: str
+    run: str
+    tests: tuple[ImportedTest, ...]
+    left_out: tuple[LeftOut, ...]
+    mapped: int
+    """Values of the file that were used."""
+    total: int
+
+
+def import_file(path: Path, topology_name: str, run_name: str) -> Imported:
+    """Return a Xena file as a topology and a run file with these names; raises XenaFileError."""
+    root = Node(accounts := Accounts(data := _read(path)), data)
+    ports = ports_of(root.node("PortHandler"))
+    if not ports:
+        raise XenaFileError(f"{path}: no ports in PortHandler.EntityList", hint=_VALID)
+    types = root.node("TestOptions").node("TestTypeOptionMap")
+    delta = types.node("ForwardPressure").data.get("InterFrameGapDelta", _USUAL_GAP_DELTA_BYTES)
+    listed = sorted(ports.values(), key=lambda port: port.number)
+    entries = entries_of(types, ports)
+    shared = shared_of(root, listed)
+    notes = _notes(root)
+    _leave_out_the_rest(root)
+    name = _name(path.stem)
+    gap_delta = round(delta) if isinstance(delta, int | float) else _USUAL_GAP_DELTA_BYTES
+    topology = topology_text(name, path.name, listed, gap_delta)
+    for entry in entries:
+        _note_what_does_not_hold(entry, shared)
+    problems = {id(entry): _problem(entry, shared, listed, topology, name) for entry in entries}
+    run = _run_text(path.name, name, topology_name, shared, entries, problems, notes)
+    tests = tuple(ImportedTest(entry.test, entry.name or entry.test, problems[id(entry)]) for entry in entries)
+    return Imported(topology, run, tests, accounts.left_out(), accounts.mapped, accounts.total)
+
+
+def _read(path: Path) -> object:
+    if path.suffix.lower() == _BINARY:
+        raise XenaFileError(
+            f"{path}: a port configuration of XenaManager, which has no tests",
+            hint=f"{_VALID}; XenaManager itself can save nothing that has tests",
+        )
+    try:
+        text = read_text(path, MOST_BYTES)
+    except OSError as error:
+        raise XenaFileError(f"{path}: {error.strerror}", hint=_VALID) from None
+    except UnicodeDecodeError:
+        raise XenaFileError(f"{path}: not a text file", hint=_VALID) from None
+    try:
+        data = json.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise XenaFileError(f"{path}: nested too deeply", hint=_VALID) from None
+    except ValueError as error:
+        raise XenaFileError(f"{path}: not JSON: {error}", hint=_VALID) from None
+    if not isinstance(data, dict) or "PortHandler" not in data or "TestOptions" not in data:
+        raise XenaFileError(f"{path}: no configuration of RFC 2889 tests", hint=_VALID)
+    return data
+
+
+def _notes(root: Node) -> dict[str, str]:
+    report = root.node("ReportConfig")
+    found = {"customer": report.text("CustomerName"), "comments": report.text("Comments")}
+    return {key: " ".join(text.split())[:500] for key, text in found.items() if text.strip()}
+
+
+def _leave_out_the_rest(root: Node) -> None:
+    """Name what no test is made of."""
+    root.leave_out("p4mesh report and p4mesh export write reports", "ReportConfig")
+    root.leave_out("the tester is the one of the target", "ChassisManager")
+    root.leave_out(
+        "bookkeeping of the Xena program",
+        *("CreationDate", "TidAllocationScope", "FormatVersion", "ApplicationVersion"),
+    )
+    options = root.node("TestOptions").node("RateDefinition")
+    options.leave_out("bookkeeping of the Xena program", "ItemID", "ParentID", "Label")
+
+
+def _note_what_does_not_hold(entry: Entry, shared: Shared) -> None:
+    """Say in the run file which parameters of the whole file this test has no use for."""
+    known = {parameter.name for parameter in find_test(entry.test).parameters}
+    missing = [key for key in shared.parameters if key not in known]
+    if missing:
+        entry.comments.append(f"without effect on this test: {', '.join(missing)}")
+
+
+def _held(shared: Shared, entries: list[Entry]) -> Parameters:
+    """Return the shared parameters that at least one of the tests has."""
+    known = {parameter.name for entry in entries for parameter in find_test(entry.test).parameters}
+    return {key: value for key, value in shared.parameters.items() if key in known}
+
+
+def _problem(entry: Entry, shared: Shared, ports: list[XenaPort], topology: str, name: str) -> str:
+    """Return why a test cannot run; empty where it can."""
+    if len(set(entry.ports)) != len(entry.ports):
+        return "a port has two roles"
+    least = _LEAST_PORTS.get(entry.test, 2)
+    if len(entry.ports) < least:
+        return f"it needs {least} ports with a role, the file gives it {len(entry.ports)}"
+    text = _run_text("", name, "topology.yaml", shared, [entry], {id(entry): ""}, {}, enabled=True)
+    options = RunFileOptions("run.yaml", topology=parse_topology("topology.yaml", topology))
+    try:
+        plan_file(parse_run_file("run.yaml", text), options)
+    except P4MeshError as error:
+        return f"{error.message.partition('tests[0]')[2].lstrip(': ') or error.message}"
+    return "" if entry.enabled else "not enabled in the file"
+
+
+def _run_text(
+    source: str,
+    name: str,
+    topology: str,
+    shared: Shared,
+    entries: list[Entry],
+    problems: dict[int, str],
+    notes: dict[str, str],
+    *,
+    enabled: bool = False,
+) -> str:
+    lines = [
+        f"# {source}, imported. p4mesh import-xena lists what has no place here.",
+        f"name: {name}",
+        f"topology: {json.dumps(topology)}",
+    ]
+    if shared.sizes:
+        lines.append(f"sizes: [{', '.join(map(str, shared.sizes))}]")
+    running = [entry for entry in entries if enabled or not problems[id(entry)]]
+    lines += ["parameters:", *(f"  {key}: {_yaml(value)}" for key, value in _held(shared, running).items())]
+    lines.append("tests:")
+    for entry in entries:
+        problem = problems[id(entry)]
+        lines += [f"  # {text}" for text in entry.comments]
+        if problem:
+            lines.append(f"  # Not run: {problem}")
+        mark = "  # " if problem and not enabled else "  "
+        lines += [mark + line for line in _entry(entry)]
+    if all(problems.values()):
+        lines.append("  []")
+    if notes:
+        lines += ["notes:", *(f"  {key}: {json.dumps(text, ensure_ascii=False)}" for key, text in notes.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(entry: Entry) -> list[str]:
+    lines = [f"- test: {entry.test}"]
+    if entry.name:
+        lines.append(f"  name: {entry.name}")
+    lines += [f'  ports: "{_ranges(entry.ports)}"', "  parameters:"]
+    return [*lines, *(f"    {key}: {_yaml(value)}" for key, value in entry.parameters.items())]
+
+
+def _ranges(ports: list[int]) -> str:
+    """Return ports in their order, those that follow each other as a range."""
+    runs: list[list[int]] = []
+    for port in ports:
+        if runs and port == runs[-1][-1] + 1:
+            runs[-1].append(port)
+        else:
+            runs.append([port])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _yaml(value: str | int | float | bool) -> str:
+    return json.dumps(value) if isinstance(value, str) else as_written(value)
+
+
+def _name(stem: str) -> str:
+    return re.sub("[^a-z0-9_-]", "-", stem.lower()).lstrip("0123456789_-")[:_LONGEST_NAME] or "imported"

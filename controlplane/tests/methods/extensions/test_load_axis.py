@@ -1,0 +1,119 @@
+"""Caps and fractions of the load axis: 100 % of every load is the cap, and results have both percentages.
+
+Method: runs on fakes whose capacity is known; loads, frames and tables are compared with closed forms.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.beds import make_bed
+from support.networks import parsed, switch
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.extensions.load_axis import PORT_RATE_CAP, on_line, scale_of
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import TESTS, find_test
+from p4mesh.methods.sweeps import frame_loss_loads
+from p4mesh.run.options import RunOptions
+from p4mesh.run.preparation import prepare
+from p4mesh.run.single import run
+
+FOUR = switch()
+
+
+def ran(out: Path, test: str, *settings: str, opener: str = "support.fakes:open_wire") -> Path:
+    run(RunOptions(test, parsed(FOUR), "64", settings, out, jobs=1, opener=opener))
+    return out
+
+
+def trials(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+
+
+def rows(out: Path, table: str) -> list[dict[str, str]]:
+    with (out / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep_under_a_cap_sends_percent_of_the_cap(tmp_path: Path) -> None:
+    settings = ("parts=forwarding", "sweep_step_pct=50", "sweep_start_pct=50", "port_rate_cap_mbps=900")
+    out = ran(tmp_path / "run", "rfc2889.fully_meshed", *settings, "scaled_frames=3000")
+    assert [trial["load_pct"] for trial in trials(out)] == [45, 90]
+    (row,) = rows(out, "forwarding_rate")
+    assert float(row["mfr_offered_pct"]) == pytest.approx(90, abs=0.05)
+    assert float(row["mfr_offered_of_cap_pct"]) == pytest.approx(100, abs=0.05)
+    stored = json.loads((out / "results.json").read_text())["outcome"]
+    assert "100 % of a load is 900 Mbit/s on each port, 90 % of line rate." in stored["deviations"]
+
+
+def test_cap_and_fraction_multiply_and_trials_keep_their_frames(tmp_path: Path) -> None:
+    settings = ("parts=throughput", "rate_fraction_pct=1", "port_rate_cap_mbps=900", "scaled_frames=3000")
+    out = ran(tmp_path / "run", "rfc2889.partially_meshed", "direction=to_one", *settings)
+    (row,) = rows(out, "throughput")
+    assert row["state"].startswith("PASS")
+    assert float(row["tx_pct"]) == pytest.approx(0.9, rel=1e-3)
+    assert float(row["tx_of_cap_pct"]) == pytest.approx(100, rel=1e-3)
+    highest = max(trials(out), key=lambda trial: trial["load_pct"])
+    (stream,) = highest["spec"]["streams"]
+    assert stream["frame_count"] == 3000
+
+
+def test_without_a_cap_nothing_changes() -> None:
+    test, bed = find_test("rfc2889.fully_meshed"), make_bed()
+    parameters = resolve(test.name, test.parameters, ())
+    assert scale_of(bed, parameters) == 1
+    assert on_line(test, bed, parameters) is parameters
+
+
+@pytest.mark.parametrize(
+    "test", [test for test in TESTS if PORT_RATE_CAP in test.parameters], ids=lambda test: test.name
+)
+def test_every_load_of_a_test_is_scaled_and_nothing_else(test: Any) -> None:
+    bed = make_bed()
+    given = resolve(test.name, test.parameters, ("rate_fraction_pct=10",))
+    scaled = on_line(test, bed, given)
+    for parameter in test.parameters:
+        before, after = given.values[parameter.name], scaled.values[parameter.name]
+        if parameter.unit == "% of line rate" and not isinstance(before, str):
+            assert after == Fraction(before) / 10
+        elif parameter.name == "ppm_below":
+            assert 100 - Fraction(after) / 10_000 == (100 - Fraction(before) / 10_000) / 10
+        elif parameter.name == "scaled_frames":
+            assert after == 10 * before
+        else:
+            assert after == before
+
+
+@pytest.mark.parametrize("name", ["rfc2889.forward_pressure", "rfc2544.back_to_back", "messages.latency"])
+def test_tests_that_need_the_line_have_no_cap(name: str) -> None:
+    test = find_test(name)
+    assert PORT_RATE_CAP not in test.parameters
+    with pytest.raises(ParameterError, match="has no parameter 'port_rate_cap_mbps'"):
+        resolve(test.name, test.parameters, ("port_rate_cap_mbps=900",))
+
+
+@pytest.mark.parametrize(
+    ("topology", "message"),
+    [
+        (FOUR, "port_rate_cap_mbps=1500: above the line rate of the ports"),
+        (switch(rates_bps=(10**9, 10**9, 10**10, 10**10)), "port_rate_cap_mbps=1500: the ports have different line"),
+    ],
+)
+def test_a_cap_that_cannot_be_meant_is_refused(topology: str, message: str) -> None:
+    options = RunOptions("rfc2889.broadcast", parsed(topology), "64", ("port_rate_cap_mbps=1500",))
+    with pytest.raises(ParameterError, match=message):
+        prepare(find_test(options.test), parsed(topology), options)
+
+
+def test_frame_loss_begins_at_the_highest_load_of_the_axis() -> None:
+    tenth = Fraction(1, 10)
+    assert list(frame_loss_loads(tenth, Fraction(1))) == [Fraction(n, 10) for n in range(10, 0, -1)]
+    near = Fraction("99.99")
+    assert frame_loss_loads(Fraction(10), near)[:3] == (near, 90, 80)
+    assert frame_loss_loads(Fraction(7))[:3] == (100, 93, 86)

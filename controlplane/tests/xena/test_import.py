@@ -1,0 +1,324 @@
+"""``p4mesh import-xena``: every value of a file is mapped or listed, and what is written runs."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from p4mesh.cli.main import main
+from p4mesh.errors import XenaFileError
+from p4mesh.run.options import RunFileOptions
+from p4mesh.run.run_files import plan_file, run_file
+from p4mesh.run.suite import FinishedSuite
+from p4mesh.run_file.reader import load_run_file
+from p4mesh.xena.document import UNKNOWN
+from p4mesh.xena.entries import mac_base
+from p4mesh.xena.importing import Imported, import_file
+
+FILES = Path(__file__).parents[1] / "fixtures" / "xena"
+SWITCH, BACK_TO_BACK = FILES / "RFC_2889_1_switch.x2889", FILES / "gsi_b2b_unicast.v2889"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def config(path: Path = SWITCH) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(path.read_text())
+    return data
+
+
+def imported(data: dict[str, Any]) -> Imported:
+    Path("case.v2889").write_text(json.dumps(data))
+    return import_file(Path("case.v2889"), "topology.yaml", "run.yaml")
+
+
+def runs_of(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the tests that run, by name."""
+    run = yaml.safe_load(imported(data).run)
+    return {entry.get("name", entry["test"]): entry for entry in run["tests"]}
+
+
+def sub_tests(data: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = data["TestOptions"]["TestTypeOptionMap"]["RateTest"]["RateSubTestHandler"][
+        "RateSubTests"
+    ]
+    return found
+
+
+def with_roles(data: dict[str, Any], topology: str, direction: str, roles: list[str]) -> dict[str, Any]:
+    """Return the file with one rate test, whose first ports have these roles."""
+    data = copy.deepcopy(data)
+    (only,) = sub_tests(data)[:1]
+    ports = [entity["ItemID"] for entity in data["PortHandler"]["EntityList"]]
+    role_map = {
+        f"guid_{port}": {"IsUsed": True, "Role": role, "PeerPortId": ""}
+        for port, role in zip(ports, roles, strict=False)
+    }
+    only |= {"Topology": topology, "Direction": direction, "PortRoleHandler": {"RoleMap": role_map}, "Label": "only"}
+    data["TestOptions"]["TestTypeOptionMap"] = {
+        "RateTest": {"Enabled": True, "RateSubTestHandler": {"RateSubTests": [only]}}
+    }
+    return data
+
+
+@pytest.mark.parametrize("path", [SWITCH, BACK_TO_BACK], ids=lambda path: path.suffix)
+def test_every_value_of_a_file_is_mapped_or_listed(path: Path) -> None:
+    found = import_file(path, "topology.yaml", "run.yaml")
+    assert found.mapped + sum(item.count for item in found.left_out) == found.total > 1000
+    assert all(item.reason for item in found.left_out)
+    assert not [item.key for item in found.left_out if item.reason == UNKNOWN]
+    last = {item.key.rpartition(".")[2] for item in found.left_out}
+    assert last.isdisjoint({"InitialValue", "IsUsed", "Role", "LearningRateFps", "LatencyMode"})
+
+
+def test_the_tests_of_the_first_file_have_its_ports_and_values() -> None:
+    tests = runs_of(config())
+    assert [entry["test"].partition(".")[2] for entry in tests.values()] == [
+        *("fully_meshed", "partially_meshed", "unidirectional", "congestion_control", "forward_pressure"),
+        *("maximum_forwarding_rate", "address_caching", "address_learning", "errored_frames", "broadcast"),
+    ]
+    assert [tests[name]["ports"] for name in ("full-mesh", "part-mesh-1-n", "part-mesh-n-n")] == 3 * ["1-18"]
+    search = tests["full-mesh"]["parameters"]
+    assert [search[f"search_{key}_pct"] for key in ("initial", "min", "max", "resolution")] == [1, 0.01, 100, 0.01]
+    assert tests["part-mesh-1-n"]["parameters"]["direction"] == "both"
+    assert tests["rfc2889.congestion_control"]["parameters"]["block_ports"] == "1,2,17,18"
+    assert tests["rfc2889.forward_pressure"]["parameters"] == {"tx_port": 1, "rx_port": 18, "detect_above_pct": 0.001}
+    caching = tests["rfc2889.address_caching"]["parameters"]
+    assert (caching["test_port"], caching["learning_port"], caching["mac_base"]) == (1, 17, "02:F4:BC")
+    assert (caching["reset_between"], caching["aging_s"], caching["fast_stop"]) == ("wait_aging", 310, True)
+    learning = tests["rfc2889.address_learning"]["parameters"]
+    assert (learning["addresses"], learning["addresses_step"]) == ("sweep_to_capacity", 200)
+    assert (learning["rate_base_fps"], learning["capacity_rate_fps"]) == (100, 20)
+    assert tests["rfc2889.errored_frames"]["parameters"]["stream_set"] == "xena"
+    assert tests["rfc2889.broadcast"]["parameters"]["source_port"] == 1
+    run = yaml.safe_load(imported(config()).run)
+    assert run["sizes"] == [64, 128, 256, 512, 1024, 1280, 1518]
+    assert run["parameters"]["reset_between"] == "toggle_link"
+    assert run["parameters"]["latency_definition"] == "LILO"
+
+
+def test_the_second_file_has_one_enabled_test_and_a_fraction() -> None:
+    found = imported(config(BACK_TO_BACK))
+    run = yaml.safe_load(found.run)
+    (entry,) = run["tests"]
+    assert (entry["test"], entry["parameters"]["direction"]) == ("rfc2889.partially_meshed", "to_one")
+    assert entry["ports"] == "7-9,1,11,10,12-18,3-4,2,5-6"
+    assert entry["parameters"]["one_port"] == 7
+    assert entry["parameters"]["iterations"] == 3
+    assert run["sizes"] == [90, 134, 222, 398, 574, 750]
+    assert run["parameters"]["rate_fraction_pct"] == 1
+    assert (run["parameters"]["link_off_s"], run["parameters"]["link_on_delay_s"]) == (3, 3)
+    assert [test.problem for test in found.tests].count("not enabled in the file") == 9
+    assert "  # - test: rfc2889.broadcast" in found.run
+
+
+@pytest.mark.parametrize(
+    ("topology", "direction", "roles", "test", "ports", "parameters"),
+    [
+        ("BLOCKS", "EAST_WEST", ["EAST", "WEST", "WEST"], "partially_meshed", "1-3", {"direction": "from_one"}),
+        ("BLOCKS", "WEST_EAST", ["EAST", "WEST", "WEST"], "partially_meshed", "1-3", {"direction": "to_one"}),
+        ("BLOCKS", "WEST_EAST", ["EAST", "EAST", "WEST", "WEST"], "unidirectional", "3-4,1-2", {}),
+        ("BLOCKS", "EAST_WEST", ["EAST", "EAST", "WEST", "WEST", "WEST"], "unidirectional", "1-5", {"senders": 2}),
+        ("BLOCKS", "BIDIR", ["EAST", "EAST", "WEST", "WEST"], "unidirectional", "1-4", {"bidirectional": True}),
+        ("PAIRS", "BIDIR", ["EAST", "WEST", "EAST", "WEST"], "unidirectional", "1,3,2,4", {"pattern": "pairs"}),
+        ("PAIRS", "WEST_EAST", ["EAST", "WEST"], "unidirectional", "2,1", {"pattern": "pairs"}),
+        ("MESH", "BIDIR", ["UNDEFINED"] * 3, "fully_meshed", "1-3", {"pattern": "mesh_streams"}),
+    ],
+)
+def test_patterns_of_rate_tests_have_the_test_with_the_same_traffic(
+    topology: str, direction: str, roles: list[str], test: str, ports: str, parameters: dict[str, Any]
+) -> None:
+    entry = runs_of(with_roles(config(), topology, direction, roles))["only"]
+    assert (entry["test"], entry["ports"]) == (f"rfc2889.{test}", ports)
+    assert parameters.items() <= entry["parameters"].items()
+
+
+def test_a_cap_of_the_ports_and_a_rate_in_bit_per_second_are_caps() -> None:
+    data = config()
+    for entity in data["PortHandler"]["EntityList"]:
+        entity |= {"EnablePortRateCap": True, "PortRateCapValue": 0.9, "PortRateCapUnit": "Gbps"}
+    assert yaml.safe_load(imported(data).run)["parameters"]["port_rate_cap_mbps"] == 900
+    data["TestOptions"]["RateDefinition"] |= {"RateType": "L1Bps", "RateBpsL1": 90.0, "RateBpsL1Unit": "Mbps"}
+    assert yaml.safe_load(imported(data).run)["parameters"]["port_rate_cap_mbps"] == 90
+
+
+def test_settings_of_ports_are_in_the_topology() -> None:
+    data = config()
+    data["PortHandler"]["EntityList"][1] |= {
+        "PortSpeed": "F10G",
+        "AdjustPpm": -5,
+        "PauseModeOn": True,
+        "InterFrameGap": 24,
+    }
+    ports = yaml.safe_load(imported(data).topology)["tester"]["ports"]
+    assert ports[0] == {"numbers": 1, "rate_bps": 10**9, "ifg_bytes": 11, "pad_to_minimum": False}
+    assert ports[1] == {
+        "numbers": 2,
+        "rate_bps": 10**10,
+        "ifg_bytes": 15,
+        "pad_to_minimum": False,
+        "clock_offset_ppm": -5,
+        "honours_pause": True,
+    }
+
+
+def test_what_a_test_cannot_carry_is_named_and_commented_out() -> None:
+    data = config()
+    kinds = data["TestOptions"]["TestTypeOptionMap"]
+    kinds["BroadcastForwarding"]["RateIterationOptions"]["MinimumValue"] = 50.0
+    kinds["ForwardPressure"]["PortRoleHandler"]["RoleMap"] = {}
+    kinds["NewTest"] = {"Enabled": True, "Duration": 3}
+    found = imported(data)
+    problems = {test.name: test.problem for test in found.tests if test.problem}
+    assert "out of order" in problems["rfc2889.broadcast"]
+    assert problems["rfc2889.forward_pressure"] == "it needs 2 ports with a role, the file gives it 0"
+    assert [item.reason for item in found.left_out if item.key.endswith("NewTest.Duration")] == [
+        "no test of this type is known"
+    ]
+    Path("topology.yaml").write_text(found.topology)
+    Path("run.yaml").write_text(found.run)
+    assert len(plan_file(load_run_file("run.yaml"), RunFileOptions("run.yaml"))) == 8
+
+
+def test_unknown_keys_and_other_kinds_of_values_are_listed() -> None:
+    data = config()
+    data["TestOptions"]["NewOption"] = {"Deep": [1, 2]}
+    data["TestOptions"]["LatencyMode"] = "Middle_To_Middle"
+    data["TestOptions"]["PacketSizes"]["PacketSizeType"] = "Butterfly"
+    data["TestOptions"]["RateDefinition"]["RateType"] = "Pps"
+    found = imported(data)
+    reasons = {item.key: item.reason for item in found.left_out}
+    assert reasons["TestOptions.NewOption.Deep[]"] == UNKNOWN
+    for key in ("LatencyMode", "PacketSizes.PacketSizeType", "RateDefinition.RateType"):
+        assert f"TestOptions.{key}" in reasons
+    assert "latency_definition" not in yaml.safe_load(found.run)["parameters"]
+    assert found.mapped + sum(item.count for item in found.left_out) == found.total
+
+
+def test_a_password_is_not_shown() -> None:
+    data = config()
+    data["ChassisManager"]["ChassisList"][0]["Password"] = "open sesame"
+    assert "open sesame" not in str(imported(data).left_out)
+
+
+def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every mapping, list and value, of lists and of mappings of ports only the first one."""
+    yield path
+    if isinstance(data, dict):
+        keys = list(data)
+        ports = [key for key in keys if key.startswith("guid_")]
+        for key in [key for key in keys if key not in ports[1:]]:
+            yield from mutations(data[key], (*path, key))
+    elif isinstance(data, list) and data:
+        yield from mutations(data[0], (*path, 0))
+
+
+@pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True], ids=repr)
+def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> None:
+    whole = with_roles(config(), "BLOCKS", "BIDIR", ["EAST", "WEST", "WEST"])
+    whole["PortHandler"]["EntityList"] = whole["PortHandler"]["EntityList"][:3]
+    whole["StreamProfileHandler"]["EntityList"] = whole["StreamProfileHandler"]["EntityList"][:1]
+    for path in list(mutations(whole))[1::3]:
+        data = copy.deepcopy(whole)
+        place = data
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        try:
+            found = imported(data)
+        except XenaFileError as error:
+            assert error.hint, path
+        else:
+            assert found.mapped + sum(item.count for item in found.left_out) == found.total, path
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("ports.xmcfg", "; Port: 0/0", "a port configuration of XenaManager, which has no tests"),
+        ("not.x2889", "{", "not JSON"),
+        ("list.x2889", "[]", "no configuration of RFC 2889 tests"),
+        ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2889 tests"),
+        ("empty.x2889", '{"PortHandler": {}, "TestOptions": {}}', "no ports in PortHandler.EntityList"),
+        ("deep.x2889", "[" * 100_000, "nested too deeply"),
+        ("bytes.x2889", "\udc80", "not a text file"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_a_hint(
+    name: str, text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert main(["import-xena", name]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {name}: {message}")
+    assert "\n hint: name a file of Xena2889 or Valkyrie2889" in shown
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_no_file_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.yaml").write_text("mine")
+    assert main(["import-xena", str(SWITCH), "--run-out", "mine.yaml"]) == 2
+    assert "mine.yaml: exists, and is left as it is" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["mine.yaml"]
+
+
+def test_the_command_writes_both_files_and_lists_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out").mkdir()
+    words = ("import-xena", str(BACK_TO_BACK), "--topology-out", "lab.yaml", "--run-out", "out/run.yaml")
+    assert main([*words]) == 0
+    shown = capsys.readouterr().out
+    assert "part-mesh-1-n (rfc2889.partially_meshed)\n" in shown
+    assert "PortHandler.EntityList[] (18 times): " in shown
+    assert load_run_file("out/run.yaml").file.topology == "../lab.yaml"
+    assert main([*words[:2], "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["topology"], data["run"]) == ("gsi_b2b_unicast-topology.yaml", "gsi_b2b_unicast.yaml")
+    assert data["values_mapped"] + sum(item["count"] for item in data["not_mapped"]) == data["values_total"]
+
+
+def test_the_bytes_of_an_address() -> None:
+    assert mac_base("2,244,188") == "02:F4:BC"
+    assert [mac_base(text) for text in ("", "2,244", "2,244,256", "a,b,c")] == ["", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("path", "tests", "settings"),
+    [
+        (SWITCH, 10, ("scaled_frames=60", "search_resolution_pct=40", "sweep_step_pct=90", "addresses_max=110")),
+        (BACK_TO_BACK, 1, ("scaled_frames=60", "search_resolution_pct=40", "iterations=1")),
+    ],
+    ids=lambda value: getattr(value, "suffix", ""),
+)
+def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]) -> None:
+    found = import_file(path, "topology.yaml", "run.yaml")
+    Path("topology.yaml").write_text(found.topology)
+    Path("run.yaml").write_text(found.run)
+    more = ("addresses_end=100", "capacity_max=110", "rate_resolution_pct=60") if tests > 1 else ()
+    finished = run_file(RunFileOptions("run.yaml", sizes="512", settings=(*settings, *more), out="out", jobs=1))
+    if tests == 1:
+        assert finished.outcome.state.value == "PASS"  # type: ignore[union-attr]
+        assert main(["export", "out", "--format", "xena"]) == 0
+        title, row = [line.split(",") for line in Path("out/xena_throughput.csv").read_text().splitlines()]
+        assert float(row[title.index("Tx Rate (Percent)")]) > 50
+        return
+    assert isinstance(finished, FinishedSuite)
+    states = {entry.label: entry.run.outcome.state.value for entry in finished.entries if entry.run}
+    assert len(states) == tests
+    assert set(states.values()) <= {"PASS", "FAIL", "DONE"}, states
+    assert main(["export", "out", "--format", "xena", "--out", "tables"]) == 0
+    found_tables = sorted(path.relative_to("tables").as_posix() for path in Path("tables").rglob("*.csv"))
+    assert {"full-mesh/xena_throughput.csv", "full-mesh/xena_forwarding.csv"} <= set(found_tables)
+    assert len({path.partition("/")[0] for path in found_tables}) == tests
+    header = Path("tables/full-mesh/xena_throughput.csv").read_text().splitlines()[0]
+    assert header.startswith("Packet Size,Result,Tx Rate (Percent),Tx Rate (L1 Bit/s),Tx Rate (Fps),Rx Rate (Percent)")
+    sweep = Path("tables/full-mesh/xena_forwarding.csv").read_text().splitlines()[0]
+    assert sweep == "Tx Rate (Percent),512 B Rx Rate (Percent),512 B Loss Rate (Percent)"
