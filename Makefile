@@ -17,7 +17,7 @@ BUILT := $(VENV)/.engine-built
 INSTALLED := $(VENV)/.packages-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test test-rust test-python test-ptf differential fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
+.PHONY: help setup run check test test-rust test-python test-live test-ptf differential fuzz lint types format p4 p4-tofino ptf bench docs wheel clean prerequisites
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -51,9 +51,12 @@ test-rust: prerequisites ## run the tests of the engine
 	cd engine && cargo test --locked --workspace --quiet
 
 test-python: setup ## run the tests of the control plane and of the data plane in simulation
-	$(BIN)/python -m pytest -q -m "not wall_clock" --numprocesses auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -q -m "not wall_clock and not live" --numprocesses auto --dist worksteal $(ARGS)
 	@# Tests against the clock on the wall follow, one after the other on a machine that does nothing else.
-	$(BIN)/python -m pytest -q -m wall_clock $(ARGS)
+	$(BIN)/python -m pytest -q -m "wall_clock and not live" $(ARGS)
+
+test-live: setup ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
+	$(BIN)/python -m pytest -q -m live controlplane/tests/live $(ARGS)
 
 ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, or tofino: docs/TOFINO.md)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)

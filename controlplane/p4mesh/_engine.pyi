@@ -86,7 +86,12 @@ class LiveSwitch:
         timestamp_tick_ps: int = 1_000_000,
         use_files_s: float | None = None,
         seed: int = 1,
+        access: str = "best",
+        own_cores: bool = False,
     ) -> None: ...
+    @property
+    def cores(self) -> tuple[int | None, int | None]: ...
+    def ports(self) -> dict[int, str]: ...
     def serve(
         self,
         address: str = "127.0.0.1:0",

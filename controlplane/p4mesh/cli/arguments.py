@@ -48,7 +48,11 @@ def parser() -> Parser:
     _completion(commands.add_parser("completion", help="print what makes a shell complete the words of commands"))
     _topology(commands.add_parser("topology", help="work with topology files"))
     _doctor(commands.add_parser("doctor", help="say what works on this machine and how to mend the rest"))
-    _net(commands.add_parser("net", help="look after the network namespaces of live and bmv2"))
+    _net(
+        commands.add_parser(
+            "net", help="build networks of Linux parts from topologies, for live, bmv2 and other programs"
+        )
+    )
     _serve(commands.add_parser("serve", help="show runs in a browser while they go on, and compare past ones"))
     commands.add_parser("switch", help="serve P4Runtime over the embedded engine", add_help=False)
     return whole
@@ -252,6 +256,17 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 def _net(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
-    clean = actions.add_parser("clean", help="remove those that killed runs have left; those of running ones stay")
+    up = actions.add_parser("up", help="build the network of a topology; it stays until 'net down'")
+    up.add_argument("file", metavar="FILE")
+    _json(up)
+    up.set_defaults(handler="p4mesh.cli.net_command:up")
+    down = actions.add_parser("down", help="remove the network of a topology")
+    down.add_argument("file", metavar="FILE")
+    _json(down)
+    down.set_defaults(handler="p4mesh.cli.net_command:down")
+    status = actions.add_parser("status", help="show the networks that are up, with their namespaces and interfaces")
+    _json(status)
+    status.set_defaults(handler="p4mesh.cli.net_command:status")
+    clean = actions.add_parser("clean", help="remove what killed commands have left; what is in use stays")
     _json(clean)
     clean.set_defaults(handler="p4mesh.cli.net_command:clean")

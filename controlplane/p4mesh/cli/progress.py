@@ -15,6 +15,7 @@ from p4mesh.run.events import (
     RunStarted,
     SampleTaken,
     SuiteStarted,
+    TesterOpened,
     TrialFinished,
     UnitFinished,
     WiresMeasured,
@@ -62,6 +63,9 @@ class Progress:
         elif isinstance(event, RunStarted):
             self._place(event.directory)
             self._start(event)
+        elif isinstance(event, TesterOpened):
+            for fact in event.facts:
+                self._line(fact)
         elif isinstance(event, WorkerLost):
             self._line(f"worker {event.worker} is lost, {event.workers_left} left: its trial is measured again")
         elif isinstance(event, NotRun):

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 
 from p4mesh.doctor.finding import Asked, Finding, Health
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.topology.loader import parse_topology
-from p4mesh.topology.netns import NetnsNetwork
 
 _COMMANDS = {"ip": "iproute2", "sysctl": "procps"}
 _ROOT = "run as root, for example: sudo p4mesh doctor"

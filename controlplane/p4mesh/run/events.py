@@ -41,6 +41,14 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
+class TesterOpened:
+    """A tester in real time is ready to measure."""
+
+    facts: tuple[str, ...]
+    """What the reader of its results must know of the machine: kernel, drivers, source of time stamps."""
+
+
+@dataclass(frozen=True)
 class TrialFinished:
     """A trial is on disk."""
 
@@ -124,6 +132,7 @@ class WiresMeasured:
 
 Event = (
     RunStarted
+    | TesterOpened
     | SampleTaken
     | TrafficSeen
     | TrialFinished

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed
@@ -26,6 +26,15 @@ class Measurer(Protocol):
 
     def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None, /) -> TrialResult:
         """Run one trial; ``onlooker`` watches its streams."""
+        ...
+
+
+@runtime_checkable
+class DescribedMeasurer(Measurer, Protocol):
+    """A measurer that says on what machine it measures."""
+
+    def facts(self) -> tuple[str, ...]:
+        """Return a line for each fact."""
         ...
 
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TrafficSeen, TrialFinished, UnitFinished
-from p4mesh.run.job import Job, Measurer
+from p4mesh.run.events import Observer, SampleTaken, TesterOpened, TrafficSeen, TrialFinished, UnitFinished
+from p4mesh.run.job import DescribedMeasurer, Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed, watched_trial
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.trial.looks import Look
@@ -43,7 +43,7 @@ def run_in_process(
         if job.simulated:
             # Each unit has a tester of its own, and may as well be measured beside the others.
             limits = DeliveryLimits()
-        bench = _LocalBench(job, unit, publish, wants_end)
+        bench = _LocalBench(job, unit, publish, observer, wants_end)
         try:
             stored, kept = directory.stored(unit.key), directory.kept(unit.key)
             session = UnitSession(job, unit, stored, kept, publish, bench, limits)
@@ -64,11 +64,13 @@ class _LocalBench:
         job: Job,
         unit: Unit,
         publish: Callable[[SampleTaken | TrafficSeen], None],
+        observer: Observer,
         wants_end: WantsEnd | None,
     ) -> None:
         self._job = job
         self._unit = unit
         self._publish = publish
+        self._observer = observer
         self._wants_end = wants_end or (lambda: False)
         self._device: tuple[ExitStack, Measurer] | None = None
 
@@ -76,9 +78,15 @@ class _LocalBench:
         if self._device is None:
             stack = ExitStack()
             self._device = stack, stack.enter_context(opened(self._job, self._unit.iteration))
+            self._describe(self._device[1])
             for earlier in before:
                 self._device[1].measure(earlier)
         return self._timed(self._device[1], spec)
+
+    def _describe(self, measurer: Measurer) -> None:
+        facts = measurer.facts() if isinstance(measurer, DescribedMeasurer) else ()
+        if facts:
+            self._observer(TesterOpened(facts))
 
     def _timed(self, measurer: Measurer, spec: TrialSpec) -> Measured:
         def take(sample: Sample) -> None:

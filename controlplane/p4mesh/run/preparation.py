@@ -30,6 +30,10 @@ from p4mesh.topology import TESTER, PortRef, Topology
 from p4mesh.topology.device_events import failures_of
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
+_SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
+"""RFC 9971 section 4.6 and appendix A: a load may lose frames in part of its trials."""
+_CHOOSES_SEARCH = {"search_method", "mlr_goals", "acceptable_loss_pct", "search_step_pct", "search_backoff_pct"}
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -122,8 +126,22 @@ def _resolve(method: Method, topology: Topology, settings: tuple[str, ...], targ
     kept = [setting for setting in own if setting.partition("=")[0] not in asked]
     given = (*settings, *kept)
     scaled = any(setting.partition("=")[0] == SCALED_FRAMES for setting in given)
-    real_time = TARGETS[target].declare(topology).real_time
-    return resolve(method.name, method.parameters, given, real_time=real_time and not scaled)
+    capabilities = TARGETS[target].declare(topology)
+    if capabilities.software_devices:
+        given += _software_search(method, given)
+    return resolve(method.name, method.parameters, given, real_time=capabilities.real_time and not scaled)
+
+
+def _software_search(method: Method, given: Sequence[str]) -> tuple[str, ...]:
+    """Return the search for devices that are software, unless the user has chosen one, or accepts losses.
+
+    A bisection takes a single lost frame for a lack of capacity.
+    """
+    chosen = {setting.partition("=")[0] for setting in given}
+    known = {parameter.name for parameter in method.parameters}
+    if chosen & _CHOOSES_SEARCH or not known.issuperset(_SOFTWARE_SEARCH):
+        return ()
+    return tuple(f"{name}={value}" for name, value in _SOFTWARE_SEARCH.items())
 
 
 def _calibrated(method: Method, bed: Bed, parameters: ParameterSet, sizes: tuple[int, ...], options: RunOptions) -> Bed:

@@ -16,7 +16,7 @@ from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, RunFinished, RunStarted, unobserved
+from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
 from p4mesh.run.one_process import run_in_process
 from p4mesh.run.options import RunOptions
@@ -96,13 +96,21 @@ def execute(prepared: Prepared, path: Path, observer: Observer, limits: Delivery
 def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, limits: DeliveryLimits) -> None:
     method, job = prepared.method, prepared.job
     units = method.units(job.parameters, prepared.sizes)
-    results = _results(prepared, units, directory, observer, limits)
+    facts: list[str] = []
+
+    def watched(event: Event) -> None:
+        if isinstance(event, TesterOpened):
+            facts.extend(fact for fact in event.facts if fact not in facts)
+        observer(event)
+
+    results = _results(prepared, units, directory, watched, limits)
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
     found = tuple(stray_findings(stored))
     if missing := len(units) - len(results):
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
+    found += tuple(f"measured with {fact}" for fact in facts)
     outcome = replace(outcome, findings=(*hint, *outcome.findings, *found), goal=method.goal(job.parameters))
     directory.finish(
         [unit.key for unit in units],

@@ -100,6 +100,10 @@ class Target(ABC):
         """Let time pass until ``packets`` has taken a packet-in, at most ``duration_ps``."""
         packets.take_packet_in(duration_ps / PS_PER_S)
 
+    def facts(self) -> tuple[str, ...]:
+        """Return what the reader of a result must know of the machine that has measured it, a line each."""
+        return ()
+
     @property
     def now_ps(self) -> int:
         """The target's time, which never goes back; only differences have a meaning."""

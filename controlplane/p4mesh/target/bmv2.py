@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
 from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
@@ -17,7 +18,6 @@ from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
 from p4mesh.topology import Topology
 from p4mesh.topology.device_keys import P4_DEVICE
-from p4mesh.topology.netns import NetnsNetwork
 
 if TYPE_CHECKING:
     from p4mesh.target.p4_devices import P4Devices
@@ -56,12 +56,12 @@ class Bmv2Target(NamespaceTarget):
 
         with (
             tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-") as name,
-            NetnsNetwork(topology, (P4_DEVICE,)) as network,
+            NetnsNetwork(topology, switched=(P4_DEVICE,)) as network,
         ):
             directory = Path(name)
             interfaces = {port.number: network.interface(port.number) for port in topology.tester_ports}
             with (
-                simple_switch(network, interfaces, _DEVICE_ID, directory, ports.cpu) as switch,
+                simple_switch(network.command, interfaces, _DEVICE_ID, directory, ports.cpu) as switch,
                 P4Devices(topology, network, directory, _DEVICE_ID + 1) as devices,
             ):
                 yield cls(topology, network, switch, devices)

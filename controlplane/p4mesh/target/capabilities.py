@@ -62,6 +62,8 @@ class Capabilities:
     """The devices under test are simulated, and those whose model has a reset can be reset."""
     causes_failures: bool = False
     """Failures that the topology describes can be caused."""
+    software_devices: bool = False
+    """Devices under test are software, which loses single frames now and then at any load."""
     unmeasured: tuple[str, ...] = ()
     """Columns of tables that the target does not measure."""
     unsupported_headers: tuple[tuple[str, ...], ...] = ()

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from p4mesh.errors import EngineMissingError, TargetError
+from p4mesh.network.machine import machine_facts, port_facts
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import ProgramPorts
+from p4mesh.target.capabilities import Capabilities
 from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 
 _DEVICE_ID = 1
+_STAMPS = (
+    "time stamps: arrivals by AF_XDP program or socket; departures by the program, before the kernel sends, "
+    "so that latencies contain the way through the sending kernel"
+)
 
 
 class LiveTarget(NamespaceTarget):
@@ -20,9 +27,30 @@ class LiveTarget(NamespaceTarget):
 
     name = "live"
     tick_ps = 1000
-    loop = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=200_000)
-    """Loop passes that the engine certainly manages on one core beside its frames."""
+    loop = LoopModel(rate_bps=100_000_000_000, latency_ps=5_000_000, passes_per_s=1_000_000)
+    """Passes that the engine managed on a core, with a core beside it that lets the kernel send; a slower machine makes
+    trials INVALID at loads that it cannot carry."""
     start_lead_ns = 20_000_000
+
+    def __init__(
+        self,
+        topology: Topology,
+        address: str,
+        network: NetnsNetwork,
+        accesses: Mapping[int, str] | None = None,
+        cores: tuple[int | None, int | None] = (None, None),
+    ) -> None:
+        super().__init__(topology, address, network)
+        self._accesses = accesses or {}
+        self._cores = cores
+
+    @classmethod
+    def declare(cls, topology: Topology) -> Capabilities:
+        """Return what the engine can do here, with the passes that the topology declares for this machine."""
+        declared = super().declare(topology)
+        if topology.live.passes_per_s is None:
+            return declared
+        return replace(declared, loop=replace(cls.loop, passes_per_s=topology.live.passes_per_s))
 
     @classmethod
     @contextmanager
@@ -36,12 +64,32 @@ class LiveTarget(NamespaceTarget):
             interfaces = [(port.number, network.interface(port.number)) for port in topology.tester_ports]
             try:
                 with network.entered():
-                    switch = _engine.LiveSwitch(interfaces, cpu_port=ports.cpu, timestamp_tick_ps=cls.tick_ps)
+                    switch = _engine.LiveSwitch(
+                        interfaces,
+                        cpu_port=ports.cpu,
+                        timestamp_tick_ps=cls.tick_ps,
+                        access=topology.live.access,
+                        own_cores=True,
+                    )
                 address = f"127.0.0.1:{switch.serve('127.0.0.1:0', _DEVICE_ID)}"
                 switch.start()
             except _engine.EngineError as error:
-                raise TargetError(f"live: {error}", hint="raw sockets need root") from None
+                raise TargetError(f"live: {error}", hint="raw sockets and XDP programs need root") from None
             try:
-                yield cls(topology, address, network)
+                yield cls(topology, address, network, switch.ports(), switch.cores)
             finally:
                 switch.stop()
+
+    def facts(self) -> tuple[str, ...]:
+        """Return kernel, cores, ports with their drivers and offloads, devices, and where time stamps come from."""
+        interfaces = {port.number: self.network.interface(port.number) for port in self.topology.tester_ports}
+        program, transmitter = self._cores
+        cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
+        parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
+        return (
+            *machine_facts(),
+            f"threads: {cores}",
+            *port_facts(self.network.namespace, interfaces, self._accesses),
+            *([f"devices: {', '.join(parts)}"] if parts else []),
+            _STAMPS,
+        )

@@ -6,11 +6,11 @@ import time
 from fractions import Fraction
 from typing import ClassVar
 
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.base import LinkState, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Stamps
 from p4mesh.target.loop import LoopModel
 from p4mesh.topology import Topology
-from p4mesh.topology.netns import NetnsNetwork
 from p4mesh.traffic.stamps import StampKind
 
 _SCHEDULING_JITTER_NS = 20_000_000
@@ -40,7 +40,13 @@ class NamespaceTarget(Target):
             loop=cls.loop,
             start_lead_ns=cls.start_lead_ns,
             scheduling_jitter_ns=_SCHEDULING_JITTER_NS,
+            software_devices=True,
         )
+
+    @property
+    def network(self) -> NetnsNetwork:
+        """The network of Linux parts."""
+        return self._network
 
     def wait(self, duration_ns: int | Fraction, packet_outs: int) -> None:
         """Sleep; the switch runs on the wall clock."""

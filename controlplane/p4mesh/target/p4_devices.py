@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock, Timer
 from types import TracebackType
-from typing import Any
 
-from p4mesh.errors import P4MeshError, TopologyError
+from p4mesh.errors import P4MeshError
+from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.nodes.p4_entries import table_entry
 from p4mesh.p4runtime.client import Client
-from p4mesh.p4runtime.stubs import Entity, p4i
-from p4mesh.p4runtime.table_encoder import MatchValue
-from p4mesh.p4runtime.values import Value
 from p4mesh.p4runtime.writing import Update
 from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
 from p4mesh.topology import Device, Topology
 from p4mesh.topology.device_events import DeviceEvent, events_of
 from p4mesh.topology.device_keys import P4_DEVICE, program_files
-from p4mesh.topology.netns import NetnsNetwork
 
 _NS_PER_S = 1_000_000_000
-_WITH_PRIORITY = {p4i.MatchField.TERNARY, p4i.MatchField.RANGE, p4i.MatchField.OPTIONAL}
-_PAIRS = (("value", "prefix_bits"), ("value", "mask"), ("low", "high"))
 
 
 class P4Devices:
@@ -91,7 +85,9 @@ class P4Devices:
     def _start(self, device: Device, device_id: int) -> None:
         p4info, program = program_files(device.model["program"])
         interfaces = self._network.interfaces_of(device.name)
-        switch = self._stack.enter_context(simple_switch(self._network, interfaces, device_id, self._directory))
+        switch = self._stack.enter_context(
+            simple_switch(self._network.node(device.name).command, interfaces, device_id, self._directory)
+        )
         client = self._stack.enter_context(Client(switch.address, device_id))
         client.set_pipeline(p4info, program)
         schema = client.schema
@@ -99,7 +95,7 @@ class P4Devices:
             schema.multicast_group(group["group"], [(port, number) for number, port in enumerate(group["ports"], 1)])
             for group in device.model.get("groups", ())
         ]
-        client.insert([*groups, *(_entry(client, entry) for entry in device.model.get("entries", ()))])
+        client.insert([*groups, *(table_entry(client, entry) for entry in device.model.get("entries", ()))])
         self._switches.append(switch)
         self._clients[device.name] = client
 
@@ -119,40 +115,12 @@ class P4Devices:
         with self._lock:
             try:
                 client = self._clients[device]
-                updates: list[Update] = [("DELETE", _entry(client, entry)) for entry in event.delete]
-                updates += [("INSERT", _entry(client, entry)) for entry in event.insert]
-                updates += [("MODIFY", _entry(client, entry)) for entry in event.modify]
+                updates: list[Update] = [("DELETE", table_entry(client, entry)) for entry in event.delete]
+                updates += [("INSERT", table_entry(client, entry)) for entry in event.insert]
+                updates += [("MODIFY", table_entry(client, entry)) for entry in event.modify]
                 client.write(updates)
                 for ports, up in ((event.links_down, False), (event.links_up, True)):
                     for port in ports:
                         self._network.set_link_of(device, port, up)
             except P4MeshError as error:
                 self._refused = error
-
-
-def _entry(client: Client, entry: Mapping[str, Any]) -> Entity:
-    """Return an entry of the topology file as P4Runtime has it; without an action it names one that is deleted."""
-    schema = client.schema
-    key: dict[str, MatchValue] = {name: _match(value) for name, value in entry["key"].items()}
-    kinds = {field.match_type for field in schema.info.tables[entry["table"]].match_fields}
-    # P4Runtime counts from 1 where entries have a priority, and takes none elsewhere.
-    priority = entry.get("priority", 0) + 1 if kinds & _WITH_PRIORITY else 0
-    if "action" not in entry:
-        return schema.table_entry(entry["table"], key, priority=priority)
-    names = [param.name for param in schema.info.actions[entry["action"]].params]
-    given = entry.get("params", ())
-    if len(names) != len(given):
-        raise TopologyError(
-            f"entry of table {entry['table']}: {len(given)} parameters for action {entry['action']}",
-            hint=f"valid: {', '.join(names) or 'none'}",
-        )
-    params: dict[str, Value] = dict(zip(names, given, strict=True))
-    return schema.table_entry(entry["table"], key, entry["action"], params, priority=priority)
-
-
-def _match(value: Any) -> MatchValue:
-    if not isinstance(value, dict):
-        found: Value = value
-        return found
-    first, second = next(pair for pair in _PAIRS if pair[0] in value and pair[1] in value)
-    return (value[first], value[second])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from p4mesh.errors import EnvironmentFault, TargetError
-from p4mesh.topology.netns import NetnsNetwork
 
 PROGRAM = "simple_switch_grpc"
 _FIRST_THRIFT_PORT = 9090
@@ -36,13 +35,15 @@ class SimpleSwitch:
 
 @contextmanager
 def simple_switch(
-    network: NetnsNetwork,
+    command_of: Callable[..., list[str]],
     interfaces: Mapping[int, str],
     device_id: int,
     directory: Path,
     cpu_port: int | None = None,
 ) -> Iterator[SimpleSwitch]:
     """Start a switch without a program; its files are in ``directory``. Leaving stops it.
+
+    ``command_of`` returns the command line that runs another one in its namespace.
 
     Raises EnvironmentFault where the program is not installed.
     """
@@ -62,7 +63,7 @@ def simple_switch(
     if cpu_port is not None:
         command += ["--cpu-port", str(cpu_port)]
     with log.open("w") as output:
-        process = subprocess.Popen(network.command(*command), stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command_of(*command), stdout=output, stderr=subprocess.STDOUT)
     try:
         yield SimpleSwitch(address, device_id, process, log)
     finally:

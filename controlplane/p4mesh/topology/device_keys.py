@@ -18,6 +18,12 @@ _JSON = ".json"
 _P4INFO = ".p4info.txtpb"
 _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
+ON_LINUX = {
+    "ethernet_switch": ("bridge", "openvswitch"),
+    "router": ("linux", "frr"),
+    "p4": ("simple_switch_grpc", "p4mesh_switch"),
+}
+"""What can stand for a device model on Linux interfaces; the first one unless the file chooses."""
 _SWITCH = "ethernet_switch"
 """It has many keys: the error about a key of another model names that model."""
 
@@ -47,6 +53,16 @@ def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, mod
         if not _is_file(model["program"]) and model["program"] not in programs():
             place = source.where((*path, "program"))
             raise TopologyError(f"{place}: no program '{model['program']}'", hint=valid)
+
+
+def check_on_linux(source: YamlSource, path: tuple[str | int, ...], device: str, software: str) -> None:
+    """Raise TopologyError where the software cannot stand for the device model."""
+    valid = ON_LINUX.get(device, ())
+    if software not in valid:
+        raise TopologyError(
+            f"{source.where((*path, 'on_linux'))}: {software} cannot stand for a node of device {device}",
+            hint=f"valid: {', '.join(valid)}" if valid else "leave on_linux out: it exists in simulation only",
+        )
 
 
 def resolve_program(source: YamlSource, path: tuple[str | int, ...], model: dict[str, Any]) -> dict[str, Any]:

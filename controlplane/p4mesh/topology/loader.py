@@ -12,7 +12,7 @@ from p4mesh.errors import TopologyError
 from p4mesh.regular_files import read_text
 from p4mesh.shipped import topology_file, topology_names
 from p4mesh.topology.consistency import Bridged, check_node, check_outages
-from p4mesh.topology.device_keys import check_keys, resolve_program
+from p4mesh.topology.device_keys import check_keys, check_on_linux, resolve_program
 from p4mesh.topology.model import (
     TESTER,
     BgpPeers,
@@ -21,6 +21,7 @@ from p4mesh.topology.model import (
     FrontLoop,
     FrontPort,
     Link,
+    LiveSwitch,
     Loop,
     PortRef,
     TesterPort,
@@ -50,7 +51,7 @@ _RESERVED_AS = {23_456, 65_535}
 """AS_TRANS (RFC 6793) and the last number of two octets (RFC 7300)."""
 _GROUP_NAMES = ("role", "layer")
 _DEVICE_PORT_KEYS = ("numbers", "rate_bps", *_IFG_KEYS, "queue_frames", "clock_offset_ppm")
-_DEVICE_OWN_KEYS = ("name", "device", "ports")
+_DEVICE_OWN_KEYS = ("name", "device", "ports", "on_linux")
 
 
 def load_topology(path: str | Path) -> Topology:
@@ -115,6 +116,7 @@ def parse_topology(name: str, text: str) -> Topology:
             for test, parameters in data.get("tests", {}).items()
         },
         tofino=_tofino(source, tester["tofino"]) if "tofino" in tester else None,
+        live=LiveSwitch(**tester.get("live", {})),
         bgp=_bgp(source, tester["bgp"], ports) if "bgp" in tester else None,
     )
 
@@ -249,7 +251,10 @@ def _device(source: YamlSource, index: int, node: dict[str, Any]) -> Device:
     )
     model = {key: value for key, value in node.items() if key not in _DEVICE_OWN_KEYS}
     check_keys(source, path, node["device"], model)
-    device = Device(node["name"], node["device"], ports, resolve_program(source, path, model))
+    if "on_linux" in node:
+        check_on_linux(source, path, node["device"], node["on_linux"])
+    model = resolve_program(source, path, model)
+    device = Device(node["name"], node["device"], ports, model, node.get("on_linux", ""))
     check_node(source, path, device)
     return device
 

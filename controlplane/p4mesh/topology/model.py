@@ -110,6 +110,16 @@ class TofinoSwitch:
 
 
 @dataclass(frozen=True)
+class LiveSwitch:
+    """The engine that runs the tester on target ``live``."""
+
+    access: str = "best"
+    """How interfaces are reached: ``af_xdp``, ``af_packet``, or the best that the kernel has."""
+    passes_per_s: int | None = None
+    """Passes that the machine manages; None: what is usual."""
+
+
+@dataclass(frozen=True)
 class BgpPeers:
     """Sessions of the stations of routed streams with their routers (RFC 4271); each station has an AS of its own."""
 
@@ -144,6 +154,8 @@ class Device:
     device: str
     ports: tuple[DevicePort, ...]
     model: dict[str, Any] = field(default_factory=dict)
+    on_linux: str = ""
+    """What stands for it on Linux interfaces; empty: the usual part of its model."""
 
 
 @dataclass(frozen=True)
@@ -191,3 +203,4 @@ class Topology:
     """Parameters of tests on this set-up, as ``key=value`` per test; the user's own come first."""
     tofino: TofinoSwitch | None = None
     bgp: BgpPeers | None = None
+    live: LiveSwitch = LiveSwitch()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4mesh.topology.device_keys import ON_LINUX
+
 Rule = dict[str, Any]
 
 _MOST = 2**64 - 1
@@ -140,9 +142,25 @@ def _tester(engine: Rule) -> Rule:
             "title": "stations of routed streams tell their routers by BGP which networks are behind them",
             **_bgp(),
         },
+        "live": {"title": "the engine on Linux interfaces, for --target live", **_live()},
         "ports": {"title": "groups of ports", **_list(_tester_port(tester["ports"]["items"]))},
     }
     return _mapping(keys, required=("ports",))
+
+
+def _live() -> Rule:
+    keys = {
+        "access": {
+            "title": "how frames get to and from interfaces; best: af_xdp where the kernel has it, else af_packet",
+            "default": "best",
+            "enum": ["best", "af_xdp", "af_packet"],
+        },
+        "passes_per_s": {
+            "title": "loop passes that this machine manages; without it 1000000",
+            **_integer(10_000, 100_000_000),
+        },
+    }
+    return _mapping(keys)
 
 
 def _bgp() -> Rule:
@@ -342,6 +360,12 @@ def _node(engine: Rule) -> Rule:
         },
         "reset": common["reset"],
         "latency_ns": common["latency_ns"],
+        "on_linux": {
+            "title": "what stands for the node on Linux interfaces (targets live and bmv2, p4mesh net): bridge or"
+            " openvswitch for an ethernet_switch, linux or frr for a router, simple_switch_grpc or p4mesh_switch"
+            " for p4; without this key the first of each",
+            "enum": sorted({software for parts in ON_LINUX.values() for software in parts}),
+        },
     }
     for model, rule in engine["models"].items():
         for key, value in rule["properties"].items():

@@ -39,6 +39,10 @@ class TrialEngine:
         self._groups = GroupService(tester.packets, tester.wait)
         self._routing = RoutingService(tester.packets, tester.wait, tester.target.topology.bgp)
 
+    def facts(self) -> tuple[str, ...]:
+        """Return what the reader of results must know of the machine that measures."""
+        return self.tester.target.facts()
+
     def measure(self, spec: TrialSpec, onlooker: Onlooker | None = None) -> TrialResult:
         """Run one trial and return its counts; ``onlooker`` watches its streams."""
         trial = _Trial(self.tester, self._stations, self._groups, self._routing, spec, onlooker)

@@ -4,16 +4,26 @@
 //! ([`Runner`]: no rates, no delays, every queue is served at once). Refuses: what a program does
 //! with a frame (`p4mesh-pipeline`), P4Runtime, virtual time (`p4mesh-sim`).
 //!
-//! All of its `unsafe` code is in `packet_socket`.
+//! All of its `unsafe` code is in what talks to the kernel: `packet_socket`, `xdp_port`, `xdp_program`, `transmitter`,
+//! `affinity`, `clock`.
 
+mod affinity;
+mod clock;
 mod error;
+mod live_ports;
 mod packet_socket;
 mod pcap;
 mod ports;
 mod runner;
+mod transmitter;
+mod xdp_port;
+mod xdp_program;
 
+pub use affinity::{pin, Cores};
+pub use clock::monotonic_ns;
 pub use error::IoError;
+pub use live_ports::{LivePorts, PortAccess};
 pub use packet_socket::{wait_readable, PacketSocket};
 pub use pcap::{PcapReader, PcapRecord, PcapWriter};
-pub use ports::{FilePorts, LivePorts, Ports};
+pub use ports::{FilePorts, Handle, Ports};
 pub use runner::{Drops, Runner, RunnerLimits};

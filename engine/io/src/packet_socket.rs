@@ -6,12 +6,21 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use crate::clock::realtime_to_monotonic_ns;
 use crate::IoError;
 
 /// Frames per system call.
 pub const BATCH: usize = 64;
 /// Longest frame; jumbo frames of 9 KiB and some headroom fit.
 pub const MAX_FRAME_BYTES: usize = 10_240;
+const PACKET_QDISC_BYPASS: libc::c_int = 20;
+/// Stamps of received frames: the NIC's where it has them, else the kernel's.
+const STAMPS: libc::c_uint = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+/// Room for what the kernel says beside a frame: three times, of which the first is the kernel's, and the VLAN tag.
+const CONTROL_BYTES: usize = 256;
+/// Destination and source, in front of a VLAN tag.
+const ADDRESS_BYTES: usize = 12;
+const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Kernel buffers per direction.
 const SOCKET_BUFFER_BYTES: libc::c_int = 8 << 20;
 
@@ -20,6 +29,10 @@ pub struct PacketSocket {
     interface: String,
     socket: OwnedFd,
     received: Vec<u8>,
+    /// What the kernel says beside each frame.
+    controls: Vec<[u64; CONTROL_BYTES / 8]>,
+    /// Room for a frame whose VLAN tag is put back.
+    tagged: Vec<u8>,
     /// Frames that wait to be sent, one after the other, with their ends.
     pending: Vec<u8>,
     pending_ends: Vec<usize>,
@@ -30,16 +43,7 @@ pub struct PacketSocket {
 impl PacketSocket {
     /// Opens an interface; needs CAP_NET_RAW.
     pub fn open(interface: &str) -> Result<PacketSocket, IoError> {
-        let name = CString::new(interface).map_err(|_| IoError::Interface {
-            interface: interface.to_string(),
-            problem: "the name contains a zero byte".to_string(),
-        })?;
-        // SAFETY: `name` is a valid C string.
-        let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-        if index == 0 {
-            let problem = "no such interface".to_string();
-            return Err(IoError::Interface { interface: interface.to_string(), problem });
-        }
+        let index = interface_index(interface)?;
         let failed = |action: &'static str| IoError::Socket {
             interface: interface.to_string(),
             action,
@@ -83,6 +87,12 @@ impl PacketSocket {
             .map_err(|_| failed("set promiscuous mode"))?;
         set_option(descriptor, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1 as &libc::c_int)
             .map_err(|_| failed("ignore outgoing frames"))?;
+        // Frames go straight to the driver, as they do by AF_XDP; an older kernel lets them wait in a queue first.
+        let _ = set_option(descriptor, libc::SOL_PACKET, PACKET_QDISC_BYPASS, &1 as &libc::c_int);
+        set_option(descriptor, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1 as &libc::c_int)
+            .map_err(|_| failed("ask for VLAN tags"))?;
+        set_option(descriptor, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &STAMPS)
+            .map_err(|_| failed("ask for time stamps"))?;
         for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
             // Only a matter of speed; it needs a capability that a container may lack.
             let _ = set_option(descriptor, libc::SOL_SOCKET, option, &SOCKET_BUFFER_BYTES);
@@ -91,6 +101,8 @@ impl PacketSocket {
             interface: interface.to_string(),
             socket,
             received: vec![0; BATCH * MAX_FRAME_BYTES],
+            tagged: Vec::new(),
+            controls: vec![[0; CONTROL_BYTES / 8]; BATCH],
             pending: Vec::with_capacity(BATCH * 2_048),
             pending_ends: Vec::with_capacity(BATCH),
             send_drops: 0,
@@ -101,8 +113,9 @@ impl PacketSocket {
         &self.interface
     }
 
-    /// Receives up to [`BATCH`] frames that wait and hands them to `handle`. Returns how many.
-    pub fn receive(&mut self, mut handle: impl FnMut(&[u8])) -> Result<usize, IoError> {
+    /// Receives up to [`BATCH`] frames that wait and hands them to `handle`, each with nanoseconds of CLOCK_MONOTONIC
+    /// where the kernel gave it a stamp. Returns how many.
+    pub fn receive(&mut self, mut handle: impl FnMut(Option<u64>, &[u8])) -> Result<usize, IoError> {
         // SAFETY: all-zero is a valid value of these plain C structs.
         let (mut vectors, mut headers): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
@@ -110,8 +123,10 @@ impl PacketSocket {
             vectors[index] = libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() };
             headers[index].msg_hdr.msg_iov = &raw mut vectors[index];
             headers[index].msg_hdr.msg_iovlen = 1;
+            headers[index].msg_hdr.msg_control = self.controls[index].as_mut_ptr().cast();
+            headers[index].msg_hdr.msg_controllen = CONTROL_BYTES as _;
         }
-        // SAFETY: the headers point to vectors, these to parts of `received`; all outlive the call.
+        // SAFETY: the headers point to vectors and controls, the vectors to parts of `received`; all outlive the call.
         let count = unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),
@@ -132,9 +147,25 @@ impl PacketSocket {
                 }),
             };
         }
+        if count == 0 {
+            return Ok(0);
+        }
+        let to_monotonic_ns = realtime_to_monotonic_ns();
         let frames = self.received.chunks_exact(MAX_FRAME_BYTES).zip(&headers).take(count as usize);
         for (chunk, header) in frames {
-            handle(&chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)]);
+            let beside = Beside::of(&header.msg_hdr);
+            let stamp = beside.stamp_ns.map(|ns| ns.saturating_add_signed(to_monotonic_ns));
+            let frame = &chunk[..(header.msg_len as usize).min(MAX_FRAME_BYTES)];
+            match beside.vlan_tag {
+                Some(tag) if frame.len() >= ADDRESS_BYTES => {
+                    self.tagged.clear();
+                    self.tagged.extend_from_slice(&frame[..ADDRESS_BYTES]);
+                    self.tagged.extend_from_slice(&tag);
+                    self.tagged.extend_from_slice(&frame[ADDRESS_BYTES..]);
+                    handle(stamp, &self.tagged);
+                }
+                _ => handle(stamp, frame),
+            }
         }
         Ok(count as usize)
     }
@@ -234,6 +265,65 @@ impl PacketSocket {
 impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
+    }
+}
+
+/// The system's number of an interface.
+pub(crate) fn interface_index(interface: &str) -> Result<u32, IoError> {
+    let name = CString::new(interface).map_err(|_| IoError::Interface {
+        interface: interface.to_string(),
+        problem: "the name contains a zero byte".to_string(),
+    })?;
+    // SAFETY: `name` is a valid C string.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => {
+            let problem = "no such interface".to_string();
+            Err(IoError::Interface { interface: interface.to_string(), problem })
+        }
+        index => Ok(index),
+    }
+}
+
+/// What the kernel says beside a received frame.
+#[derive(Default)]
+struct Beside {
+    /// Its stamp, in nanoseconds of CLOCK_REALTIME.
+    stamp_ns: Option<u64>,
+    /// The VLAN tag, which the kernel takes out of every frame.
+    vlan_tag: Option<[u8; 4]>,
+}
+
+impl Beside {
+    fn of(header: &libc::msghdr) -> Beside {
+        let mut found = Beside::default();
+        // SAFETY: the kernel has filled the control buffer that the header points to, and has set its length; what it
+        // says is as long as its kind has it.
+        unsafe {
+            let mut message = libc::CMSG_FIRSTHDR(header);
+            while !message.is_null() {
+                let data = libc::CMSG_DATA(message);
+                match ((*message).cmsg_level, (*message).cmsg_type) {
+                    (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
+                        let time = std::ptr::read_unaligned(data.cast::<libc::timespec>());
+                        let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                        found.stamp_ns = (ns != 0).then_some(ns);
+                    }
+                    (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
+                        let frame = std::ptr::read_unaligned(data.cast::<libc::tpacket_auxdata>());
+                        if frame.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                            let known = frame.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+                            let kind = if known { frame.tp_vlan_tpid } else { ETHERTYPE_VLAN };
+                            let [a, b] = kind.to_be_bytes();
+                            let [c, d] = frame.tp_vlan_tci.to_be_bytes();
+                            found.vlan_tag = Some([a, b, c, d]);
+                        }
+                    }
+                    _ => {}
+                }
+                message = libc::CMSG_NXTHDR(header, message);
+            }
+        }
+        found
     }
 }
 

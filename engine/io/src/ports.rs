@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 
-use crate::{IoError, PacketSocket, PcapReader, PcapRecord, PcapWriter};
+use crate::{IoError, PcapReader, PcapRecord, PcapWriter};
+
+/// Takes what comes in: port, stamp, frame.
+pub type Handle<'a> = &'a mut dyn FnMut(u16, Option<u64>, &[u8]);
 
 /// The ports of a switch that runs in wall-clock time.
 pub trait Ports: Send {
-    /// Hands over frames that wait, with their ports. Returns how many there were.
-    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError>;
+    /// Hands over frames that wait, with their ports, and the time of arrival in nanoseconds of CLOCK_MONOTONIC where
+    /// something else than this process has taken it. Returns how many there were.
+    fn receive(&mut self, handle: Handle<'_>) -> Result<usize, IoError>;
 
     /// Queues a frame for a port; false when there is no such port.
     fn send(&mut self, port: u16, time_ps: u64, frame: &[u8]) -> Result<bool, IoError>;
@@ -34,65 +38,14 @@ pub trait Ports: Send {
     /// Frames that the operating system did not take.
     fn send_drops(&self) -> u64;
 
+    /// How each port is reached, in words; files need none.
+    fn descriptions(&self) -> Vec<(u16, String)> {
+        Vec::new()
+    }
+
     /// Ports, each with whether its link is up; files have no links.
     fn links(&self) -> Vec<(u16, bool)> {
         Vec::new()
-    }
-}
-
-/// Linux interfaces.
-pub struct LivePorts {
-    sockets: BTreeMap<u16, PacketSocket>,
-}
-
-impl LivePorts {
-    /// Opens the interfaces; needs CAP_NET_RAW.
-    pub fn open(interfaces: &[(u16, String)]) -> Result<LivePorts, IoError> {
-        let mut sockets = BTreeMap::new();
-        for (port, interface) in interfaces {
-            if sockets.insert(*port, PacketSocket::open(interface)?).is_some() {
-                return Err(two_names(*port, interface));
-            }
-        }
-        Ok(LivePorts { sockets })
-    }
-}
-
-impl Ports for LivePorts {
-    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
-        let mut count = 0;
-        for (&port, socket) in &mut self.sockets {
-            count += socket.receive(|frame| handle(port, frame))?;
-        }
-        Ok(count)
-    }
-
-    fn send(&mut self, port: u16, _time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
-        match self.sockets.get_mut(&port) {
-            Some(socket) => socket.send(frame).map(|()| true),
-            None => Ok(false),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), IoError> {
-        self.sockets.values_mut().try_for_each(PacketSocket::flush)
-    }
-
-    fn descriptors(&self) -> Vec<RawFd> {
-        self.sockets.values().map(AsRawFd::as_raw_fd).collect()
-    }
-
-    fn has_port(&self, port: u16) -> bool {
-        self.sockets.contains_key(&port)
-    }
-
-    fn send_drops(&self) -> u64 {
-        self.sockets.values().map(|socket| socket.send_drops).sum()
-    }
-
-    fn links(&self) -> Vec<(u16, bool)> {
-        let links = self.sockets.iter();
-        links.map(|(port, socket)| (*port, socket.is_up())).collect()
     }
 }
 
@@ -172,13 +125,13 @@ impl Ports for FilePorts {
     }
 
     /// One frame at a time, so that all its consequences come before the next frame.
-    fn receive(&mut self, handle: &mut dyn FnMut(u16, &[u8])) -> Result<usize, IoError> {
+    fn receive(&mut self, handle: Handle<'_>) -> Result<usize, IoError> {
         let next = self.arrivals.as_ref().map(Receiver::try_recv);
         let Some(Ok(arrival)) = next else {
             return Ok(0);
         };
         let (port, record) = arrival?;
-        handle(port, &record.frame);
+        handle(port, None, &record.frame);
         Ok(1)
     }
 
@@ -206,7 +159,7 @@ impl Ports for FilePorts {
     }
 }
 
-fn two_names(port: u16, interface: &str) -> IoError {
+pub(crate) fn two_names(port: u16, interface: &str) -> IoError {
     let problem = format!("port {port} has another interface already");
     IoError::Interface { interface: interface.to_string(), problem }
 }
@@ -229,11 +182,11 @@ mod tests {
             writer.flush().unwrap();
         }
         let mut ports = FilePorts::open(&[(7, interface("a")), (2, interface("b"))]).unwrap();
-        assert_eq!(ports.receive(&mut |_, _| panic!("nothing is loaded yet")).unwrap(), 0);
+        assert_eq!(ports.receive(&mut |_, _, _| panic!("nothing is loaded yet")).unwrap(), 0);
         ports.load().unwrap();
         let mut seen = Vec::new();
         while seen.len() < 6 {
-            ports.receive(&mut |port, frame| seen.push((port, frame[0]))).unwrap();
+            ports.receive(&mut |port, _, frame| seen.push((port, frame[0]))).unwrap();
         }
         assert_eq!(seen, [(2, 1), (7, 3), (2, 5), (7, 5), (7, 4), (2, 7)]);
         assert!(ports.send(7, 0, &[]).unwrap());
@@ -248,11 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_or_interface_is_named() {
+    fn a_missing_file_is_named() {
         let error = |result: Result<(), IoError>| result.unwrap_err().to_string();
         let message = error(FilePorts::open(&[(1, "/nowhere/x".to_string())]).map(|_| ()));
         assert_eq!(message, "/nowhere/x_in.pcap: cannot open: No such file or directory (os error 2)");
-        let message = error(LivePorts::open(&[(1, "nosuchif0".to_string())]).map(|_| ()));
-        assert_eq!(message, "interface 'nosuchif0': no such interface");
     }
 }

@@ -47,6 +47,9 @@ pub struct Drops {
 /// A digest message: its id and fields.
 pub type DigestMessage = (u32, Vec<Vec<u8>>);
 
+/// Takes what goes out: port, time of the last pass in picoseconds, frame.
+pub type Send<'a> = &'a mut dyn FnMut(u16, u64, &[u8]);
+
 /// A switch and the packets inside it.
 pub struct Runner {
     switch: Option<Switch>,
@@ -113,26 +116,27 @@ impl Runner {
         self.out.pool.take()
     }
 
-    /// Handles a frame from a port, or from the controller on the CPU port. `clock` is asked for the time of every
-    /// pass, `send` gets the frames that go out.
+    /// Handles a frame from a port, or from the controller on the CPU port, that came at `arrival_ps`, or now. `clock`
+    /// is asked for the time of every other pass, `send` gets the frames that go out, with the time of their last pass.
     pub fn frame(
         &mut self,
         port: u16,
         frame: Frame,
+        arrival_ps: Option<u64>,
         clock: &mut dyn FnMut() -> u64,
-        send: &mut dyn FnMut(u16, &[u8]),
+        send: Send<'_>,
     ) {
         let instance_type = InstanceType::Normal;
         let packet = IngressPacket { port, frame, instance_type, preserved: Preserved::default() };
-        self.handle(packet, clock, send);
+        self.handle(packet, arrival_ps, clock, send);
     }
 
     /// Handles the packets that are in the loop now, once each. Returns how many there were.
-    pub fn turn(&mut self, clock: &mut dyn FnMut() -> u64, send: &mut dyn FnMut(u16, &[u8])) -> usize {
+    pub fn turn(&mut self, clock: &mut dyn FnMut() -> u64, send: Send<'_>) -> usize {
         let count = self.circulating.len();
         for _ in 0..count {
             if let Some(packet) = self.circulating.pop_front() {
-                self.handle(packet, clock, send);
+                self.handle(packet, None, clock, send);
             }
         }
         count
@@ -141,15 +145,16 @@ impl Runner {
     fn handle(
         &mut self,
         packet: IngressPacket,
+        arrival_ps: Option<u64>,
         clock: &mut dyn FnMut() -> u64,
-        send: &mut dyn FnMut(u16, &[u8]),
+        send: Send<'_>,
     ) {
         if self.switch.is_none() {
             self.drops.no_program += 1;
             return self.out.pool.give(packet.frame);
         }
-        let mut flow =
-            Flow { passes_left: self.limits.passes_per_packet, runner: self, send, now_ps: clock() };
+        let now_ps = arrival_ps.unwrap_or_else(&mut *clock);
+        let mut flow = Flow { passes_left: self.limits.passes_per_packet, runner: self, send, now_ps };
         let mut next = Some(packet);
         while let Some(packet) = next {
             next = flow.ingress(packet, flow.now_ps, flow.now_ps);
@@ -171,7 +176,7 @@ impl Runner {
 /// The passes that follow from one packet before it goes out or round.
 struct Flow<'a> {
     runner: &'a mut Runner,
-    send: &'a mut dyn FnMut(u16, &[u8]),
+    send: Send<'a>,
     passes_left: u32,
     /// Time of the pass in work.
     now_ps: u64,
@@ -199,7 +204,7 @@ impl Dispatch for Flow<'_> {
     fn transmit(&mut self, port: u16, frame: Frame) {
         let runner = &mut *self.runner;
         if runner.config.cpu_port != Some(port) {
-            (self.send)(port, &frame);
+            (self.send)(port, self.now_ps, &frame);
             runner.out.pool.give(frame);
         } else if runner.packet_ins.len() < runner.limits.controller_messages {
             runner.packet_ins.push_back(frame);

@@ -17,7 +17,9 @@ fn the_runner_counts_every_reason_of_its_program() {
     runner.install(Switch::new(Arc::new(Executable::new(program)), config));
     let mut sent = Vec::new();
     for kind in [1, 2, 2, 3, 3, 3, 0] {
-        runner.frame(1, vec![kind; 60], &mut || 1, &mut |port, frame| sent.push((port, frame.to_vec())));
+        runner.frame(1, vec![kind; 60], None, &mut || 1, &mut |port, _, frame| {
+            sent.push((port, frame.to_vec()))
+        });
     }
     assert_eq!(sent, [(1, vec![0; 60])]);
     let program = BTreeMap::from([

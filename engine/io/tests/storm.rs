@@ -28,7 +28,7 @@ fn storm(replicas: u16) -> Runner {
 
 fn send(runner: &mut Runner, first: u8) -> u64 {
     let mut sent = 0;
-    runner.frame(1, vec![first; 64], &mut || 1, &mut |_, _| sent += 1);
+    runner.frame(1, vec![first; 64], None, &mut || 1, &mut |_, _, _| sent += 1);
     sent
 }
 
@@ -37,7 +37,7 @@ fn a_loop_that_doubles_its_packets_is_full_and_goes_on() {
     let mut runner = storm(2);
     send(&mut runner, 0);
     for _ in 0..50 {
-        runner.turn(&mut || 1, &mut |_, _| panic!("nothing leaves"));
+        runner.turn(&mut || 1, &mut |_, _, _| panic!("nothing leaves"));
         assert!(runner.circulating() <= LIMITS.loop_packets);
     }
     assert_eq!(runner.circulating(), LIMITS.loop_packets);

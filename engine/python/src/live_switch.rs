@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use p4mesh_io::{FilePorts, IoError, LivePorts, Ports, Runner, RunnerLimits};
+use p4mesh_io::{Cores, FilePorts, IoError, LivePorts, PortAccess, Ports, Runner, RunnerLimits};
 use p4mesh_p4runtime::{Target, Tls};
 use p4mesh_pipeline::{Executable, Program, SwitchConfig};
 use pyo3::prelude::*;
@@ -24,6 +24,9 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 
 /// A switch in wall-clock time on `interfaces` [(port, name)].
 ///
+/// Interfaces are reached by AF_XDP or AF_PACKET, as `access` says: best, af_xdp or af_packet. With `own_cores` the
+/// loop that polls them, and the thread that sends, have a core each where there are two.
+///
 /// With `use_files_s` the names stand for NAME_in.pcap and NAME_out.pcap; the input files are read
 /// that many seconds after `start`. Without `program` (BMv2 JSON) it drops everything until a
 /// controller pushes one.
@@ -34,12 +37,13 @@ pub struct LiveSwitch {
     worker: Mutex<Option<JoinHandle<Result<(), IoError>>>>,
     stop: Arc<AtomicBool>,
     files_after: Option<Duration>,
+    cores: Cores,
 }
 
 #[pymethods]
 impl LiveSwitch {
     #[new]
-    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1))]
+    #[pyo3(signature = (interfaces, program = None, *, cpu_port = Some(510), drop_port = 511, timestamp_tick_ps = 1_000_000, use_files_s = None, seed = 1, access = "best", own_cores = false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -50,7 +54,16 @@ impl LiveSwitch {
         timestamp_tick_ps: u64,
         use_files_s: Option<f64>,
         seed: u64,
+        access: &str,
+        own_cores: bool,
     ) -> PyResult<LiveSwitch> {
+        let access = match access {
+            "best" => PortAccess::Best,
+            "af_xdp" => PortAccess::AfXdp,
+            "af_packet" => PortAccess::AfPacket,
+            other => return Err(refused(format!("access '{other}'; valid: best, af_xdp, af_packet"))),
+        };
+        let cores = if own_cores { Cores::of_this_process() } else { Cores::default() };
         guarded(py, move || {
             if timestamp_tick_ps == 0 {
                 return Err(refused("timestamp_tick_ps is 0; valid: 1 or more"));
@@ -59,7 +72,7 @@ impl LiveSwitch {
             let delay = delay.map_err(|error| refused(format!("use_files_s: {error}; valid: 0 or more")))?;
             let ports: Box<dyn Ports> = match delay {
                 Some(_) => Box::new(FilePorts::open(&interfaces).map_err(refused)?),
-                None => Box::new(LivePorts::open(&interfaces).map_err(refused)?),
+                None => Box::new(LivePorts::open(&interfaces, access, &cores).map_err(refused)?),
             };
             let config = SwitchConfig {
                 ps_per_tick: timestamp_tick_ps,
@@ -79,6 +92,7 @@ impl LiveSwitch {
                 worker: Mutex::new(None),
                 stop: Arc::new(AtomicBool::new(false)),
                 files_after: delay,
+                cores,
             })
         })
     }
@@ -109,11 +123,12 @@ impl LiveSwitch {
             }
             self.stop.store(false, Ordering::Relaxed);
             let (target, stop, files_after) = (self.target.clone(), self.stop.clone(), self.files_after);
+            let core = self.cores.program;
             let work = move || {
                 if let Some(delay) = files_after {
                     load_after(&target, delay, &stop)?;
                 }
-                drive(&target, &stop)
+                drive(&target, &stop, core)
             };
             let spawned = std::thread::Builder::new().name("p4mesh-switch".to_string()).spawn(work);
             *worker = Some(spawned.map_err(refused)?);
@@ -151,6 +166,17 @@ impl LiveSwitch {
             lock(&self.target).notifier = None;
             join(lock(&self.worker).take())
         })
+    }
+
+    /// Access of each port, in words.
+    fn ports(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, String>> {
+        guarded(py, || Ok(lock(&self.target).ports.descriptions().into_iter().collect()))
+    }
+
+    /// The cores of the loop and of the thread that sends; None where they have none of their own.
+    #[getter]
+    fn cores(&self) -> (Option<usize>, Option<usize>) {
+        (self.cores.program, self.cores.transmitter)
     }
 
     /// Counts of frames by their fate.

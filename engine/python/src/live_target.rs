@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use p4mesh_io::{wait_readable, IoError, Ports, Runner};
+use p4mesh_io::{monotonic_ns, pin, wait_readable, IoError, Ports, Runner};
 use p4mesh_p4runtime::{Event, Notifier, Target};
-use p4mesh_pipeline::{Executable, Switch};
+use p4mesh_pipeline::{Executable, Frame, Switch};
 
 use crate::lock::lock;
 
@@ -16,8 +16,15 @@ const IDLE_WAIT: Duration = Duration::from_millis(1);
 /// Interval at which the server is told the time.
 const CLOCK_PERIOD: Duration = Duration::from_millis(100);
 /// Interval at which a busy loop lets the server take the lock.
-const BUSY_SLICE: Duration = Duration::from_millis(1);
+const BUSY_SLICE: Duration = Duration::from_millis(4);
 const BUSY_PAUSE: Duration = Duration::from_micros(20);
+
+/// A frame that came in, with the time of its stamp where it has one.
+struct Arrival {
+    port: u16,
+    arrival_ps: Option<u64>,
+    frame: Frame,
+}
 
 /// A switch, its ports, and the queue for its packet-ins and digests.
 pub struct LiveTarget {
@@ -28,7 +35,10 @@ pub struct LiveTarget {
     pub unknown_port: u64,
     pub received: u64,
     pub sent: u64,
-    started: Instant,
+    /// Nanoseconds of CLOCK_MONOTONIC.
+    started_ns: u64,
+    /// Frames that came in this round; the room is kept.
+    arrived: Vec<Arrival>,
     last_clock: Instant,
     /// As they were last reported; a server takes ports to be up.
     links: BTreeMap<u16, bool>,
@@ -36,7 +46,6 @@ pub struct LiveTarget {
 
 impl LiveTarget {
     pub fn new(runner: Runner, ports: Box<dyn Ports>) -> LiveTarget {
-        let now = Instant::now();
         LiveTarget {
             runner,
             ports,
@@ -44,8 +53,9 @@ impl LiveTarget {
             unknown_port: 0,
             received: 0,
             sent: 0,
-            started: now,
-            last_clock: now,
+            started_ns: monotonic_ns(),
+            arrived: Vec::new(),
+            last_clock: Instant::now(),
             links: BTreeMap::new(),
         }
     }
@@ -53,21 +63,24 @@ impl LiveTarget {
     /// Receives the waiting frames, gives every packet in the loop a pass, sends. Returns false when there was nothing
     /// to do.
     pub fn round(&mut self) -> Result<bool, IoError> {
-        let mut arrived = Vec::new();
-        let runner = &mut self.runner;
-        let count = self.ports.receive(&mut |port, bytes| {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let (runner, started_ns) = (&mut self.runner, self.started_ns);
+        let count = self.ports.receive(&mut |port, stamp_ns, bytes| {
             let mut frame = runner.buffer();
             frame.extend_from_slice(bytes);
-            arrived.push((port, frame));
+            let arrival_ps = stamp_ns.map(|ns| 1 + ns.saturating_sub(started_ns) * 1_000);
+            arrived.push(Arrival { port, arrival_ps, frame });
         })?;
         self.received += count as u64;
         let turns = self.with_ports(|runner, clock, send| {
             let turns = runner.turn(clock, send);
-            for (port, frame) in arrived {
-                runner.frame(port, frame, clock, send);
+            for Arrival { port, arrival_ps, frame } in arrived.drain(..) {
+                runner.frame(port, frame, arrival_ps, clock, send);
             }
             turns
-        })?;
+        });
+        self.arrived = arrived;
+        let turns = turns?;
         self.report();
         Ok(count + turns > 0)
     }
@@ -75,12 +88,12 @@ impl LiveTarget {
     /// Runs the switch with a clock and with ports to send to.
     fn with_ports<T>(
         &mut self,
-        work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, &[u8])) -> T,
+        work: impl FnOnce(&mut Runner, &mut dyn FnMut() -> u64, &mut dyn FnMut(u16, u64, &[u8])) -> T,
     ) -> Result<T, IoError> {
-        let LiveTarget { runner, ports, unknown_port, sent, started, .. } = self;
+        let LiveTarget { runner, ports, unknown_port, sent, started_ns, .. } = self;
         let mut failure = None;
-        let mut clock = || picoseconds(*started);
-        let mut send = |port: u16, frame: &[u8]| match ports.send(port, picoseconds(*started), frame) {
+        let mut clock = || picoseconds(*started_ns);
+        let mut send = |port: u16, time_ps: u64, frame: &[u8]| match ports.send(port, time_ps, frame) {
             Ok(true) => *sent += 1,
             Ok(false) => *unknown_port += 1,
             Err(error) => {
@@ -93,7 +106,7 @@ impl LiveTarget {
     }
 
     fn report(&mut self) {
-        let now_ps = picoseconds(self.started);
+        let now_ps = picoseconds(self.started_ns);
         let mut events = Vec::new();
         if self.notifier.is_some() {
             while let Some(frame) = self.runner.take_packet_in() {
@@ -134,12 +147,12 @@ impl Target for LiveTarget {
             return;
         };
         // A port that fails shows in the next round, which can report it.
-        let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, clock, send));
+        let _ = self.with_ports(|runner, clock, send| runner.frame(cpu_port, frame, None, clock, send));
         self.report();
     }
 
     fn now_ps(&self) -> u64 {
-        picoseconds(self.started)
+        picoseconds(self.started_ns)
     }
 
     /// As simple_switch: any number may be used, for example for a loop that never transmits.
@@ -149,7 +162,10 @@ impl Target for LiveTarget {
 }
 
 /// Rounds until `stop` is set or a port fails.
-pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool) -> Result<(), IoError> {
+pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool, core: Option<usize>) -> Result<(), IoError> {
+    if let Some(core) = core {
+        pin(core);
+    }
     let descriptors = lock(target).ports.descriptors();
     let mut slice = Instant::now();
     while !stop.load(Ordering::Relaxed) {
@@ -165,6 +181,6 @@ pub fn drive(target: &Mutex<LiveTarget>, stop: &AtomicBool) -> Result<(), IoErro
 }
 
 /// Time since the start, never 0, which programs take for "not set".
-fn picoseconds(started: Instant) -> u64 {
-    1 + started.elapsed().as_nanos() as u64 * 1_000
+fn picoseconds(started_ns: u64) -> u64 {
+    1 + (monotonic_ns() - started_ns) * 1_000
 }

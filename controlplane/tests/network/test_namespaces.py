@@ -12,14 +12,14 @@ import pytest
 from support.networks import TOPOLOGIES
 
 from p4mesh.cli.main import main
+from p4mesh.network.netns import NetnsNetwork
 from p4mesh.topology.loader import load_topology
-from p4mesh.topology.netns import NetnsNetwork
 
 BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 HOLD = """
 import sys, time
 from p4mesh.topology.loader import load_topology
-from p4mesh.topology.netns import NetnsNetwork
+from p4mesh.network.netns import NetnsNetwork
 with NetnsNetwork(load_topology(sys.argv[1])) as network:
     print(network.namespace, flush=True)
     time.sleep(600)

@@ -1,0 +1,187 @@
+"""Builds a topology from Linux parts: a namespace for the tester, one for each node, veth pairs between them.
+
+What Linux cannot model (latency, queues, line rates) is left out; the numbers of such a run belong to the Linux parts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
+from p4mesh.network import namespaces
+from p4mesh.network.machine import switch_offloads_off
+from p4mesh.network.netlink import opened, set_kernel_value
+from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
+from p4mesh.network.nodes.table import node_class
+from p4mesh.topology.model import TESTER, PortRef, Topology
+
+_READY_S = 10.0
+_POLL_S = 0.05
+
+
+class NetnsNetwork:
+    """A network with one interface per tester port, ``t1``, ``t2``, ... in the tester's namespace; removed on exit."""
+
+    def __init__(self, topology: Topology, name: str = "", switched: Collection[str] = ()) -> None:
+        """Prepare to build ``topology``; the caller runs the devices of the models ``switched``."""
+        self._topology = topology
+        self._switched = switched
+        self.namespace = name or namespaces.new_name()
+        self.nodes = tuple(
+            node_class(device, switched)(
+                device, f"{self.namespace}-{device.name}", namespaces.STATE / self.namespace / device.name
+            )
+            for device in topology.devices
+        )
+
+    @staticmethod
+    def check(topology: Topology, switched: Collection[str] = ()) -> None:
+        """Raise what building the network would raise because of the topology or of programs that are missing."""
+        for device in topology.devices:
+            node_class(device, switched).check(device)
+        for link in topology.links:
+            if link.outages:
+                raise UnsupportedError(
+                    f"not supported on Linux interfaces: outages of the link from {link.ends[0]} to {link.ends[1]}",
+                    hint="leave outages out, or use --target sim",
+                )
+
+    def __enter__(self) -> NetnsNetwork:
+        """Build the network."""
+        self.check(self._topology, self._switched)
+        namespaces.remove_abandoned()
+        try:
+            self.build()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the network with everything in it."""
+        for node in self.nodes:
+            node.stop()
+        for name in self.names():
+            try:
+                namespaces.remove(name)
+            except P4MeshError:
+                if kind is None:
+                    raise
+        shutil.rmtree(namespaces.STATE / self.namespace, ignore_errors=True)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the namespaces of the network, the tester's first."""
+        return (self.namespace, *(node.namespace for node in self.nodes))
+
+    def node(self, name: str) -> LinuxNode:
+        """Return the Linux part of a node."""
+        return next(node for node in self.nodes if node.device.name == name)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line that runs ``arguments`` in the tester's namespace."""
+        return ["ip", "netns", "exec", self.namespace, *arguments]
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Let the calling thread be in the tester's namespace, so that sockets made meanwhile belong to it."""
+        with namespaces.entered(self.namespace):
+            yield
+
+    def interface(self, port: int) -> str:
+        """Return the name of a tester port's interface."""
+        return f"t{port}"
+
+    def interfaces_of(self, device: str) -> dict[int, str]:
+        """Return the names of a device's interfaces by port; a port without a cable has none."""
+        ends = (end for link in self._topology.links for end in link.ends)
+        return {end.port: self._end_name(end) for end in ends if end.node == device}
+
+    def set_link_of(self, device: str, port: int, up: bool) -> None:
+        """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
+        for link in self._topology.links:
+            for end, far in (link.ends, link.ends[::-1]):
+                if end == PortRef(device, port):
+                    wanted = end if far.node == TESTER else far
+                    with opened(self._namespace_of(wanted)) as kernel:
+                        kernel.set(self._end_name(wanted), state="up" if up else "down")
+
+    def carriers(self) -> dict[int, tuple[bool, int]]:
+        """Return, per tester port, whether its link is up and how often it has gone down."""
+        with opened(self.namespace) as kernel:
+            shown = kernel.links()
+        found = {}
+        for port in self._topology.tester_ports:
+            link = shown[self.interface(port.number)]
+            # The carrier comes and goes in turns.
+            found[port.number] = (link["up"], (link["carrier_changes"] + (not link["up"])) // 2)
+        return found
+
+    def set_links(self, up: bool, target: str) -> None:
+        """Switch the far ends of the tester's cables on or off; the tester's own interfaces stay as they are."""
+        for link in self._topology.links:
+            nodes = [end.node for end in link.ends]
+            if nodes.count(TESTER) == len(nodes):
+                raise UnsupportedError(
+                    f"toggle_link is not supported on {target} for the cable from {link.ends[0]} to {link.ends[1]}",
+                    hint="both of its ends are the tester's; use another reset_between",
+                )
+            for end in link.ends:
+                if TESTER in nodes and end.node != TESTER:
+                    with opened(self._namespace_of(end)) as kernel:
+                        kernel.set(self._end_name(end), state="up" if up else "down")
+        if up:
+            self._wait_until_ready()
+
+    def build(self) -> None:
+        """Make the namespaces, the cables and the nodes; whoever calls removes them."""
+        for name in self.names():
+            namespaces.create(name)
+            with opened(name) as kernel:
+                kernel.set("lo", state="up")
+        for link in self._topology.links:
+            near, far = link.ends
+            with opened(self._namespace_of(near)) as kernel:
+                peer = {"ifname": self._end_name(far), "net_ns_fd": self._namespace_of(far)}
+                kernel.add(self._end_name(near), "veth", peer=peer)
+        for link in self._topology.links:
+            for end in link.ends:
+                self._raise(end)
+        for node in self.nodes:
+            node.directory.mkdir(parents=True, exist_ok=True)
+            node.start()
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        """Wait for the kernel, which lets frames pass up to a second after a link has come up."""
+        end = time.monotonic() + _READY_S
+        for name in self.names():
+            while True:
+                with opened(name) as kernel:
+                    waiting = [interface for interface, link in kernel.links().items() if not link["ready"]]
+                if not waiting:
+                    break
+                if time.monotonic() > end:
+                    raise TargetError(
+                        f"interface {waiting[0]} in {name} is not up after {_READY_S:g} s",
+                        hint=f"look at it with: ip -n {name} link",
+                    )
+                time.sleep(_POLL_S)
+
+    def _raise(self, end: PortRef) -> None:
+        """Let an interface carry frames of any length, and no frames of the kernel's own."""
+        with opened(self._namespace_of(end)) as kernel:
+            set_kernel_value(f"net.ipv6.conf.{self._end_name(end)}.disable_ipv6", 1)
+            switch_offloads_off(self._end_name(end))
+            kernel.set(self._end_name(end), mtu=MTU_BYTES, state="up")
+
+    def _namespace_of(self, end: PortRef) -> str:
+        return self.namespace if end.node == TESTER else self.node(end.node).namespace
+
+    def _end_name(self, end: PortRef) -> str:
+        return self.interface(end.port) if end.node == TESTER else f"p{end.port}"

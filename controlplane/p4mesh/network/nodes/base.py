@@ -1,0 +1,93 @@
+"""Defines what every Linux part of a network does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from p4mesh.errors import EnvironmentFault, TargetError
+from p4mesh.network.namespaces import entered
+from p4mesh.network.netlink import set_kernel_value
+from p4mesh.topology.model import Device
+
+MTU_BYTES = 9500
+_FURTHER_PLACES = "/usr/local/sbin:/usr/sbin:/sbin:/usr/lib/frr"
+
+
+class LinuxNode(ABC):
+    """One node in a namespace of its own; port N is interface ``pN`` there."""
+
+    software: ClassVar[str]
+    """Its name for the key ``on_linux``."""
+    programs: ClassVar[tuple[str, ...]] = ()
+    """Programs that must be installed."""
+    package: ClassVar[str] = ""
+    """Debian package with these programs."""
+
+    def __init__(self, device: Device, namespace: str, directory: Path) -> None:
+        self.device = device
+        self.namespace = namespace
+        self.directory = directory
+        """For files of its processes; removed with the network."""
+
+    @classmethod
+    def check(cls, device: Device) -> None:
+        """Raise UnsupportedError where the part cannot stand for the node, EnvironmentFault where it is missing."""
+        for program in cls.programs:
+            if find_program(program) is None:
+                raise EnvironmentFault(
+                    f"node '{device.name}': {program} is not installed",
+                    hint=f"install {cls.package}, or use --target sim",
+                )
+
+    @abstractmethod
+    def start(self) -> None:
+        """Make a device of the interfaces, which are there and not yet up."""
+
+    def stop(self) -> None:  # noqa: B027 - most parts live in the namespace alone
+        """End what would survive the namespace."""
+
+    def interfaces(self) -> tuple[str, ...]:
+        """Return the interfaces of the node, in the order of its ports."""
+        return tuple(f"p{port.number}" for port in self.device.ports)
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line that runs ``arguments`` in the namespace."""
+        return ["ip", "netns", "exec", self.namespace, *arguments]
+
+    def kernel_values(self, values: dict[str, int | str]) -> None:
+        """Write values of /proc/sys of the namespace."""
+        with entered(self.namespace):
+            for key, value in values.items():
+                set_kernel_value(key, value)
+
+
+class BareNode(LinuxNode):
+    """Interfaces for a switch that the target runs."""
+
+    software = "a switch of the target"
+
+    def start(self) -> None:
+        """Do nothing: the target goes on."""
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program: beside the Python that runs, in PATH, or where only root's shell looks."""
+    places = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath), _FURTHER_PLACES)
+    return shutil.which(name, path=os.pathsep.join(places))
+
+
+def run_command(command: Sequence[str], hint: str = "this needs root") -> str:
+    """Run a command and return its output; raises TargetError when it fails."""
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        raise TargetError(f"{command[0]} is not installed", hint=f"install the package with {command[0]}") from None
+    except subprocess.CalledProcessError as error:
+        raise TargetError(f"'{' '.join(command)}' failed: {error.stderr.strip()}", hint=hint) from None

@@ -1,0 +1,98 @@
+"""The kernel's bridge as an Ethernet switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from p4mesh.errors import UnsupportedError
+from p4mesh.network.netlink import Netlink, opened
+from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
+from p4mesh.topology.model import Device, DevicePort
+
+_BRIDGE = "br0"
+_PER_SECOND = 100
+"""Ticks of the bridge's times."""
+_PERMANENT = 0x80
+_SELF = 0x02
+"""NUD_PERMANENT and NTF_SELF: addresses of interfaces, which the bridge has not learned."""
+
+
+class BridgeNode(LinuxNode):
+    """``br0`` with all ports of the node; learning, aging, table size and snooping are those of the model."""
+
+    software = "bridge"
+
+    @classmethod
+    def check(cls, device: Device) -> None:
+        """Refuse VLANs where the kernel's bridge has none."""
+        super().check(device)
+        if "vlans" in device.model and not Path("/proc/net/vlan").exists():
+            raise UnsupportedError(
+                f"not supported by this kernel's bridge: VLANs of node '{device.name}'",
+                hint="use on_linux: openvswitch, or --target sim",
+            )
+        if "vlans" in device.model:
+            raise UnsupportedError(
+                f"not supported on Linux bridges: VLANs of node '{device.name}'",
+                hint="use on_linux: openvswitch, or --target sim",
+            )
+
+    def start(self) -> None:
+        """Make the bridge and enslave the ports."""
+        model = self.device.model
+        with opened(self.namespace) as kernel:
+            kernel.add(_BRIDGE, "bridge", br_mcast_snooping=int("snooping" in model))
+            self.kernel_values({f"net.ipv6.conf.{_BRIDGE}.disable_ipv6": 1})
+            self._set_times(kernel, model)
+            bridge = kernel.index(_BRIDGE)
+            for interface in self.interfaces():
+                kernel.set(interface, master=bridge)
+                if not model.get("learning", True):
+                    kernel.route.brport("set", index=kernel.index(interface), learning=0)
+            kernel.set(_BRIDGE, mtu=MTU_BYTES, state="up")
+        table = model.get("mac_table", {})
+        if "entries" in table:
+            self._limit_table(table["entries"])
+
+    def _set_times(self, kernel: Netlink, model: dict[str, Any]) -> None:
+        settings: dict[str, Any] = {}
+        if "aging_s" in model.get("mac_table", {}):
+            settings["br_ageing_time"] = round(model["mac_table"]["aging_s"] * _PER_SECOND)
+        if "snooping" in model:
+            snooping = model["snooping"]
+            settings["br_mcast_membership_intvl"] = round(snooping.get("membership_s", 260) * _PER_SECOND)
+        if settings:
+            kernel.set(_BRIDGE, kind="bridge", **settings)
+
+    def _limit_table(self, entries: int) -> None:
+        """Bound the learned addresses; raises UnsupportedError where the kernel cannot."""
+        with opened(self.namespace) as kernel:
+            kernel.set(_BRIDGE, kind="bridge", br_fdb_max_learned=entries)
+        if self.table_limit() != entries:
+            raise UnsupportedError(
+                f"this kernel's bridge has no limit of learned addresses (node '{self.device.name}')",
+                hint="Linux 6.7 and later have it; leave mac_table.entries out, or use --target sim",
+            )
+
+    def table_limit(self) -> int | None:
+        """Return how many addresses the bridge learns at most; 0 = any number, None where the kernel does not say."""
+        with opened(self.namespace) as kernel:
+            link = kernel.route.get_links(kernel.index(_BRIDGE))[0]
+            found: int | None = link.get_nested("IFLA_LINKINFO", "IFLA_INFO_DATA", "IFLA_BR_FDB_MAX_LEARNED")
+            return found
+
+    def learned(self) -> dict[str, int]:
+        """Return the addresses that the bridge has learned, each with the port that it belongs to."""
+        with opened(self.namespace) as kernel:
+            ports = {kernel.index(name): port.number for name, port in self._named_ports()}
+            entries = [entry for entry in kernel.route.fdb("dump") if entry["ifindex"] in ports]
+        return {
+            str(entry.get("lladdr")): ports[entry["ifindex"]]
+            for entry in entries
+            if not entry["state"] & _PERMANENT and not entry["flags"] & _SELF
+        }
+
+    def _named_ports(self) -> Iterator[tuple[str, DevicePort]]:
+        yield from zip(self.interfaces(), self.device.ports, strict=True)

@@ -1,0 +1,71 @@
+"""FRR as a router: zebra installs the routes of the model, bgpd those of its neighbours."""
+
+from __future__ import annotations
+
+import shutil
+
+from p4mesh.network.nodes.base import find_program, run_command
+from p4mesh.network.nodes.processes import Processes
+from p4mesh.network.nodes.router import RouterNode
+
+
+class FrrNode(RouterNode):
+    """The kernel forwards; routes come from FRR's static and BGP daemons."""
+
+    software = "frr"
+    programs = ("zebra", "staticd", "bgpd", "vtysh")
+    package = "frr"
+
+    @property
+    def _processes(self) -> Processes:
+        return Processes(self.directory)
+
+    def start(self) -> None:
+        """Give the interfaces their addresses, start the daemons, hand them their configuration."""
+        self.start_interfaces()
+        shutil.chown(self.directory, "frr", "frr")
+        configuration = self.directory / "frr.conf"
+        configuration.write_text(self._configuration(), encoding="utf-8")
+        daemons = ["zebra", "staticd", *(["bgpd"] if "bgp" in self.device.model else [])]
+        for daemon in daemons:
+            program = find_program(daemon)
+            assert program is not None, "checked before"
+            own = ["--vty_socket", str(self.directory), "-z", str(self.directory / "zserv.api")]
+            own += ["-i", str(self.directory / f"{daemon}.pid"), "-f", "/dev/null"]
+            listening = ["-p", "179"] if daemon == "bgpd" else []
+            self._processes.start(daemon, self.command(program, *own, *listening, "-A", "127.0.0.1", "-P", "0"))
+            self._processes.wait_for(daemon, (self.directory / f"{daemon}.vty").exists)
+        run_command([*self._shell(), "-f", str(configuration)], hint="the answer is that of FRR's vtysh")
+
+    def stop(self) -> None:
+        """End the daemons."""
+        self._processes.stop()
+
+    def ask(self, question: str) -> str:
+        """Return the answer of FRR to a command such as ``show ip route``."""
+        return run_command([*self._shell(), "-c", question])
+
+    def _shell(self) -> list[str]:
+        return self.command("vtysh", "--vty_socket", str(self.directory))
+
+    def _configuration(self) -> str:
+        lines = []
+        for route in self.device.model.get("routes", []):
+            family = "ipv6" if ":" in route["prefix"] else "ip"
+            lines += [f"{family} route {route['prefix']} {hop}" for hop in route["next_hops"]]
+        bgp = self.device.model.get("bgp")
+        if bgp:
+            lines += [f"router bgp {bgp['as']}", "no bgp ebgp-requires-policy", "no bgp default ipv4-unicast"]
+            if "router_id" in bgp:
+                lines.append(f"bgp router-id {bgp['router_id']}")
+            hold = bgp.get("hold_time_s", 90)
+            for neighbour in bgp["neighbours"]:
+                address = neighbour["address"]
+                lines.append(f"neighbor {address} remote-as {neighbour.get('as', 'external')}")
+                lines += [f"neighbor {address} timers {hold // 3} {hold}", f"neighbor {address} passive"]
+            for family, version in (("ipv4", 4), ("ipv6", 6)):
+                members = [item["address"] for item in bgp["neighbours"] if (":" in item["address"]) == (version == 6)]
+                lines += [f"address-family {family} unicast", *(f"neighbor {item} activate" for item in members)]
+                lines.append("exit-address-family")
+            lines.append("exit")
+        return "\n".join(lines) + "\n"

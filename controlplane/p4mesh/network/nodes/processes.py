@@ -1,0 +1,83 @@
+"""Processes of a node: started in its namespace, watched until they are ready, ended with the network."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from p4mesh.errors import TargetError
+
+_READY_S = 20.0
+_POLL_S = 0.02
+_END_S = 5.0
+_TAIL_BYTES = 500
+
+
+class Processes:
+    """Programs of one node with their logs; their numbers are in a file, so that another command can end them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._numbers = directory / "processes"
+
+    def start(self, name: str, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
+        """Start a program that runs until :meth:`stop`."""
+        with self.log(name).open("w") as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        with self._numbers.open("a", encoding="ascii") as file:
+            file.write(f"{process.pid}\n")
+
+    def log(self, name: str) -> Path:
+        """Return the file with the output of a program."""
+        return self._directory / f"{name}.log"
+
+    def wait_for(self, name: str, ready: Callable[[], bool]) -> None:
+        """Wait until a program is ready; raises TargetError with its last output when it is not in time."""
+        end = time.monotonic() + _READY_S
+        while not ready():
+            if time.monotonic() > end:
+                tail = self.log(name).read_text(encoding="utf-8", errors="replace")[-_TAIL_BYTES:]
+                raise TargetError(
+                    f"{name} is not ready after {_READY_S:g} s: {tail.strip() or 'it says nothing'}",
+                    hint=f"start it by hand to see why; its log is {self.log(name)}",
+                )
+            time.sleep(_POLL_S)
+
+    def stop(self) -> None:
+        """End all programs, those that go on first asked, then killed."""
+        numbers = [int(word) for word in self._numbers.read_text().split()] if self._numbers.exists() else []
+        for number in reversed(numbers):
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGTERM)
+        end = time.monotonic() + _END_S
+        for number in numbers:
+            while _runs(number):
+                if time.monotonic() > end:
+                    with suppress(ProcessLookupError):
+                        os.kill(number, signal.SIGKILL)
+                time.sleep(_POLL_S)
+        self._numbers.unlink(missing_ok=True)
+
+
+def _runs(number: int) -> bool:
+    """Return whether a process runs; a child that has ended is taken away."""
+    with suppress(ChildProcessError):
+        if os.waitpid(number, os.WNOHANG)[0] == number:
+            return False
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True

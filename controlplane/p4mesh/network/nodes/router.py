@@ -1,0 +1,69 @@
+"""The kernel as an IPv4 and IPv6 router."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_interface
+from typing import Any
+
+from p4mesh.network.netlink import Netlink, opened
+from p4mesh.network.nodes.base import LinuxNode
+
+
+class RouterNode(LinuxNode):
+    """Forwards between the addresses of its interfaces, with the routes and static neighbours of the model."""
+
+    software = "linux"
+
+    def start(self) -> None:
+        """Turn forwarding on, give the interfaces their addresses, then the routes."""
+        self.start_interfaces()
+        with opened(self.namespace) as kernel:
+            for route in self.device.model.get("routes", []):
+                self._route(kernel, route)
+
+    def start_interfaces(self) -> None:
+        """Forwarding, addresses and static neighbours."""
+        values: dict[str, int | str] = {
+            "net.ipv4.ip_forward": 1,
+            "net.ipv4.conf.all.rp_filter": 0,
+            "net.ipv4.conf.default.rp_filter": 0,
+            "net.ipv4.conf.all.send_redirects": 0,
+            "net.ipv6.conf.all.forwarding": 1,
+            "net.ipv4.fib_multipath_hash_policy": 1,
+            "net.ipv6.fib_multipath_hash_policy": 1,
+        }
+        for entry in self.device.model["interfaces"]:
+            interface = f"p{entry['port']}"
+            # An address is used at once: nobody else has it.
+            values |= {f"net.ipv6.conf.{interface}.disable_ipv6": 0, f"net.ipv6.conf.{interface}.accept_dad": 0}
+            values |= {f"net.ipv4.conf.{interface}.rp_filter": 0, f"net.ipv4.conf.{interface}.send_redirects": 0}
+        self.kernel_values(values)
+        with opened(self.namespace) as kernel:
+            for entry in self.device.model["interfaces"]:
+                interface = f"p{entry['port']}"
+                kernel.set(interface, address=entry["mac"], state="up")
+                for address in entry["addresses"]:
+                    kernel.address(interface, *_parts(address))
+            for neighbour in self.device.model.get("static_neighbours", []):
+                index = kernel.index(self._interface_to(neighbour["address"]))
+                kernel.route.neigh("add", dst=neighbour["address"], lladdr=neighbour["mac"], ifindex=index, state=128)
+
+    def _route(self, kernel: Netlink, route: dict[str, Any]) -> None:
+        hops = [{"gateway": hop} for hop in route["next_hops"]]
+        if len(hops) == 1:
+            kernel.route.route("add", dst=route["prefix"], gateway=route["next_hops"][0])
+        else:
+            kernel.route.route("add", dst=route["prefix"], multipath=hops)
+
+    def _interface_to(self, address: str) -> str:
+        """Return the interface whose network has the address; the topology was checked for it."""
+        wanted = ip_address(address)
+        for entry in self.device.model["interfaces"]:
+            if any(wanted in ip_interface(own).network for own in entry["addresses"]):
+                return f"p{entry['port']}"
+        raise AssertionError(f"no interface for {address}")
+
+
+def _parts(address: str) -> tuple[str, int]:
+    parsed = ip_interface(address)
+    return str(parsed.ip), parsed.network.prefixlen

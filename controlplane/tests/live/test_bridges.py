@@ -1,0 +1,75 @@
+"""The kernel's bridge and Open vSwitch as devices under test: learning and aging."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import pytest
+from support.linux_devices import needs_root, shipped_on, valid
+
+from p4mesh.network.nodes.bridge import BridgeNode
+from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
+from p4mesh.target.live import LiveTarget
+from p4mesh.traffic.addresses import station_mac
+from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.trial.engine import TrialEngine
+from p4mesh.trial.opening import open_measurer
+from p4mesh.trial.result import Status
+from p4mesh.trial.spec import Learning, TrialSpec
+
+pytestmark = [pytest.mark.live, needs_root]
+PORTS = (1, 2, 3, 4)
+BRIDGE = "bridge-4x10m"
+
+
+def mesh(ports: tuple[int, ...] = PORTS, template: FrameTemplate | None = None) -> TrialSpec:
+    stream = Stream("mesh", 128, Fraction(200), 100, FullMesh(), ports, ports, template or FrameTemplate())
+    learning = Learning(wait_ns=100_000_000)
+    return TrialSpec("mesh", (stream,), 10**9, learning, settle_ns=300_000_000, restabilise_ns=0, per_flow=True)
+
+
+def bridge_of(measurer: TrialEngine) -> BridgeNode:
+    target = measurer.tester.target
+    assert isinstance(target, LiveTarget)
+    node = target.network.node("bridge")
+    assert isinstance(node, BridgeNode)
+    return node
+
+
+def mac_of(port: int) -> str:
+    return station_mac(port).hex(":")
+
+
+def test_the_bridge_has_learned_exactly_the_stations_and_forgets_them() -> None:
+    aging = shipped_on(BRIDGE, "bridge", ("forwarding: store_and_forward", "mac_table: {entries: 1000, aging_s: 2}"))
+    with open_measurer(aging, "live") as measurer:
+        bridge = bridge_of(measurer)
+        assert bridge.learned() == {}
+        valid(lambda: measurer.measure(mesh()))
+        assert bridge.learned() == {mac_of(port): port for port in PORTS}
+        end = time.monotonic() + 20
+        while bridge.learned():
+            assert time.monotonic() < end, "addresses are forgotten after aging_s"
+            time.sleep(0.1)
+
+
+def test_a_bridge_that_does_not_learn_floods_and_the_trial_says_so() -> None:
+    deaf = shipped_on(BRIDGE, "bridge", ("forwarding: store_and_forward", "learning: false"))
+    with open_measurer(deaf, "live") as measurer:
+        result = measurer.measure(mesh())
+        assert bridge_of(measurer).learned() == {}
+    assert result.status is Status.INVALID
+    assert result.reason.startswith("learning not verified: ")
+
+
+def test_open_vswitch_learns_the_stations() -> None:
+    with open_measurer(shipped_on(BRIDGE, "openvswitch"), "live") as measurer:
+        valid(lambda: measurer.measure(mesh()))
+        target = measurer.tester.target
+        assert isinstance(target, LiveTarget)
+        node = target.network.node("bridge")
+        assert isinstance(node, OpenVSwitchNode)
+        shown = node.control("fdb/show", "ovs0")
+    assert all(mac_of(port) in shown for port in PORTS)

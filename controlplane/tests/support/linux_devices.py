@@ -1,0 +1,83 @@
+"""Devices of this machine for tests: what they need, and set-ups with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.networks import TOPOLOGIES
+
+from p4mesh.errors import P4MeshError
+from p4mesh.methods.results.outcome import Outcome, State
+from p4mesh.network.netns import NetnsNetwork
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import run
+from p4mesh.topology import Topology
+from p4mesh.topology.loader import parse_topology
+from p4mesh.trial.result import Status, TrialResult
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+ATTEMPTS = 6
+"""A trial that the tester could not carry out on a busy machine is INVALID, and measured again."""
+RATE_BPS = 10_000_000
+
+
+def shipped_on(topology: str, part: str = "", *changes: tuple[str, str]) -> Topology:
+    """Return a topology of the repository with slow ports and another part for its node; skip where that is missing."""
+    path = TOPOLOGIES / f"{topology}.yaml"
+    text = path.read_text(encoding="utf-8").replace("rate_bps: 1000000000", f"rate_bps: {RATE_BPS}")
+    if part:
+        text = text.replace("\n    device: ", f"\n    on_linux: {part}\n    device: ", 1)
+    for old, new in changes:
+        assert old in text, f"{path} has no '{old}'"
+        text = text.replace(old, new)
+    return available(parse_topology(str(path), text))
+
+
+def available(topology: Topology) -> Topology:
+    """Return a topology whose parts this machine has; else skip the test with the reason."""
+    try:
+        NetnsNetwork.check(topology)
+    except P4MeshError as error:
+        pytest.skip(error.message)
+    return topology
+
+
+def valid(measure: Callable[[], TrialResult]) -> TrialResult:
+    """Return the first trial that the tester could carry out."""
+    reasons = []
+    for _ in range(ATTEMPTS):
+        result = measure()
+        if result.status is Status.VALID:
+            return result
+        reasons.append(result.reason)
+    raise AssertionError(f"no valid trial: {reasons}")
+
+
+def write_topology(directory: Path, topology: Topology) -> Path:
+    """Write the file of a topology, for commands that load it."""
+    path = directory / f"{topology.name}.yaml"
+    path.write_text(topology.text, encoding="utf-8")
+    return path
+
+
+def run_live(test: str, topology: Topology, size: int, directory: Path, *settings: str, opener: str = "") -> Outcome:
+    """Run a test on ``live`` and return its outcome, the first one that the tester could carry out."""
+    findings = []
+    for attempt in range(ATTEMPTS):
+        options = RunOptions(
+            test=test,
+            topology=topology,
+            sizes=str(size),
+            settings=settings,
+            target="live",
+            out=directory / str(attempt),
+            opener=opener,
+        )
+        outcome = run(options).outcome
+        if outcome.state is State.PASS:
+            return outcome
+        findings.append((outcome.state, outcome.findings))
+    raise AssertionError(f"no run that can be trusted: {findings}")

@@ -1,0 +1,177 @@
+//! The ports of a switch that are Linux interfaces, each reached by AF_XDP or AF_PACKET.
+
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::affinity::Cores;
+use crate::ports::{two_names, Handle};
+use crate::transmitter::Transmitter;
+use crate::xdp_port::XdpPort;
+use crate::xdp_program::XdpMode;
+use crate::{IoError, PacketSocket, Ports};
+
+/// How interfaces are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortAccess {
+    /// AF_XDP where the kernel has it, else AF_PACKET; [`Ports::descriptions`] says which.
+    Best,
+    AfXdp,
+    AfPacket,
+}
+
+/// Linux interfaces.
+pub struct LivePorts {
+    // The order matters: the thread ends before the sockets that it uses.
+    transmitter: Transmitter,
+    ports: Vec<Port>,
+    /// Place in `ports` by number of the port.
+    places: Vec<Option<usize>>,
+}
+
+struct Port {
+    number: u16,
+    io: PortIo,
+}
+
+enum PortIo {
+    Packet(PacketSocket),
+    Xdp(XdpPort),
+}
+
+impl LivePorts {
+    /// Opens the interfaces; needs CAP_NET_RAW, and for AF_XDP CAP_NET_ADMIN and CAP_BPF.
+    pub fn open(
+        interfaces: &[(u16, String)],
+        access: PortAccess,
+        cores: &Cores,
+    ) -> Result<LivePorts, IoError> {
+        let mut ports = Vec::new();
+        let mut places = vec![None; 1 + usize::from(u16::MAX)];
+        for (number, interface) in interfaces {
+            if places[usize::from(*number)].replace(ports.len()).is_some() {
+                return Err(two_names(*number, interface));
+            }
+            ports.push(Port { number: *number, io: open(interface, access)? });
+        }
+        let sending = ports.iter().map(|port| match &port.io {
+            PortIo::Packet(socket) => socket.as_raw_fd(),
+            PortIo::Xdp(port) => port.sending_socket(),
+        });
+        let uses_rings = ports.iter().any(|port| matches!(port.io, PortIo::Xdp(_)));
+        let none = Cores::default();
+        let transmitter = Transmitter::start(sending.collect(), if uses_rings { cores } else { &none })?;
+        Ok(LivePorts { transmitter, ports, places })
+    }
+}
+
+fn open(interface: &str, access: PortAccess) -> Result<PortIo, IoError> {
+    match access {
+        PortAccess::AfPacket => PacketSocket::open(interface).map(PortIo::Packet),
+        PortAccess::AfXdp => XdpPort::open(interface).map(PortIo::Xdp),
+        PortAccess::Best => match XdpPort::open(interface) {
+            Ok(port) => Ok(PortIo::Xdp(port)),
+            Err(error @ IoError::Interface { .. }) => Err(error),
+            Err(_) => PacketSocket::open(interface).map(PortIo::Packet),
+        },
+    }
+}
+
+impl Ports for LivePorts {
+    fn receive(&mut self, handle: Handle<'_>) -> Result<usize, IoError> {
+        let mut count = 0;
+        for port in &mut self.ports {
+            let number = port.number;
+            count += match &mut port.io {
+                PortIo::Packet(socket) => socket.receive(|stamp, frame| handle(number, stamp, frame))?,
+                PortIo::Xdp(port) => port.receive(&mut |stamp, frame| handle(number, stamp, frame))?,
+            };
+        }
+        Ok(count)
+    }
+
+    fn send(&mut self, port: u16, _time_ps: u64, frame: &[u8]) -> Result<bool, IoError> {
+        let Some(place) = self.places[usize::from(port)] else {
+            return Ok(false);
+        };
+        let transmitter = &self.transmitter;
+        match &mut self.ports[place].io {
+            PortIo::Packet(socket) => socket.send(frame)?,
+            PortIo::Xdp(port) => port.send(frame, &mut || transmitter.notify(place))?,
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<(), IoError> {
+        let transmitter = &self.transmitter;
+        for (place, port) in self.ports.iter_mut().enumerate() {
+            match &mut port.io {
+                PortIo::Packet(socket) => socket.flush()?,
+                PortIo::Xdp(port) => {
+                    if port.flush(&mut || transmitter.notify(place))? {
+                        transmitter.notify(place);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn descriptors(&self) -> Vec<RawFd> {
+        let of_port = |port: &Port| match &port.io {
+            PortIo::Packet(socket) => vec![socket.as_raw_fd()],
+            PortIo::Xdp(port) => port.descriptors().collect(),
+        };
+        self.ports.iter().flat_map(of_port).collect()
+    }
+
+    fn has_port(&self, port: u16) -> bool {
+        self.places[usize::from(port)].is_some()
+    }
+
+    fn send_drops(&self) -> u64 {
+        let of_port = |port: &Port| match &port.io {
+            PortIo::Packet(socket) => socket.send_drops,
+            PortIo::Xdp(port) => port.drops(),
+        };
+        self.ports.iter().map(of_port).sum()
+    }
+
+    fn descriptions(&self) -> Vec<(u16, String)> {
+        let described = |port: &Port| {
+            let text = match &port.io {
+                PortIo::Packet(_) => "AF_PACKET".to_string(),
+                PortIo::Xdp(xdp) => {
+                    let mode = match xdp.mode() {
+                        XdpMode::Driver => "in the driver",
+                        XdpMode::Generic => "generic",
+                    };
+                    format!("AF_XDP, program {mode}, {} queues", xdp.queue_count())
+                }
+            };
+            (port.number, text)
+        };
+        self.ports.iter().map(described).collect()
+    }
+
+    fn links(&self) -> Vec<(u16, bool)> {
+        let up = |port: &Port| match &port.io {
+            PortIo::Packet(socket) => socket.is_up(),
+            PortIo::Xdp(port) => port.is_up(),
+        };
+        self.ports.iter().map(|port| (port.number, up(port))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_interface_is_named() {
+        let interfaces = [(1, "nosuchif0".to_string())];
+        for access in [PortAccess::Best, PortAccess::AfXdp, PortAccess::AfPacket] {
+            let opened = LivePorts::open(&interfaces, access, &Cores::default());
+            let message = opened.map(|_| ()).unwrap_err().to_string();
+            assert_eq!(message, "interface 'nosuchif0': no such interface");
+        }
+    }
+}

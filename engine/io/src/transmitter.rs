@@ -1,0 +1,115 @@
+//! The thread that tells the kernel to send what is in the rings of AF_XDP sockets.
+//!
+//! In copy mode the kernel sends during that system call, which takes longer than everything else about a frame: on a
+//! core of its own it leaves the other one to the program.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::affinity::{pin, Cores};
+use crate::IoError;
+
+/// How long the thread looks for work before it sleeps.
+const SPIN: Duration = Duration::from_micros(200);
+
+/// Sockets whose rings may have frames to send.
+struct Shared {
+    pending: Vec<AtomicBool>,
+    sleeps: AtomicBool,
+    ends: AtomicBool,
+}
+
+/// Sends what is in the rings, in a thread of its own, or at once on a machine with a single core.
+pub(crate) struct Transmitter {
+    sockets: Vec<RawFd>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Transmitter {
+    /// The sockets must outlive this.
+    pub fn start(sockets: Vec<RawFd>, cores: &Cores) -> Result<Transmitter, IoError> {
+        let shared = Arc::new(Shared {
+            pending: sockets.iter().map(|_| AtomicBool::new(false)).collect(),
+            sleeps: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+        });
+        let mut thread = None;
+        if let Some(core) = cores.transmitter {
+            let (sockets, shared) = (sockets.clone(), shared.clone());
+            let work = move || {
+                pin(core);
+                run(&sockets, &shared);
+            };
+            let builder = std::thread::Builder::new().name("p4mesh-transmit".to_string());
+            thread = Some(builder.spawn(work).map_err(IoError::Thread)?);
+        }
+        Ok(Transmitter { sockets, shared, thread })
+    }
+
+    /// The ring of a socket has frames to send.
+    pub fn notify(&self, index: usize) {
+        match &self.thread {
+            None => while !send(self.sockets[index]) {},
+            Some(thread) => {
+                self.shared.pending[index].store(true, Ordering::SeqCst);
+                if self.shared.sleeps.load(Ordering::SeqCst) {
+                    thread.thread().unpark();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Transmitter {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It has no panic to report: all that it does is a system call.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(sockets: &[RawFd], shared: &Shared) {
+    let mut idle_since = Instant::now();
+    while !shared.ends.load(Ordering::SeqCst) {
+        let mut worked = false;
+        for (socket, pending) in sockets.iter().zip(&shared.pending) {
+            if pending.swap(false, Ordering::SeqCst) {
+                worked = true;
+                if !send(*socket) {
+                    pending.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+        if worked {
+            idle_since = Instant::now();
+        } else if idle_since.elapsed() < SPIN {
+            std::hint::spin_loop();
+        } else {
+            shared.sleeps.store(true, Ordering::SeqCst);
+            if !shared.pending.iter().any(|pending| pending.load(Ordering::SeqCst)) {
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+            shared.sleeps.store(false, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Lets the kernel send frames of a ring; false when there may be more.
+fn send(socket: RawFd) -> bool {
+    // SAFETY: no data is passed; a descriptor that is closed is an error of the call.
+    let result =
+        unsafe { libc::sendto(socket, std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0) };
+    // With EAGAIN the kernel has sent a batch and there are more; with ENOBUFS and EBUSY its queue is full for now.
+    result >= 0
+        || !matches!(
+            std::io::Error::last_os_error().raw_os_error(),
+            Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)
+        )
+}
