@@ -70,7 +70,8 @@ def _rule(parameter: Parameter) -> dict[str, Any]:
     if parameter.kind is Kind.BOOLEAN:
         return {**described, "type": "boolean", "default": parameter.default}
     if parameter.kind is Kind.TEXT:
-        return {**described, "type": "string", "default": default}
+        # A list of numbers is a text, and a list of one looks like a number in YAML.
+        return {**described, "type": ["string", "number"], "default": int(default) if default.isdecimal() else default}
     if parameter.kind is Kind.CHOICE:
         words = [int(word) if word.isdecimal() else word for word in parameter.choices]
         chosen = int(default) if default.isdecimal() else default

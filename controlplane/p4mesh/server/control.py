@@ -22,7 +22,7 @@ from p4mesh.methods.registry import TESTS, find_test
 from p4mesh.server.catalogue import Catalogue
 from p4mesh.server.run_view import RunView
 from p4mesh.store.lock import holder
-from p4mesh.target.names import SIMULATED, TARGET_NAMES
+from p4mesh.target.names import TARGET_NAMES, repeats_exactly
 
 _KEPT = 50
 _LONGEST = 4000
@@ -52,7 +52,7 @@ class Control:
         return {
             "tests": [*NAMES, *(test.name for test in TESTS)],
             "topologies": self._topology_names(),
-            "targets": [SIMULATED, *(name for name in TARGET_NAMES if name != SIMULATED)],
+            "targets": sorted(TARGET_NAMES, key=repeats_exactly, reverse=True),
         }
 
     def start(self, wanted: Any) -> dict[str, str]:

@@ -32,9 +32,7 @@ def latency_stats(
 ) -> LatencyStats | None:
     """Return the statistics of the flows of these records; percentiles when ``bins`` count their frames.
 
-    The histogram has ``most_bins`` bins at most.
-
-    Statistics that the target does not measure have a count of 0.
+    The histogram has ``most_bins`` bins at most. Statistics that the target does not measure have a count of 0.
     """
     records = _above(records, "frames", 0)
     if not len(records):

@@ -117,7 +117,7 @@ impl Runner {
     }
 
     /// Handles a frame from a port, or from the controller on the CPU port, that came at `arrival_ps`, or now. `clock`
-    /// is asked for the time of every other pass, `send` gets the frames that go out, with the time of their last pass.
+    /// is asked for the time of every other pass, `send` gets what goes out, with the time of its last pass.
     pub fn frame(
         &mut self,
         port: u16,

@@ -168,7 +168,7 @@ impl LiveSwitch {
         })
     }
 
-    /// Access of each port, in words.
+    /// How each port is reached, in words.
     fn ports(&self, py: Python<'_>) -> PyResult<BTreeMap<u16, String>> {
         guarded(py, || Ok(lock(&self.target).ports.descriptions().into_iter().collect()))
     }

@@ -36,8 +36,9 @@ SETTINGS = {
     "rfc2544.reset": ("load_pct=50",),
     "rfc2544.back_to_back": ("repetitions=2",),
     "rfc2889.address_learning": ("addresses=sweep", "addresses_end=100"),
+    "recirculation.delta": ("rates=100 Mbit/s L2",),
 }
-FOUR_PORTS = two_switch_bed(reset_times_s=(("dut", 1),))
+FOUR_PORTS = two_switch_bed(reset_times_s=(("dut", 1),), failures=5)
 BED = make_bed(2)
 COLUMNS = (Column("frame_size_bytes", "Size", "B"), Column("state", "Result"), Column("lost_frames", "Lost", "frames"))
 
