@@ -9,7 +9,7 @@
     │   ├── TopologyError          missing, malformed or unsuitable topology
     │   ├── TrafficFileError       missing or malformed traffic file, or one that the topology cannot carry
     │   ├── RunFileError           missing or malformed run file, or one that a test cannot satisfy
-    │   ├── XenaFileError          file of a kind that cannot be imported, or a damaged one
+    │   ├── XenaFileError          missing or malformed configuration of Xena's RFC 2889 programs
     │   ├── CalibrationError       missing or damaged calibration file, or one that does not fit the run
     │   └── RunDirectoryError      the output directory belongs to something else
     ├── EnvironmentFault           exit 3: the machine or the target cannot do it

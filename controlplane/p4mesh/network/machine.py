@@ -1,4 +1,4 @@
-"""What a result says of the machine: kernel, processors, interfaces with their drivers and offloads."""
+"""Facts of the machine for results: kernel, processors, interfaces with their drivers and offloads."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class StandingNetwork:
     namespaces: dict[str, str]
     """Namespace of the tester and of each node."""
     parts: dict[str, str]
-    """What stands for each node."""
+    """The parts that stand for each node."""
 
 
 def bring_up(topology: Topology) -> StandingNetwork:

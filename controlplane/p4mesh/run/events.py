@@ -45,7 +45,7 @@ class TesterOpened:
     """A tester in real time is ready to measure."""
 
     facts: tuple[str, ...]
-    """What the reader of its results must know of the machine: kernel, drivers, source of time stamps."""
+    """Facts of the machine that the reader of its results must know: kernel, drivers, source of time stamps."""
 
 
 @dataclass(frozen=True)

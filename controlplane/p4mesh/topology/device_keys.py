@@ -23,7 +23,7 @@ ON_LINUX = {
     "router": ("linux", "frr"),
     "p4": ("simple_switch_grpc", "p4mesh_switch"),
 }
-"""What can stand for a device model on Linux interfaces; the first one unless the file chooses."""
+"""Parts that can stand for a device model on Linux interfaces; the first one unless the file chooses."""
 _SWITCH = "ethernet_switch"
 """It has many keys: the error about a key of another model names that model."""
 

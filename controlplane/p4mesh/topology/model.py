@@ -155,7 +155,7 @@ class Device:
     ports: tuple[DevicePort, ...]
     model: dict[str, Any] = field(default_factory=dict)
     on_linux: str = ""
-    """What stands for it on Linux interfaces; empty: the usual part of its model."""
+    """The part that stands for it on Linux interfaces; empty: the usual part of its model."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ _LEAST_PORTS = {
 
 @dataclass(frozen=True)
 class ImportedTest:
-    """What became of a test."""
+    """Outcome of the import of a test."""
 
     test: str
     name: str

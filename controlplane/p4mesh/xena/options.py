@@ -1,4 +1,4 @@
-"""What a Xena file says for all of its tests: sizes, load axis, latency, headers, resets."""
+"""Settings of a Xena file for all of its tests: sizes, load axis, latency, headers, resets."""
 
 from __future__ import annotations
 

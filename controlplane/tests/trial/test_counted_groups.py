@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from ipaddress import IPv4Address
 from random import Random
@@ -12,14 +13,19 @@ from support.networks import parsed, switch
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import FullMesh, GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
 from p4mesh.trial.spec import Learning, TrialSpec
 
-SNOOPING = switch("snooping: {leave_delay_ns: 1000000}", ports=20, rates_bps=10**10)
 GROUPS = 4095
 MEMBERS = tuple(range(2, 19))
 """17 ports and 4,095 groups are 69,615 pairs, more than the 65,536 cells."""
+
+
+def open_snooping(keys: str) -> AbstractContextManager[TrialEngine]:
+    """Open a snooping switch with 20 ports; ``keys`` are those of ``snooping``."""
+    return open_measurer(parsed(switch(f"snooping: {{{keys}}}", ports=20, rates_bps=10**10)))
 
 
 def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
@@ -35,7 +41,7 @@ def test_counts_are_exact_beyond_the_cells_and_strangers_are_flooded() -> None:
     spec = TrialSpec(
         "counted", (stream, mesh), 2_000_000, Learning(verify=False), 0, 0, per_flow=True, memberships=memberships
     )
-    with open_measurer(parsed(SNOOPING)) as measurer:
+    with open_snooping("leave_delay_ns: 1000000") as measurer:
         first, second = (measurer.measure(spec) for _ in range(2))
     for result in (first, second):
         assert (result.status, result.reason) == (Status.VALID, "")
@@ -54,7 +60,7 @@ def test_a_member_that_has_not_joined_is_silent_beyond_the_cells() -> None:
     stream = Stream("groups", 128, Fraction(5_000_000), GROUPS, Multicast((everyone,)), (1,), MEMBERS)
     memberships = Memberships(Version.IGMPV3, (some,), joins_per_s=1_000_000, robustness=1, verify=False)
     spec = TrialSpec("silent", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
-    with open_measurer(parsed(SNOOPING)) as measurer:
+    with open_snooping("leave_delay_ns: 1000000") as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.lost_frames, result.silent_flows) == (Status.VALID, 170, 170)
 
@@ -70,7 +76,7 @@ def test_every_group_may_have_a_set_of_receivers_of_its_own() -> None:
     stream = Stream("groups", 128, Fraction(5_000_000), 2 * GROUPS, Multicast(ranges), (1,), MEMBERS)
     memberships = Memberships(Version.IGMPV3, ranges, joins_per_s=1_000_000, robustness=1, verify=False)
     spec = TrialSpec("sets", (stream,), 2_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
-    with open_measurer(parsed(SNOOPING)) as measurer:
+    with open_snooping("leave_delay_ns: 1000000") as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     assert result.expected_rx_frames == result.rx_frames == 2 * sum(map(len, sets))
@@ -88,8 +94,7 @@ def test_groups_that_share_a_mac_are_told_apart_by_the_tester(forward_by: str, f
     spec = TrialSpec(
         "one mac", (stream,), 1_000_000, Learning(enabled=False), 0, 0, per_flow=True, memberships=memberships
     )
-    text = SNOOPING.replace("{leave_delay_ns: 1000000}", f"{{forward_by: {forward_by}}}")
-    with open_measurer(parsed(text)) as measurer:
+    with open_snooping(f"forward_by: {forward_by}") as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.reason) == (Status.VALID, "")
     received = {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows}
@@ -103,7 +108,6 @@ def test_a_host_that_asks_for_one_sender_gets_its_frames_alone(sources: tuple[st
     stream = Stream("groups", 128, Fraction(1_000_000), 100, Multicast(ranges), (1,), (2, 3))
     memberships = Memberships(Version.IGMPV3, ranges, sources, robustness=1, verify=False)
     spec = TrialSpec("sender", (stream,), 1_000_000, Learning(enabled=False), 0, 0, memberships=memberships)
-    text = SNOOPING.replace("{leave_delay_ns: 1000000}", "{forward_by: source_and_group}")
-    with open_measurer(parsed(text)) as measurer:
+    with open_snooping("forward_by: source_and_group") as measurer:
         result = measurer.measure(spec)
     assert (result.status, result.rx_frames) == (Status.VALID, 2 * received), result.reason

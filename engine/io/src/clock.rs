@@ -7,7 +7,7 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// What is added to CLOCK_REALTIME, which sockets stamp frames with, to have CLOCK_MONOTONIC.
+/// Difference of CLOCK_MONOTONIC to CLOCK_REALTIME, with which sockets stamp frames.
 pub(crate) fn realtime_to_monotonic_ns() -> i64 {
     let before = monotonic_ns();
     let real = read(libc::CLOCK_REALTIME);

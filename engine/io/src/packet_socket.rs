@@ -29,7 +29,7 @@ pub struct PacketSocket {
     interface: String,
     socket: OwnedFd,
     received: Vec<u8>,
-    /// What the kernel says beside each frame.
+    /// Metadata of the kernel for each frame.
     controls: Vec<[u64; CONTROL_BYTES / 8]>,
     /// Room for a frame whose VLAN tag is put back.
     tagged: Vec<u8>,
@@ -284,7 +284,7 @@ pub(crate) fn interface_index(interface: &str) -> Result<u32, IoError> {
     }
 }
 
-/// What the kernel says beside a received frame.
+/// Metadata of the kernel for a received frame.
 #[derive(Default)]
 struct Beside {
     /// Its stamp, in nanoseconds of CLOCK_REALTIME.

@@ -1,4 +1,4 @@
-"""What 100 % of a load is: the line, a cap of the ports, or a fraction of either; results show both.
+"""The meaning of 100 % load: the line, a cap of the ports, or a fraction of either; results show both.
 
 Loads of tests are percent of line rate inside. Where a user caps the ports or scales the axis, parameters are percent
 of that, and are turned into percent of line rate before the test begins.

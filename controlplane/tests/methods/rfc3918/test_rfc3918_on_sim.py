@@ -21,47 +21,37 @@ from p4mesh.trial.opening import open_measurer
 
 GIGABIT = 10**9
 BED = make_bed(4)
-ROUTER = """
-name: snooping
-tester: {ports: [{numbers: 1-4, rate_bps: 1000000000}]}
-nodes:
-  - name: dut
-    device: router
-    latency_ns: 1000
-    ports: [{numbers: 1-4, rate_bps: 1000000000, queue_frames: {queue}}]
-    interfaces:
-      - {port: 1, mac: "02:00:00:00:01:01", addresses: [198.18.1.1/24, "2001:2:0:1::1/64"]}
-      - {port: 2, mac: "02:00:00:00:01:02", addresses: [198.18.2.1/24, "2001:2:0:2::1/64"]}
-      - {port: 3, mac: "02:00:00:00:01:03", addresses: [198.18.3.1/24, "2001:2:0:3::1/64"]}
-      - {port: 4, mac: "02:00:00:00:01:04", addresses: [198.18.4.1/24, "2001:2:0:4::1/64"]}
-    multicast: {host_ports: [1, 2, 3, 4], {keys}}
-links: [{from: "tester:1-4", to: "dut:1-4"}]
-"""
-Device = Callable[[str, int], str]
-"""Makes a topology of keys of its multicast and frames of its queues."""
+INTERFACES = ", ".join(
+    f'{{port: {n}, mac: "02:00:00:00:01:0{n}", addresses: [198.18.{n}.1/24, "2001:2:0:{n}::1/64"]}}'
+    for n in range(1, 5)
+)
 
 
-def snooping_switch(keys: str, queue: int) -> str:
-    return switch("latency_ns: 1000", keys, port=f"queue_frames: {queue}")
+def snooping(keys: str, queue_frames: int) -> str:
+    return switch("latency_ns: 1000", f"    {keys}", port=f"queue_frames: {queue_frames}")
 
 
-def multicast_router(keys: str, queue: int) -> str:
-    return ROUTER.replace("{keys}", keys).replace("{queue}", str(queue))
+def router(keys: str, queue_frames: int) -> str:
+    multicast = f"multicast: {{host_ports: [1, 2, 3, 4], {keys}}}"
+    port = f"queue_frames: {queue_frames}"
+    return switch("latency_ns: 1000", f"interfaces: [{INTERFACES}]", multicast, port=port, device="router")
 
 
 @contextmanager
-def session(device: Device, keys: str, queue: int) -> Iterator[OneDevice]:
-    with open_measurer(parsed(device(keys, queue))) as engine:
+def session(topology: str) -> Iterator[OneDevice]:
+    with open_measurer(parsed(topology)) as engine:
         yield OneDevice(engine)
 
 
-def run(name: str, keys: str, *settings: str, queue: int = 1024, device: Device = snooping_switch) -> Outcome:
+def run(
+    name: str, keys: str, *settings: str, queue: int = 1024, device: Callable[[str, int], str] = snooping
+) -> Outcome:
     test = find_test(name)
     parameters = resolve(name, test.parameters, ("joins_per_s=100000", *settings))
     test.check(BED, parameters)
     unit: Unit
     (unit,) = test.units(parameters, (128,))
-    with session(device, keys, queue) as opened:
+    with session(device(keys, queue)) as opened:
         return test.assemble(BED, parameters, {unit: test.run_unit(unit, BED, parameters, opened)})
 
 
@@ -163,9 +153,7 @@ def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
 def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) -> None:
-    outcome = run(
-        "rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=multicast_router
-    )
+    outcome = run("rfc3918.aggregated", "", f"protocol={protocol}", "groups=20", "scaled_frames=300", device=router)
     (row,) = outcome.tables[0].rows
     assert (outcome.state, row["tx_pct"], row["members"], row["lost_frames"]) == (State.PASS, 100, 3, 0)
     assert outcome.findings == ()
@@ -173,10 +161,10 @@ def test_a_router_forwards_groups_that_hosts_join_at_line_rate(protocol: str) ->
 
 def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() -> None:
     settings = ("stream_fps=20000", "delay_limit_ms=20")
-    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=multicast_router)
+    outcome = run("rfc3918.join_delay", "join_time_ns: 5000000", *settings, device=router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - 5000 <= 50 + 5
-    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=multicast_router)
+    outcome = run("rfc3918.leave_delay", "leave_delay_ns: 4000000", *settings, device=router)
     for row in outcome.tables[0].rows:
         assert isinstance(row["delay_us"], float) and -50 <= row["delay_us"] - 4000 <= 5
     outcome = run(
@@ -185,6 +173,6 @@ def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() ->
         "groups_max=40",
         "groups_step=1",
         "groups_first=25",
-        device=multicast_router,
+        device=router,
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27
