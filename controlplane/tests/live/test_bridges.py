@@ -1,16 +1,18 @@
-"""The kernel's bridge and Open vSwitch as devices under test: learning and aging."""
+"""The kernel's bridge and Open vSwitch as devices under test: learning, aging, table size, VLANs."""
 
 from __future__ import annotations
 
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
-from support.linux_devices import needs_root, shipped_on, valid
+from support.linux_devices import available, needs_root, run_live, shipped_on, valid
 
 from p4mesh.network.nodes.bridge import BridgeNode
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
 from p4mesh.target.live import LiveTarget
+from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.addresses import station_mac
 from p4mesh.traffic.patterns import FullMesh
 from p4mesh.traffic.stream import FrameTemplate, Stream
@@ -62,6 +64,53 @@ def test_a_bridge_that_does_not_learn_floods_and_the_trial_says_so() -> None:
         assert bridge_of(measurer).learned() == {}
     assert result.status is Status.INVALID
     assert result.reason.startswith("learning not verified: ")
+
+
+def test_the_address_table_of_a_bridge_is_found_exactly(tmp_path: Path) -> None:
+    """RFC 2889 5.7. The test port's own address takes one of the entries."""
+    limit = 50
+    small = shipped_on(BRIDGE, "bridge", ("forwarding: store_and_forward", f"mac_table: {{entries: {limit}}}"))
+    settings: tuple[str, ...] = (
+        "addresses_initial=32",
+        "addresses_min=8",
+        "addresses_max=64",
+        "addresses_resolution=1",
+    )
+    settings += ("learning_rate_fps=1000", "learning_wait_ms=100", "settle_ms=200", "repetitions=1", "link_off_s=0.1")
+    outcome = run_live(
+        "rfc2889.address_caching", small, 64, tmp_path, *settings, "reset_between=toggle_link", "link_on_delay_s=0.1"
+    )
+    (row,) = outcome.tables[0].rows
+    assert (row["capacity_min"], row["fails_at"]) == (limit - 1, limit)
+
+
+VLANS = """
+name: vlans
+tester: {ports: [{numbers: 1-4, rate_bps: 10000000}]}
+nodes:
+  - name: bridge
+    device: ethernet_switch
+    on_linux: openvswitch
+    ports: [{numbers: 1-4, rate_bps: 10000000}]
+    vlans:
+      ports:
+        - {port: 1, mode: {trunk: {vids: [7, 8]}}}
+        - {port: 2, mode: {trunk: {vids: [7, 8]}}}
+        - {port: 3, mode: {trunk: {vids: [8]}}}
+        - {port: 4, mode: {access: 7}}
+links: [{from: tester:1-4, to: bridge:1-4}]
+"""
+
+
+def test_vlans_of_open_vswitch_keep_frames_apart() -> None:
+    """Frames of VLAN 7 pass between its trunks and never reach a trunk without it; the broadcast copies show it."""
+    topology = available(parse_topology("vlans", VLANS))
+    with open_measurer(topology, "live") as measurer:
+        result = valid(lambda: measurer.measure(mesh((1, 2), FrameTemplate(vlan_ids=(7,)))))
+        assert (result.rx_frames, result.flooded_frames) == (200, 0)
+        lost = measurer.measure(mesh((1, 3), FrameTemplate(vlan_ids=(7,))))
+    assert lost.status is Status.INVALID
+    assert lost.reason.startswith("learning not verified: ")
 
 
 def test_open_vswitch_learns_the_stations() -> None:
