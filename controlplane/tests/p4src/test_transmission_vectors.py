@@ -88,21 +88,19 @@ def entries_of(vector: dict[str, Any], tester: SimulatedTester) -> list[Any]:
 
 def sent_by(vector: dict[str, Any], tester: SimulatedTester) -> dict[str, list[dict[str, int]]]:
     """Return what left each port that the vector has."""
-    found: dict[str, list[dict[str, int]]] = {}
-    for port in sorted({one["port"] for one in vector["transmitters"]}):
-        frames = found[str(port)] = []
-        for _, _, frame in tester.network.host_take(f"host{port}"):
-            signature = frame[SIGNATURE]
-            assert signature[:2] == b"PM" and int.from_bytes(frame[6:12], "big") == VECTORS["source_mac"]
-            assert signature[2] == vector["run"]
-            frames.append(
-                {
-                    "destination_mac": int.from_bytes(frame[:6], "big"),
-                    "receiver_tag": signature[3],
-                    "flow": int.from_bytes(signature[4:6], "big"),
-                    "sequence": int.from_bytes(signature[6:10], "big"),
-                }
-            )
+    found: dict[str, list[dict[str, int]]] = {str(one["port"]): [] for one in vector["transmitters"]}
+    for port, frame in tester.hosted.received():
+        signature = frame[SIGNATURE]
+        assert signature[:2] == b"PM" and int.from_bytes(frame[6:12], "big") == VECTORS["source_mac"]
+        assert signature[2] == vector["run"]
+        found[str(port)].append(
+            {
+                "destination_mac": int.from_bytes(frame[:6], "big"),
+                "receiver_tag": signature[3],
+                "flow": int.from_bytes(signature[4:6], "big"),
+                "sequence": int.from_bytes(signature[6:10], "big"),
+            }
+        )
     return found
 
 

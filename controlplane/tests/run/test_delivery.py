@@ -21,6 +21,7 @@ BRIDGE = TOPOLOGIES / "bridge-4x10m.yaml"
 
 def options(out: Path, target: str, sizes: str, *settings: str) -> RunOptions:
     opener = "support.fakes:open_slow_tester"
+    settings = ("search_method=bisect", *settings)
     return RunOptions("rfc2889.fully_meshed", BRIDGE, sizes, settings, out, 1, target=target, opener=opener)
 
 
@@ -71,7 +72,7 @@ def test_the_limit_is_found_once_for_all_tests_of_a_suite(tmp_path: Path) -> Non
         limits = DeliveryLimits()
         for test in ("rfc2889.fully_meshed", "rfc2544.throughput"):
             given = options(tmp_path / name / test, "live", "64")
-            settings = ("parts=throughput",) if "mesh" in test else ("confirm_factor=1",)
+            settings = ("search_method=bisect", "parts=throughput" if "mesh" in test else "confirm_factor=1")
             method = find_test(test)
             prepared = prepare(method, topology_of(given.topology), replace(given, test=test, settings=settings))
             execute(prepared, Path(str(given.out)), unobserved, limits)
