@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(switch["forwarding"], expected);
         assert_eq!(switch["jitter"]["maxProperties"], 1);
         let spike = &switch["jitter"]["properties"]["spike"];
-        assert_eq!(spike["title"], "now and then a frame of the device's own in the way");
+        assert_eq!(spike["title"], "now and then the frame waits for a frame of the device's own");
         assert_eq!(spike["required"], json!(["delay_ns", "chance_ppb"]));
         assert_eq!(title("IPv4 and IPv6."), "IPv4 and IPv6");
     }
