@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -26,23 +26,21 @@ _POLL_S = 0.05
 class NetnsNetwork:
     """A network with one interface per tester port, ``t1``, ``t2``, ... in the tester's namespace; removed on exit."""
 
-    def __init__(self, topology: Topology, name: str = "", switched: Collection[str] = ()) -> None:
-        """Prepare to build ``topology``; the caller runs the devices of the models ``switched``."""
+    def __init__(self, topology: Topology, name: str = "") -> None:
         self._topology = topology
-        self._switched = switched
         self.namespace = name or namespaces.new_name()
         self.nodes = tuple(
-            node_class(device, switched)(
+            node_class(device)(
                 device, f"{self.namespace}-{device.name}", namespaces.STATE / self.namespace / device.name
             )
             for device in topology.devices
         )
 
     @staticmethod
-    def check(topology: Topology, switched: Collection[str] = ()) -> None:
+    def check(topology: Topology) -> None:
         """Raise what building the network would raise because of the topology or of programs that are missing."""
         for device in topology.devices:
-            node_class(device, switched).check(device)
+            node_class(device).check(device)
         for link in topology.links:
             if link.outages:
                 raise UnsupportedError(
@@ -52,7 +50,7 @@ class NetnsNetwork:
 
     def __enter__(self) -> NetnsNetwork:
         """Build the network."""
-        self.check(self._topology, self._switched)
+        self.check(self._topology)
         namespaces.remove_abandoned()
         try:
             self.build()
@@ -96,11 +94,6 @@ class NetnsNetwork:
     def interface(self, port: int) -> str:
         """Return the name of a tester port's interface."""
         return f"t{port}"
-
-    def interfaces_of(self, device: str) -> dict[int, str]:
-        """Return the names of a device's interfaces by port; a port without a cable has none."""
-        ends = (end for link in self._topology.links for end in link.ends)
-        return {end.port: self._end_name(end) for end in ends if end.node == device}
 
     def set_link_of(self, device: str, port: int, up: bool) -> None:
         """Switch the cable of a device's port off or on: at its far end, or at this one where that is the tester's."""
@@ -152,10 +145,24 @@ class NetnsNetwork:
         for link in self._topology.links:
             for end in link.ends:
                 self._raise(end)
+        self._add_ports_without_a_cable()
         for node in self.nodes:
             node.directory.mkdir(parents=True, exist_ok=True)
             node.start()
         self._wait_until_ready()
+
+    def _add_ports_without_a_cable(self) -> None:
+        """Make interfaces that lose what is sent there; nodes expect one for each of their ports.
+
+        Each is one half of a veth pair: not every kernel has the kind "dummy".
+        """
+        cabled = {end for link in self._topology.links for end in link.ends}
+        for node in self.nodes:
+            for end in {PortRef(node.device.name, port.number) for port in node.device.ports} - cabled:
+                with opened(node.namespace) as kernel:
+                    kernel.add(self._end_name(end), "veth", peer={"ifname": f"{self._end_name(end)}-end"})
+                    kernel.set(f"{self._end_name(end)}-end", state="up")
+                self._raise(end)
 
     def _wait_until_ready(self) -> None:
         """Wait for the kernel, which lets frames pass up to a second after a link has come up."""

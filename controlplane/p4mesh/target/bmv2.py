@@ -17,7 +17,6 @@ from p4mesh.target.loop import LoopModel
 from p4mesh.target.namespace import NamespaceTarget
 from p4mesh.target.simple_switch import SimpleSwitch, simple_switch
 from p4mesh.topology import Topology
-from p4mesh.topology.device_keys import P4_DEVICE
 
 if TYPE_CHECKING:
     from p4mesh.target.p4_devices import P4Devices
@@ -28,7 +27,7 @@ _DEVICE_ID = 1
 class Bmv2Target(NamespaceTarget):
     """simple_switch_grpc with the interfaces of the topology, in a network namespace of its own.
 
-    Devices under test that are P4 programs run in a simple_switch_grpc of their own each.
+    The network runs the devices under test; events of P4 devices happen on the switches that stand for them.
     """
 
     name = "bmv2"
@@ -56,13 +55,13 @@ class Bmv2Target(NamespaceTarget):
 
         with (
             tempfile.TemporaryDirectory(prefix="p4mesh-bmv2-") as name,
-            NetnsNetwork(topology, switched=(P4_DEVICE,)) as network,
+            NetnsNetwork(topology) as network,
         ):
             directory = Path(name)
             interfaces = {port.number: network.interface(port.number) for port in topology.tester_ports}
             with (
                 simple_switch(network.command, interfaces, _DEVICE_ID, directory, ports.cpu) as switch,
-                P4Devices(topology, network, directory, _DEVICE_ID + 1) as devices,
+                P4Devices(topology, network) as devices,
             ):
                 yield cls(topology, network, switch, devices)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from p4mesh.errors import EnvironmentFault, TargetError
 
 PROGRAM = "simple_switch_grpc"
-_FIRST_THRIFT_PORT = 9090
 _STOP_S = 10
 
 
@@ -54,8 +53,6 @@ def simple_switch(
         )
     address, log = f"unix:{directory}/p4runtime-{device_id}.sock", directory / f"switch-{device_id}.log"
     command = [PROGRAM, "--no-p4", "--device-id", str(device_id)]
-    # Switches of one namespace need ports of their own.
-    command += ["--thrift-port", str(_FIRST_THRIFT_PORT + device_id - 1)]
     command += ["--notifications-addr", f"ipc://{directory}/notifications-{device_id}.ipc"]
     for port, interface in interfaces.items():
         command += ["-i", f"{port}@{interface}"]

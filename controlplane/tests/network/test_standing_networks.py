@@ -12,10 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
-from support.networks import TOPOLOGIES
+from support.networks import TOPOLOGIES, parsed
 
 from p4mesh.cli.main import main
 from p4mesh.network import namespaces
+from p4mesh.network.netns import NetnsNetwork
+from p4mesh.network.standing import interfaces_of
 
 ROUTER = TOPOLOGIES / "router-4x1g.yaml"
 NAME = "p4mesh-net-router-4x1g"
@@ -76,3 +78,25 @@ def test_clean_removes_what_a_killed_command_has_left(capsys: pytest.CaptureFixt
     assert net("clean") == 0
     assert f"removed {NAME}\n" in capsys.readouterr().out
     assert our_names() == set()
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "device: ethernet_switch",
+        "device: p4, program: l2_switch, on_linux: p4mesh_switch",
+        'device: router, interfaces: [{port: 1, mac: "02:00:00:00:01:01", addresses: [198.18.1.1/24]}, '
+        '{port: 2, mac: "02:00:00:00:01:02", addresses: [198.18.2.1/24]}, '
+        '{port: 3, mac: "02:00:00:00:01:03", addresses: [198.18.3.1/24]}]',
+    ],
+    ids=["switch", "p4", "router"],
+)
+def test_a_port_without_a_cable_is_a_port(device: str) -> None:
+    text = f"""
+name: spare
+tester: {{ports: [{{numbers: 1-2, rate_bps: 1000000000}}]}}
+nodes: [{{name: dut, ports: [{{numbers: 1-3, rate_bps: 1000000000}}], {device}}}]
+links: [{{from: "tester:1-2", to: "dut:1-2"}}]
+"""
+    with NetnsNetwork(parsed(text)) as network:
+        assert {"p1", "p2", "p3"} <= {*interfaces_of(network.node("dut").namespace)}

@@ -68,15 +68,6 @@ class LinuxNode(ABC):
                 set_kernel_value(key, value)
 
 
-class BareNode(LinuxNode):
-    """Interfaces for a switch that the target runs."""
-
-    software = "a switch of the target"
-
-    def start(self) -> None:
-        """Do nothing: the target goes on."""
-
-
 def find_program(name: str) -> str | None:
     """Return the path of a program: beside the Python that runs, in PATH, or where only root's shell looks."""
     places = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath), _FURTHER_PLACES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from p4mesh.network.nodes.base import LinuxNode, find_program
 from p4mesh.network.nodes.p4_entries import table_entry
 from p4mesh.network.nodes.processes import Processes
@@ -32,17 +34,25 @@ class SwitchNode(LinuxNode):
         processes.start(self.software, self.command(*self.words()))
         processes.wait_for(self.software, (self.directory / "p4runtime.sock").exists)
         info, program = program_files(self.device.model["program"])
-        with Client(self.address, _DEVICE_ID) as client:
+        with self.connect() as client:
             client.set_pipeline(info, program)
             self._write(client)
+
+    def connect(self) -> Client:
+        """Return a client that speaks to the switch while it is entered."""
+        return Client(self.address, _DEVICE_ID)
+
+    def require_running(self) -> None:
+        """Raise TargetError when the switch has ended."""
+        Processes(self.directory).require_running(self.software)
 
     def stop(self) -> None:
         """End the switch."""
         Processes(self.directory).stop()
 
+    @abstractmethod
     def words(self) -> list[str]:
         """Return the command line of the switch."""
-        raise NotImplementedError
 
     def _ports(self) -> list[str]:
         ports = zip(self.device.ports, self.interfaces(), strict=True)
@@ -68,8 +78,10 @@ class SimpleSwitchNode(SwitchNode):
 
     def words(self) -> list[str]:
         """Return its command line; options behind -- are those of its server."""
-        server = ["--", "--grpc-server-addr", self.address]
-        return [self.software, "--no-p4", "--device-id", str(_DEVICE_ID), *self._ports(), *server]
+        options = ["--no-p4", "--device-id", str(_DEVICE_ID)]
+        # Its default is one file in /tmp for all switches of a number.
+        options += ["--notifications-addr", f"ipc://{self.directory}/notifications.ipc"]
+        return [self.software, *options, *self._ports(), "--", "--grpc-server-addr", self.address]
 
 
 class EngineSwitchNode(SwitchNode):

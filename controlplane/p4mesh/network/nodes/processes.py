@@ -48,16 +48,20 @@ class Processes:
         end = time.monotonic() + _READY_S
         while not ready():
             if time.monotonic() > end:
-                tail = self.log(name).read_text(encoding="utf-8", errors="replace")[-_TAIL_BYTES:]
                 raise TargetError(
-                    f"{name} is not ready after {_READY_S:g} s: {tail.strip() or 'it says nothing'}",
+                    f"{name} is not ready after {_READY_S:g} s: {self._tail(name)}",
                     hint=f"start it by hand to see why; its log is {self.log(name)}",
                 )
             time.sleep(_POLL_S)
 
+    def require_running(self, name: str) -> None:
+        """Raise TargetError with the last output of a program when one has ended by itself."""
+        if not all(_runs(number) for number in self._started()):
+            raise TargetError(f"{name} has ended: {self._tail(name)}")
+
     def stop(self) -> None:
         """End all programs, those that go on first asked, then killed."""
-        numbers = [int(word) for word in self._numbers.read_text().split()] if self._numbers.exists() else []
+        numbers = self._started()
         for number in reversed(numbers):
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGTERM)
@@ -69,6 +73,13 @@ class Processes:
                         os.kill(number, signal.SIGKILL)
                 time.sleep(_POLL_S)
         self._numbers.unlink(missing_ok=True)
+
+    def _started(self) -> list[int]:
+        return [int(word) for word in self._numbers.read_text().split()] if self._numbers.exists() else []
+
+    def _tail(self, name: str) -> str:
+        tail = self.log(name).read_text(encoding="utf-8", errors="replace")[-_TAIL_BYTES:]
+        return tail.strip() or "it says nothing"
 
 
 def _runs(number: int) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from p4mesh.errors import UnsupportedError
-from p4mesh.network.nodes.base import BareNode, LinuxNode
+from p4mesh.network.nodes.base import LinuxNode
 from p4mesh.network.nodes.bridge import BridgeNode
 from p4mesh.network.nodes.frr import FrrNode
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
@@ -20,13 +20,8 @@ PARTS: Mapping[str, type[LinuxNode]] = {
 }
 
 
-def node_class(device: Device, switched: Collection[str] = ()) -> type[LinuxNode]:
-    """Return what stands for a node; raises UnsupportedError where nothing can.
-
-    Devices of the models ``switched`` are run by the target.
-    """
-    if device.device in switched:
-        return BareNode
+def node_class(device: Device) -> type[LinuxNode]:
+    """Return what stands for a node; raises UnsupportedError where nothing can."""
     usual = ON_LINUX.get(device.device, ())
     if not usual:
         raise UnsupportedError(
