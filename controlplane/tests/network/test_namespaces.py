@@ -26,9 +26,13 @@ with NetnsNetwork(load_topology(sys.argv[1])) as network:
 """
 
 
+# Test processes that run side by side each look with a name of their own.
+PROBE = f"p4mesh-probe-{os.getpid()}"
+
+
 def allowed() -> bool:
-    made = subprocess.run(["ip", "netns", "add", "p4mesh-probe"], check=False, capture_output=True).returncode == 0
-    return made and subprocess.run(["ip", "netns", "delete", "p4mesh-probe"], check=False).returncode == 0
+    made = subprocess.run(["ip", "netns", "add", PROBE], check=False, capture_output=True).returncode == 0
+    return made and subprocess.run(["ip", "netns", "delete", PROBE], check=False).returncode == 0
 
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not allowed(), reason="network namespaces need root")
