@@ -1,6 +1,6 @@
 """Shared vectors of the transmission controls, on the program for Tofino.
 
-Method: the interpreter of test_tna_vectors.py executes the egress control of the sources for every copy of every
+Method: an interpreter executes the egress control of the sources for every copy of every
 departure, as the parser would hand it over, and reads cells as reading frames do. Modifiers are not in the vectors.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from p4src.test_tna_vectors import CHIPS, program_of
 from support.p4_interpreter import Control, Entries, Program
+from support.tna_program import CHIPS, program_of
 from support.transmission_vectors import FILE
 
 from p4mesh.tester.contract import P4SRC
@@ -71,15 +71,6 @@ class Egress:
         low, high = (self._read(cell, kind) for kind in ("KIND_READ", "KIND_READ_HIGH"))
         return {name: high[name] << 32 | value for name, value in low.items()}
 
-    def counter(self, *path: str) -> dict[int, int]:
-        """Return the frames of each cell of a counter."""
-        control = self.control
-        for name in path[:-1]:
-            control = control.instances[name]
-        found = control.instances[path[-1]]
-        assert isinstance(found, dict)
-        return found
-
     def _read(self, cell: int, kind: str) -> dict[str, int]:
         headers, local = self.program.struct("egress_headers_t"), self.program.struct("egress_t")
         loop = headers.members["loop"]
@@ -124,14 +115,16 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
         }
         record = egress.record(one["id"])
         found += [f"{name} of {one['id']}: {record[name]}, not {n}" for name, n in wanted.items() if record[name] != n]
-    counted = egress.counter("transmission", "flow_transmit")
+    counted = egress.control.counter("transmission", "flow_transmit")
     for flow, count in vector["flow_sequence"].items():
         of_flow = (egress.record(int(flow))["flow_sequence"], counted.get(int(flow), 0))
         found += [] if of_flow == (count, count) else [f"flow {flow}: {of_flow}, not {count}"]
     codes = {
         value: name.removeprefix("REASON_").lower() for name, value in program.constants.items() if "REASON_" in name
     }
-    reasons = {(cell >> 5, codes[cell & 31]): count for cell, count in egress.counter("transmit_reason").items()}
+    reasons = {
+        (cell >> 5, codes[cell & 31]): count for cell, count in egress.control.counter("transmit_reason").items()
+    }
     wanted_reasons = {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     return found + ([] if reasons == wanted_reasons else [f"reasons: {reasons}, not {wanted_reasons}"])
 
@@ -159,7 +152,7 @@ def test_a_copy_of_an_unknown_transmitter_is_dropped_and_counted() -> None:
     program = program_of("tofino1")
     egress = Egress(program, VECTORS["vectors"][0])
     assert egress.copy(2, 99, 1) is None
-    assert egress.counter("transmit_reason") == {2 << 5 | program.constants["REASON_UNKNOWN_TRANSMITTER"]: 1}
+    assert egress.control.counter("transmit_reason") == {2 << 5 | program.constants["REASON_UNKNOWN_TRANSMITTER"]: 1}
 
 
 MISTAKES: Sequence[tuple[str, str, str, str]] = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +16,16 @@ import pytest
 from scapy.utils import checksum
 from support.measurement_oracle import TEST
 from support.measurement_vectors import FILE, PORTS
-from support.p4_interpreter import Control, Entries, Program, Struct, number_of
-from support.p4_preprocessor import Preprocessor
-from support.p4_syntax import parse, parse_expression
+from support.p4_interpreter import Control, Entries, Program, Struct
+from support.tna_program import CHIPS, program_of
 
 from p4mesh.tester.contract import P4SRC, load_contract
 from p4mesh.tester.halves import records_of_halves
 
 VECTORS: dict[str, Any] = json.loads(FILE.read_text())
-CHIPS = {"tofino1": 1, "tofino2": 2}
 EXACT_MAC = (1 << 48) - 1
 EXACT_PORT = (1 << 9) - 1
 SIGNATURE = slice(14, 32)
-ARCHITECTURE = """
-header ingress_intrinsic_metadata_t { bit<9> ingress_port; bit<48> ingress_mac_tstamp; }
-struct ingress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
-struct ingress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
-struct ingress_intrinsic_metadata_for_tm_t { bit<9> ucast_egress_port; bit<16> mcast_grp_a; bit<5> qid; }
-header egress_intrinsic_metadata_t { bit<9> egress_port; bit<16> egress_rid; }
-struct egress_intrinsic_metadata_from_parser_t { bit<48> global_tstamp; }
-struct egress_intrinsic_metadata_for_deparser_t { bit<3> drop_ctl; }
-struct egress_intrinsic_metadata_for_output_port_t { bit<1> unused; }
-typedef bit<5> QueueId_t;
-"""
-"""Functions of tna.p4 that the program uses."""
-
-
-@cache
-def program_of(chip: str, p4src: Path = P4SRC) -> Program:
-    defines = {"__TARGET_TOFINO__": CHIPS[chip], "PIPES": 2}
-    preprocessor = Preprocessor(defines, lambda text: number_of(parse_expression(text)).value)
-    return Program(parse(ARCHITECTURE + preprocessor.text_of(p4src / "tna" / "p4mesh.p4")))
 
 
 class Ingress:
@@ -110,15 +88,6 @@ class Ingress:
         self._execute(headers, local, arrival)
         return b"".join(word.value.to_bytes(4, "big") for word in headers.members["half"].members.values())
 
-    def counter(self, *path: str) -> dict[int, int]:
-        """Return the frames of each cell of a counter."""
-        control = self.control
-        for name in path[:-1]:
-            control = control.instances[name]
-        found = control.instances[path[-1]]
-        assert isinstance(found, dict)
-        return found
-
     def _half(self, name: str) -> Struct:
         return self.program.struct(name)
 
@@ -158,10 +127,12 @@ def differences(program: Program, vector: dict[str, Any]) -> list[str]:
     codes = {
         value: name.removeprefix("REASON_").lower() for name, value in program.constants.items() if "REASON_" in name
     }
-    counted = {(cell >> 5, codes[cell & 31]): count for cell, count in ingress.counter("receive_reason").items()}
+    counted = {
+        (cell >> 5, codes[cell & 31]): count for cell, count in ingress.control.counter("receive_reason").items()
+    }
     reasons = {(entry["port"], entry["reason"]): entry["frames"] for entry in vector["reasons"]}
     found += _unequal("reasons", {key: count for key, count in counted.items() if key[0] in PORTS}, reasons)
-    bins = ingress.counter("flow_measurement", "histograms", "latency_histogram")
+    bins = ingress.control.counter("flow_measurement", "histograms", "latency_histogram")
     return found + _unequal("bins", {str(cell): count for cell, count in bins.items()}, vector["latency_histogram"])
 
 

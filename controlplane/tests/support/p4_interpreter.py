@@ -153,6 +153,15 @@ class Control:
             if direction in ("out", "inout") and not isinstance(names[name], Struct):
                 argument(names[name])
 
+    def counter(self, *path: str) -> dict[int, int]:
+        """Return the frames of each cell of a counter, which may lie in a control of this one."""
+        control = self
+        for name in path[:-1]:
+            control = control.instances[name]
+        found = control.instances[path[-1]]
+        assert isinstance(found, dict)
+        return found
+
     def _initial(self, execution: _Execution, value: Node, kind: Node) -> Any:
         given = execution.value(value)
         if isinstance(given, tuple):
