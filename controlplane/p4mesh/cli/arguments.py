@@ -190,7 +190,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         action="store_true",
-        help="let who has the token start and stop runs; it is new each time, or that of P4MESH_SERVE_TOKEN",
+        help="let users with the token start and stop runs; it is new each time, unless P4MESH_SERVE_TOKEN sets it",
     )
     parser.add_argument(
         "--topologies",

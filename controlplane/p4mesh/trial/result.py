@@ -85,7 +85,7 @@ class PortCounts:
     pause_frames: int = 0
     """IEEE 802.3x PAUSE frames received from the device."""
     bad_fcs_frames: int | None = None
-    """Received with an FCS that does not fit, which the port discards; None where nobody counts them."""
+    """Received with an FCS that does not fit, which the port discards; None where they are not counted."""
     link_losses: int = 0
     """Number of times that the link went down during the trial."""
     min_spacing_ns: float | None = None
