@@ -17,7 +17,7 @@ _MOST_FOLDERS = 20_000
 
 
 class Kind(Enum):
-    """What a directory holds."""
+    """Content of a directory."""
 
     RUN = "run"
     SUITE = "suite"

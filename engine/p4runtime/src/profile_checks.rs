@@ -1,4 +1,4 @@
-//! What the members, groups and action sets of an action profile may be (section 9.2).
+//! Checks of the members, groups and action sets of an action profile (section 9.2).
 
 use std::collections::BTreeSet;
 
