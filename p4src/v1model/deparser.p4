@@ -35,6 +35,7 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr.packet_in);
         packet.emit(hdr.record);
+        packet.emit(hdr.message_record);
         packet.emit(hdr.loop);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);

@@ -42,6 +42,27 @@ header record_t {
     bit<64> controller_departure;
 }
 
+// Messages of one source, which a reading pass with READ_MESSAGES puts behind the record of the cell. Of the newest message:
+// its number, and how many of its frames have arrived. Minima are complements, as in record_t.
+header message_record_t {
+    bit<32> newest;
+    bit<32> arrived;
+    bit<64> complete;
+    bit<64> damaged;
+    bit<64> fifo_min_inverted;
+    bit<64> fifo_max;
+    bit<64> fifo_sum;
+    bit<64> lilo_min_inverted;
+    bit<64> lilo_max;
+    bit<64> lilo_sum;
+    bit<64> filo_min_inverted;
+    bit<64> filo_max;
+    bit<64> filo_sum;
+}
+
+// Flag of KIND_READ: the pass reads the messages of the source with the number of the cell, too. Tofino has no such flag.
+const bit<8> READ_MESSAGES = 0x10;
+
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;
 

@@ -15,6 +15,7 @@ struct headers_t {
     packet_out_t       packet_out;
     packet_in_t        packet_in;
     record_t           record;
+    message_record_t   message_record;
     loop_t             loop;
     ethernet_t         ethernet;
     vlan_t             outer_vlan;
@@ -75,6 +76,8 @@ struct local_t {
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;
+    // The frame is expected, and no duplicate.
+    bit<1>  is_sample;
     // For histograms: latency and size of IPDV in ticks; whether the frame has IPDV, and whether it is negative.
     bit<32> latency;
     bit<32> ipdv_size;

@@ -25,6 +25,8 @@ class Reading:
     """Frames per bin of each histogram of the plan."""
     groups: np.ndarray[Any, Any] | None = None
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
+    messages: np.ndarray[Any, Any] | None = None
+    """One per source of messages; None where the plan has none, or the program does not count messages."""
     bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
 
