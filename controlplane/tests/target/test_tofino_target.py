@@ -8,7 +8,7 @@ run this.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -40,12 +40,14 @@ PROGRAM = b"what the compiler of the user's SDE has made"
 LATENCY_NS = 1000
 
 
-def switch(*, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0) -> Device:
+def switch(
+    *, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0, devices: Mapping[int, int] = DEVICE_PORTS
+) -> Device:
     """Return a device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
 
     def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
         # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
-        out = DEVICE_PORTS[station_number(mac)]
+        out = devices[station_number(mac)]
         return [] if lost(number) or out == port else [(out, LATENCY_NS + step_ns * (number % 4))]
 
     return forward
