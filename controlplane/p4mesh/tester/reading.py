@@ -27,7 +27,7 @@ class Reading:
     groups: np.ndarray[Any, Any] | None = None
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
-    """What the MAC of each port has counted; empty where the target does not tell."""
+    """Counts of the MAC of each port; empty where the target does not tell them."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""

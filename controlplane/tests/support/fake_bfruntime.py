@@ -53,7 +53,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Kind:
-    """What differs between chips for their server."""
+    """A chip as its server shows it."""
 
     pipes: int
     front_ports: range

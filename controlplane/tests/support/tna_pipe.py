@@ -1,4 +1,4 @@
-"""One pipe of a Tofino that runs the sources of the tester: frames in, frames out, and time in ticks.
+"""Pipes of a Tofino that run the sources of the tester: frames in, frames out, and time in ticks.
 
 Both gresses are interpreted with their parsers and deparsers (p4_interpreter.py, p4_frames.py). Between them is a
 traffic manager without queues: a frame is in egress ``EGRESS_TICKS`` after its arrival, and what leaves by a port of
@@ -28,7 +28,7 @@ EGRESS_TICKS = 40
 ROUND_TICKS = 120
 _SHORTEST_PACKET_OUT_BYTES = 60
 _NO_PORT = 0x1FF
-_IN_PIPE = 0x7F
+_PORTS_PER_PIPE = 128
 _ARCHITECTURE = """
 const bit<32> PORT_METADATA_SIZE = 64;
 header ingress_intrinsic_metadata_t { bit<9> ingress_port; bit<48> ingress_mac_tstamp; }
@@ -95,7 +95,7 @@ class _Gress:
 
 
 class TnaPipe:
-    """Pipe 0. ``entries`` are those of the controller; groups and entries may change between frames."""
+    """Pipe 0, or some of them. Entries are those of the controller; they and the groups may change between frames."""
 
     def __init__(
         self,
@@ -104,6 +104,7 @@ class TnaPipe:
         *,
         front_loops: Sequence[int] = (),
         round_ticks: int = ROUND_TICKS,
+        pipes: int = 1,
     ) -> None:
         self.program = program
         constants = program.constants
@@ -116,11 +117,12 @@ class TnaPipe:
         self.to_controller: list[bytes] = []
         """Frames that have left the CPU port."""
         self.dropped_by_parsers = 0
-        self._front_loops = tuple(front_loops)
-        self._round_ticks = round_ticks
-        members = [(port, _NO_PORT) for port in front_loops]
-        self._ingress = _Gress(program, "TesterIngress", entries, {"loop_ports": members})
-        self._egress = _Gress(program, "TesterEgress", entries, {})
+        self.loop_ports = [(port, _NO_PORT) for port in front_loops]
+        """Members of the value set, and their masks."""
+        self.round_ticks = round_ticks
+        sets = {"loop_ports": self.loop_ports}
+        self._ingress = [_Gress(program, "TesterIngress", entries, sets) for _ in range(pipes)]
+        self._egress = [_Gress(program, "TesterEgress", entries, {}) for _ in range(pipes)]
         self._gap_bits = constants["PORT_METADATA_SIZE"]
         self._arrivals: list[tuple[int, int, int, bytes]] = []
         self._order = count()
@@ -152,22 +154,47 @@ class TnaPipe:
         flags = constants["FLAG_CLEAR"] * clear | constants["FLAG_SILENT"] * silent
         self.to_controller.clear()
         self.packet_out(kind=constants["KIND_READ"], value=first, count=cells, flags=flags)
-        self.run(self.now + (3 * cells + 2) * (self._round_ticks + EGRESS_TICKS))
+        self.run(self.now + (3 * cells + 2) * (self.round_ticks + EGRESS_TICKS))
         head = sum(number.width or 0 for number in self.program.struct("packet_in_t").members.values()) // 8
         return [frame[head:] for frame in self.to_controller]
 
     def counter(self, name: str) -> dict[int, int]:
         """Return the frames of each cell of a counter, by its name such as ``TesterEgress.transmit_reason``."""
-        found: dict[int, int] = self.cells_of(name)
-        return found
+        total: dict[int, int] = {}
+        for pipe in range(len(self._ingress)):
+            for cell, frames in self.cells_of(name, pipe).items():
+                total[cell] = total.get(cell, 0) + frames
+        return total
 
-    def cells_of(self, name: str) -> Any:
-        """Return a counter or a register."""
+    def cells_of(self, name: str, pipe: int = 0) -> Any:
+        """Return a counter or a register of a pipe."""
         gress, *path = name.split(".")
-        found: Any = {"TesterIngress": self._ingress, "TesterEgress": self._egress}[gress].control
+        found: Any = {"TesterIngress": self._ingress, "TesterEgress": self._egress}[gress][pipe].control
         for part in path:
             found = found.instances[part]
         return found
+
+    def skip_to(self, time: int) -> None:
+        """Let whole rounds pass in which no seed departs, up to a time: idle passes change nothing but their time."""
+        rounds = (time - self.now) // (self.round_ticks + EGRESS_TICKS) - 1
+        if rounds <= 0:
+            return
+        later = rounds * (self.round_ticks + EGRESS_TICKS)
+        stamp = slice(4, 10)
+        for place, (at, order, port, frame) in enumerate(self._arrivals):
+            assert frame[0] == self.program.constants["KIND_SEED"], "seeds alone are idle"
+            left = int.from_bytes(frame[stamp], "big") + later
+            frame = frame[: stamp.start] + left.to_bytes(6, "big") + frame[stamp.stop :]
+            self._arrivals[place] = (at + later, order, port, frame)
+        self.now += later
+
+    def seeds(self) -> int:
+        """Return the number of seeds in the loops."""
+        return sum(frame[0] == self.program.constants["KIND_SEED"] for _, _, _, frame in self._arrivals)
+
+    def is_idle(self) -> bool:
+        """Return whether nothing but seeds is on its way."""
+        return self.seeds() == len(self._arrivals)
 
     # The way of a frame
 
@@ -176,7 +203,9 @@ class TnaPipe:
         intrinsic.set("ingress_port", port)
         intrinsic.set("ingress_mac_tstamp", self.now)
         try:
-            others, left = self._ingress.run(intrinsic, self._gap_bits, frame, self.now)
+            others, left = self._ingress[port // _PORTS_PER_PIPE % len(self._ingress)].run(
+                intrinsic, self._gap_bits, frame, self.now
+            )
         except TooShort:
             self.dropped_by_parsers += 1
             return
@@ -194,14 +223,14 @@ class TnaPipe:
         intrinsic.set("egress_rid", replica)
         at = self.now + EGRESS_TICKS
         try:
-            others, left = self._egress.run(intrinsic, 0, frame, at)
+            others, left = self._egress[port // _PORTS_PER_PIPE % len(self._egress)].run(intrinsic, 0, frame, at)
         except TooShort:
             self.dropped_by_parsers += 1
             return
         if others["egress_intrinsic_metadata_for_deparser_t"].members["drop_ctl"].value:
             return
-        if port & _IN_PIPE == self.loop or port in self._front_loops:
-            self.arrive(port, at + self._round_ticks, left)
+        if port % _PORTS_PER_PIPE == self.loop or any(port == member for member, _ in self.loop_ports):
+            self.arrive(port, at + self.round_ticks, left)
         elif port == self.cpu:
             self.to_controller.append(left)
         else:
