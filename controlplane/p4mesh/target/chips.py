@@ -16,6 +16,9 @@ PORTS_PER_PIPE = 128
 """Port numbers of a pipe."""
 
 
+_INNER, _ABSENT = "recirculates or leads to the CPU", "does not exist"
+
+
 @dataclass(frozen=True)
 class Chip:
     """A switch chip with recirculation ports of its own in every pipe."""
@@ -53,7 +56,7 @@ TOFINO_1 = Chip(
     program="tofino1",
     p4info="tofino1",
     pipes=2,
-    inner_ports={range(64, 128): "recirculates or leads to the CPU"},
+    inner_ports={range(64, 72): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
 )
@@ -65,7 +68,7 @@ TOFINO_2 = Chip(
     program="tofino2",
     p4info="tofino2",
     pipes=4,
-    inner_ports={range(1): "leads to the CPU", range(6, 7): "recirculates"},
+    inner_ports={range(8): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
     latency_ps=700_000,
 )

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from p4mesh.bfruntime import BfClient, CpuPort, MacCounters, PacketSocket, Ports, PortSettings, PortWatch
 from p4mesh.errors import TopologyError, UnsupportedError
-from p4mesh.target.base import BadFcsRule, LinkState, ProgramPorts, Target
+from p4mesh.target.base import BadFcsRule, LinkState, MacCounts, ProgramPorts, Target
 from p4mesh.target.capabilities import Architecture, Capabilities, Pipes, Stamps
 from p4mesh.target.chips import Chip, chip_with_pipes, pipe_of
 from p4mesh.topology import FrontPort, TofinoSwitch, Topology
@@ -200,9 +200,9 @@ class BfTofinoTarget(TofinoTarget):
         found = self.ports.counters([self.devices[number] for number in numbers])
         return {number: found[self.devices[number]] for number in numbers}
 
-    def bad_fcs_counts(self) -> dict[int, tuple[int, int]]:
-        """Return (sent, received) frames with a bad FCS by port, as its MAC counts them."""
+    def mac_counts(self) -> dict[int, MacCounts]:
+        """Return what the MACs of the tester ports have counted, as they show in results."""
         return {
-            number: (mac.sent_bad, mac.received_bad_fcs)
+            number: MacCounts(mac.sent_bad, mac.received_bad_fcs, mac.received_pause, mac.received_runts)
             for number, mac in self.mac_counters(list(self.devices)).items()
         }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from p4mesh.target.base import MacCounts
 from p4mesh.tester.histogram import Bins
 
 ReasonCounts = Mapping[tuple[int, str], int]
@@ -27,8 +28,8 @@ class Reading:
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     messages: np.ndarray[Any, Any] | None = None
     """One per source of messages; None where the plan has none, or the program does not count messages."""
-    bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
+    macs: Mapping[int, MacCounts] = field(default_factory=dict)
+    """Counts of the MAC of each port; empty where the target does not tell them."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""

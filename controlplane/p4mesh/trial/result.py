@@ -86,6 +86,8 @@ class PortCounts:
     """IEEE 802.3x PAUSE frames received from the device."""
     bad_fcs_frames: int | None = None
     """Received with an FCS that does not fit, which the port discards; None where they are not counted."""
+    runt_frames: int | None = field(default=None, metadata={"stored": "if set"})
+    """Received shorter than 64 bytes; None where they are not counted."""
     link_losses: int = 0
     """Number of times that the link went down during the trial."""
     min_spacing_ns: float | None = None

@@ -13,11 +13,12 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent import futures
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import grpc
-from support.bfruntime_tables import FIXED_TABLES
+from support.bfruntime_tables import fixed_tables
 from support.bfruntime_values import (
     EXISTS,
     INVALID,
@@ -29,12 +30,11 @@ from support.bfruntime_values import (
     key_of,
     put,
 )
-from support.tofino_chip import CPU, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
+from support.tofino_chip import CPU, LOOP, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
 
 from p4mesh.bfruntime import messages
 from p4mesh.p4runtime.stubs import rpc_status
 
-PIPES = 2
 OK = 0
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
@@ -53,14 +53,39 @@ _CELLS = {
 """Registers whose name is not that of their cell in docs/DATAPLANE.md with ``_cells`` behind."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A chip as its server shows it."""
+
+    pipes: int
+    front_ports: range
+    """Numbers within a pipe."""
+    cpu: int
+    loop: int
+    loopback: tuple[str, ...]
+    """Choices of ``$LOOPBACK_MODE`` that the other chip does not have."""
+
+
+TOFINO_1 = Kind(2, range(64), CPU, LOOP, ())
+TOFINO_2 = Kind(4, range(8, 72), 0, 6, ("BF_LPBK_PIPE",))
+
+
 class FakeBfSwitchd(TofinoChip):
     """The switch; ``program`` is the bfrt.json that it was started with."""
 
     def __init__(
-        self, device: Device, program: bytes, *, name: str = "p4mesh", cpu: int = CPU, reports_taken: int | None = None
+        self,
+        device: Device,
+        program: bytes,
+        *,
+        name: str = "p4mesh",
+        chip: Kind = TOFINO_1,
+        reports_taken: int | None = None,
     ) -> None:
-        super().__init__(device, cpu=cpu, reports_taken=reports_taken)
+        super().__init__(device, cpu=chip.cpu, loop=chip.loop, reports_taken=reports_taken)
         self.name = name
+        self._chip = chip
+        self._fixed = fixed_tables(chip.loopback)
         self.program = program
         self.ports: dict[int, dict[str, Any]] = {}
         """Fields of ``$PORT`` by device port."""
@@ -73,7 +98,7 @@ class FakeBfSwitchd(TofinoChip):
         self.writes: list[tuple[str, str]] = []
         """(kind of update, table) of all that was written."""
         self._tables = {
-            table["id"]: table for document in (program, FIXED_TABLES) for table in json.loads(document)["tables"]
+            table["id"]: table for document in (program, self._fixed) for table in json.loads(document)["tables"]
         }
         self._entries: dict[str, dict[bytes, Any]] = defaultdict(dict)
         self._clients: dict[int, SimpleQueue[Any]] = {}
@@ -219,9 +244,10 @@ class FakeBfSwitchd(TofinoChip):
     def _clear(self, table: dict[str, Any]) -> None:
         name, kind = table["name"], table["table_type"]
         if kind == "Register":
-            of_cell = _cell_of(name)
-            for place in [place for place in self.cells if place[1] == of_cell]:
-                self.cells[place] = 0
+            of_cell, first = _cell_of(name), _first_of(table)
+            for place in self.cells:
+                if place[1] == of_cell and first <= place[2] < first + table["size"]:
+                    self.cells[place] = 0
         elif kind == "Counter":
             for cell in [cell for cell in self.counters if cell[0] == name.rpartition(".")[2]]:
                 self.counters[cell] = 0
@@ -267,7 +293,7 @@ class FakeBfSwitchd(TofinoChip):
 
     def _update_port(self, kind: int, table: dict[str, Any], key: dict[str, Any], entry: Any) -> None:
         port = key["$DEV_PORT"]
-        if port % PORTS_PER_PIPE >= 64 or port >= PIPES * PORTS_PER_PIPE:
+        if port % PORTS_PER_PIPE not in self._chip.front_ports or port >= self._chip.pipes * PORTS_PER_PIPE:
             raise Refused(INVALID, f"Table Add failed table:{_PORT}")
         if kind == messages.DELETE:
             if self.ports.pop(port, None) is None:
@@ -345,12 +371,12 @@ class FakeBfSwitchd(TofinoChip):
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
         """Add each field once for every pipe."""
-        cell = _cell_of(table["name"])
+        cell, first = _cell_of(table["name"]), _first_of(table)
         for item in table["data"]:
             field = item["singleton"]
             word = field["name"].rpartition(".")[2]
-            for pipe in range(PIPES):
-                value = self._synchronised[table["name"]].get((pipe, cell, index), 0)
+            for pipe in range(self._chip.pipes):
+                value = self._synchronised[table["name"]].get((pipe, cell, first + index), 0)
                 upper = word == "high" or table["name"].endswith(".high_cells")
                 shift = 32 if upper and cell in PAIRS else 0
                 added = entry.data.fields.add(field_id=field["id"])
@@ -403,7 +429,7 @@ class FakeBfSwitchd(TofinoChip):
     def _get_pipeline(self, request: Any, context: Any) -> Any:
         answer = messages.GetForwardingPipelineConfigResponse()
         answer.config.add(p4_name=self.name, bfruntime_info=self.program)
-        answer.non_p4_config.bfruntime_info = FIXED_TABLES
+        answer.non_p4_config.bfruntime_info = self._fixed
         return answer
 
     def _stream(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
@@ -492,6 +518,11 @@ def _place(key: dict[str, Any], place: bytes) -> Any:
     """Return what the chip knows an entry by: its only number, or its whole key."""
     (first, *others) = key.values()
     return place if others else first
+
+
+def _first_of(register: dict[str, Any]) -> int:
+    """Return the number of the first cell in a register: the flows of a Tofino 2 are in two banks."""
+    return int(register["size"]) if ".upper_cells." in register["name"] else 0
 
 
 def _cell_of(register: str) -> str:

@@ -17,11 +17,11 @@ _RATE_BPS = 100_000_000_000
 class SimulatedTester:
     """The tester in virtual time, with a host that sends on each port."""
 
-    def __init__(self, contract: Contract) -> None:
+    def __init__(self, contract: Contract, loop_latency_ns: int = 100) -> None:
         self.contract = contract
         self._vectors = json.loads(FILE.read_text())
         tester = {
-            "loop": {"port": contract["PORT_LOOP"], "rate_bps": _RATE_BPS, "latency_ns": 100},
+            "loop": {"port": contract["PORT_LOOP"], "rate_bps": _RATE_BPS, "latency_ns": loop_latency_ns},
             "cpu_port": contract["PORT_CPU"],
             "clock_tick_ps": 1000,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +25,7 @@ from p4mesh.trial.spec import Learning, TrialSpec
 MS = 10**6
 DEVICE_PORTS = {1: 0, 2: 4, 3: 128, 4: 132}
 """Tester ports 1 and 2 are in pipe 0, 3 and 4 in pipe 1."""
+PORTS_OF_TOFINO_2 = {1: 8, 2: 16, 3: 136, 4: 400}
 FAR_LOOP = LOOP + 128
 TESTER_PORTS = {device: number for number, device in DEVICE_PORTS.items()}
 PROGRAM = b"what the compiler of the user's SDE has made"
@@ -34,12 +35,14 @@ BFRT_PROGRAM = (P4SRC / "compiled" / "p4mesh.tofino1.bfrt.json").read_bytes()
 LATENCY_NS = 1000
 
 
-def switch(*, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0) -> Device:
+def switch(
+    *, lost: Callable[[int], bool] = lambda _: False, step_ns: int = 0, devices: Mapping[int, int] = DEVICE_PORTS
+) -> Device:
     """Return a device that knows every station; frame n of a port takes LATENCY_NS + step_ns * (n mod 4)."""
 
     def forward(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
         # Station n has the address 00:01:AA:00:0n:00 (RFC 2544 bound to methodology 0.4).
-        out = DEVICE_PORTS[_station_number(mac)]
+        out = devices[_station_number(mac)]
         return [] if lost(number) or out == port else [(out, LATENCY_NS + step_ns * (number % 4))]
 
     return forward
@@ -68,6 +71,22 @@ def p4runtime_topology(program: Path, address: str, **options: Any) -> Topology:
 def bfrt_topology(address: str, more: str = "") -> Topology:
     """Return the topology of :func:`bfrt_text`."""
     return parse_topology("wedge.yaml", bfrt_text(address, more))
+
+
+def tofino_2_topology(address: str) -> Topology:
+    """Return four ports of an AS9516-32D in three pipes, and one in loopback."""
+    text = f"""
+name: as9516
+tester:
+  tofino:
+    {{chip: tofino2, api: bfrt, address: "{address}", cpu_interface: bf_pci0,
+     front_loops: [{{device_port: 24, rate_bps: 400000000000}}],
+     port_settings: [{{device_ports: "8,16,136,400", fec: reed_solomon}}]}}
+  ports: [{{numbers: 1-4, device_ports: "8,16,136,400", rate_bps: 400000000000}}]
+nodes: [{{name: dut, device: ethernet_switch, ports: [{{numbers: 1-4, rate_bps: 400000000000}}]}}]
+links: [{{from: "tester:1-4", to: "dut:1-4"}}]
+"""
+    return parse_topology("as9516.yaml", text)
 
 
 def switch_of_chip(monkeypatch: pytest.MonkeyPatch, device: Device, **options: Any) -> FakeBfSwitchd:

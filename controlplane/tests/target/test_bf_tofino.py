@@ -13,13 +13,25 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.fake_bfruntime import FakeBfSwitchd
-from support.tofino_beds import BFRT_PROGRAM, DEVICE_PORTS, LATENCY_NS, MS, bfrt_topology, mesh, switch, switch_of_chip
+from support.fake_bfruntime import TOFINO_2, FakeBfSwitchd
+from support.tofino_beds import (
+    BFRT_PROGRAM,
+    DEVICE_PORTS,
+    LATENCY_NS,
+    MS,
+    PORTS_OF_TOFINO_2,
+    bfrt_topology,
+    mesh,
+    switch,
+    switch_of_chip,
+    tofino_2_topology,
+)
 from support.tofino_chip import LOOP
 
 from p4mesh.bfruntime import BfProgramError, BfRefusedError, BfRuntimeError
-from p4mesh.errors import TargetError, TopologyError, UnsupportedError
+from p4mesh.errors import ParameterError, TargetError, TopologyError, UnsupportedError
 from p4mesh.target import tofino
+from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology.loader import parse_topology
 from p4mesh.traffic.patterns import Pairs
@@ -58,6 +70,32 @@ def test_a_mesh_over_two_pipes_has_the_counts_and_latencies_of_every_flow(monkey
         assert latency.jitter_count > 0
         assert {port.port: port.rx_frames for port in result.ports} == dict.fromkeys(DEVICE_PORTS, 48)
     assert second.latency is not None and dict(second.latency.percentiles_ns)[50.0] == pytest.approx(1012, rel=1 / 128)
+
+
+def test_a_mesh_on_a_tofino_2_of_four_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: its ports, its CPU port, its 65,536 flows in two banks of registers; loops of 100 and of 400 Gbit/s."""
+    program = (P4SRC / "compiled" / "p4mesh.tofino2.bfrt.json").read_bytes()
+    device = switch(lost=lambda n: n % 5 == 4, devices=PORTS_OF_TOFINO_2)
+    with switch_of_chip(monkeypatch, device, program=program, chip=TOFINO_2) as chip:
+        with open_measurer(tofino_2_topology(chip.address), "tofino") as measurer:
+            result = measurer.measure(mesh())
+            declared = measurer.tester.target.capabilities
+            loops = (declared.loop, *declared.front_loops)
+            assert [loop.rate_bps for loop in loops] == [100 * 10**9, 400 * 10**9]
+        assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 240, 192, 48)
+        assert {values["$SPEED"] for values in chip.ports.values()} == {"BF_SPEED_400G"}
+        assert {values["$N_LANES"] for values in chip.ports.values()} == {8}
+        assert {values["$FEC"] for port, values in chip.ports.items() if port != 24} == {"BF_FEC_TYP_REED_SOLOMON"}
+        assert [port for port, values in chip.ports.items() if values["$LOOPBACK_MODE"] != "BF_LPBK_NONE"] == [24]
+        assert chip.faults == []
+
+
+@pytest.mark.parametrize("port", [0, 5, 7, 72, 130, 512])
+def test_ports_of_a_tofino_2_that_no_connector_has_are_refused(port: int) -> None:
+    found = tofino_2_topology("127.0.0.1:1")
+    inner = replace(found, tester_ports=(*found.tester_ports[:3], replace(found.tester_ports[3], device_port=port)))
+    with pytest.raises(ParameterError, match=rf"port {port} is "):
+        tofino.switch_of(inner)
 
 
 def test_ports_are_set_up_before_a_trial_and_left_alone_when_they_are_right(
@@ -147,8 +185,8 @@ def test_links_can_be_switched_off_and_on(fake: FakeBfSwitchd) -> None:
         assert {(link.up, link.losses) for link in target.links().values()} == {(True, 1)}
 
 
-def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Goal: what P4Runtime cannot see; counts from before the trial are not its own."""
+def test_what_the_mac_discards_is_in_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goal: bad FCS, PAUSE and runts, which P4Runtime cannot see; counts from before the trial are not its own."""
     chips: list[FakeBfSwitchd] = []
 
     def damages(port: int, mac: bytes, number: int) -> list[tuple[int, int]]:
@@ -164,11 +202,8 @@ def test_frames_with_a_bad_fcs_are_counted_by_the_mac(monkeypatch: pytest.Monkey
         stream = Stream("one", 128, Fraction(1_000_000), 10, Pairs(), (1,), (3,))
         with open_measurer(bfrt_topology(chip.address), "tofino") as measurer:
             result = measurer.measure(replace(mesh(), streams=(stream,)))
-            target = measurer.tester.target
-            assert isinstance(target, tofino.BfTofinoTarget)
-            counted = target.mac_counters([3])[3]
-    assert {port.port: port.bad_fcs_frames for port in result.ports} == {1: 0, 2: 0, 3: 10, 4: 0}
-    assert (counted.received_bad_fcs, counted.received_pause, counted.received_runts) == (1_010, 20, 70)
+    counted = {port.port: (port.bad_fcs_frames, port.pause_frames, port.runt_frames) for port in result.ports}
+    assert counted == {1: (0, 0, 0), 2: (0, 0, 0), 3: (10, 20, 70), 4: (0, 0, 0)}
 
 
 def test_streams_circulate_in_front_ports_that_the_parser_is_told(fake: FakeBfSwitchd) -> None:
