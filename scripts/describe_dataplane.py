@@ -17,6 +17,7 @@ END = "<!-- end of the generated part -->"
 _UNITS = (
     ("departure_clock", "ticks; departures left"),
     ("window", "run, sequence number"),
+    ("taken", "trial, frames"),
     ("progression", "steps; value added"),
     ("slot_counter", "slots"),
     ("position|cell", "number"),

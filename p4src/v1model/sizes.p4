@@ -17,6 +17,9 @@
 #define GROUP_PORTS 256
 #define GROUP_CELLS (GROUPS * GROUP_PORTS)
 
+// Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
+#define CAPTURE_KINDS 8
+
 // Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
 #define EXTENSION_UNITS 8
 
