@@ -21,6 +21,7 @@ _UNITS = (
     (r"(fifo|lilo|filo)(_(min_inverted|max|sum))?|(min|max|sum)_cells", "ticks"),
     ("departure_clock", "ticks; departures left"),
     ("window", "run, sequence number"),
+    ("taken", "trial, frames"),
     ("progression", "steps; value added"),
     ("slot_counter", "slots"),
     ("position|cell", "number"),

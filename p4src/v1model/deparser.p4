@@ -34,6 +34,7 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
 control TesterDeparser(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr.packet_in);
+        packet.emit(hdr.captured);
         packet.emit(hdr.record);
         packet.emit(hdr.message_record);
         packet.emit(hdr.loop);
@@ -45,6 +46,7 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.extension);
         packet.emit(hdr.udp);
         packet.emit(hdr.signature);
+        packet.emit(hdr.as_received);
     }
 }
 

@@ -63,6 +63,17 @@ header message_record_t {
 // Flag of KIND_READ: the pass reads the messages of the source with the number of the cell, too. Tofino has no such flag.
 const bit<8> READ_MESSAGES = 0x10;
 
+// In front of a captured frame: the cell and the sequence number of its signature, and the number that was expected in
+// that cell. Frames without a signature have zeros.
+header captured_t {
+    bit<32> cell;
+    bit<32> sequence;
+    bit<32> expected_sequence;
+}
+
+// Kind of a packet-in with a captured frame; its flags are the kind that the entry of table `capture` has given.
+const bit<8> CAPTURED_FRAME = 5;
+
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;
 

@@ -27,6 +27,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     FlowMeasurement() flow_measurement;
     ArrivalSpacing() arrival_spacing;
     Messages() messages;
+    Capture() capture;
 
     apply {
         verdict_t verdict = { 0 };
@@ -73,6 +74,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             arrival_spacing.apply(hdr, meta.local, meta.arrival);
         }
         if (meta.local.reason != REASON_NONE) {
+            capture.apply(hdr, meta.local, meta.arrival, verdict, manager);
             COUNT(receive_reason, (bit<32>)(meta.arrival.ingress_port ++ meta.local.reason));
         }
 

@@ -177,9 +177,11 @@ control FlowMeasurement(inout ingress_headers_t hdr, inout ingress_t local, in a
                 gap_op = OP_NONE;
                 if (ahead[31:31] == 1) {
                     late_op = OP_UPDATE;
+                    local.order = ORDER_LATE;
                     in_order_op = OP_NONE;
                 } else if (ahead != 0) {
                     gap_op = OP_UPDATE;
+                    local.order = ORDER_GAP;
                 }
             }
             if (late_op != OP_NONE) {

@@ -22,6 +22,9 @@
 #define MESSAGE_SOURCES 4096
 #define MESSAGE_RULES 16384
 
+// Kinds of frames that the controller captures: five faults, frames behind a gap, late frames.
+#define CAPTURE_KINDS 8
+
 // Units of 8 bytes of IPv6 extension headers: two of the longest headers of RFC 5180.
 #define EXTENSION_UNITS 8
 

@@ -11,9 +11,15 @@ const bit<2> OP_UPDATE = 1;
 const bit<2> OP_READ   = 2;
 const bit<2> OP_CLEAR  = 3;
 
+// Order of a measured frame in its flow.
+const bit<2> ORDER_NEXT = 0;
+const bit<2> ORDER_GAP  = 1;
+const bit<2> ORDER_LATE = 2;
+
 struct headers_t {
     packet_out_t       packet_out;
     packet_in_t        packet_in;
+    captured_t         captured;
     record_t           record;
     message_record_t   message_record;
     loop_t             loop;
@@ -25,6 +31,8 @@ struct headers_t {
     extension_unit_t[EXTENSION_UNITS] extension;
     udp_t              udp;
     signature_t        signature;
+    // The signature of a captured frame, whose checksums stay as they came.
+    signature_t        as_received;
 }
 
 // Content of the registers of a flow before this pass.
@@ -73,6 +81,7 @@ struct local_t {
     bit<2>  port_op;
     bit<3>  window;
     bit<REASON_BITS> reason;
+    bit<2>  order;
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;

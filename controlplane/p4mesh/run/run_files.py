@@ -162,6 +162,7 @@ class _Plan:
             calibration=given.calibration or calibration,
             notes=(*given.notes, *notes),
             opener=given.opener,
+            capture_frames=given.capture_frames,
         )
         return for_test(options, test, (*asked, *own))
 

@@ -31,7 +31,8 @@ _SWITCH = "ethernet_switch"
 def keys_of(device: str) -> frozenset[str]:
     """Return the keys that a node of a device model may have."""
     rules = schema()["properties"]["nodes"]["items"]["properties"]
-    return frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
+    known = frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
+    return known if device in ON_LINUX else known - {"on_linux"}
 
 
 def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, model: dict[str, Any]) -> None:

@@ -75,7 +75,7 @@ def test_a_switch_that_is_well_is_ready(asked: Callable[..., tuple[int, str]]) -
 def test_what_a_compiler_adds_for_debugging_does_not_make_another_program(
     asked: Callable[..., tuple[int, str]],
 ) -> None:
-    document = json.loads(PROGRAM)
+    document = json.loads(BFRT_PROGRAM)
     snapshot = {"name": "pipe.snapshot.cfg", "id": 9, "table_type": "SnapshotCfg", "size": 12, "key": [], "data": []}
     document["tables"] = [snapshot | {"attributes": [], "supported_operations": []}, *document["tables"][::-1]]
     _, shown = asked(lambda chip: setattr(chip, "program", json.dumps(document).encode()))
