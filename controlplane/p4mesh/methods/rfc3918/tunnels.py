@@ -76,7 +76,7 @@ class TunnelUnit(Record):
 
 
 class TunnelThroughput(MethodOf[TunnelUnit]):
-    """What the three tests share; frame sizes are those without a tunnel."""
+    """Share of the three tests; frame sizes are those without a tunnel."""
 
     method: str
     sends_tunnels: bool
@@ -138,7 +138,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 )
         if parameters.integer("source_port") > _ADDRESSED_PORTS and len(given) < len(_ENDS):
             raise ParameterError(
-                f"source_port={parameters.integer('source_port')}: ports above {_ADDRESSED_PORTS} have no usual network",
+                f"source_port={parameters.integer('source_port')}: ports above {_ADDRESSED_PORTS} have no network",
                 hint=f"set {' and '.join(_ENDS)}",
             )
         if parameters.integer("groups") % parameters.integer("tunnels"):
@@ -177,7 +177,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             tunnels=parameters.integer("tunnels") if self.sends_tunnels else 0,
             groups=parameters.integer("groups"),
             members=len(setup.receivers),
-            output_limit_pct=float(100 * min(1, max_rate_fps(forwarded, rate_bps) / max_rate_fps(offered, rate_bps))),
+            output_limit_pct=_output_limit_pct(offered, forwarded, rate_bps),
             search=search_throughput(shared.search_of(parameters), duration_ns, trial),
         )
 
@@ -187,8 +187,8 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         state = State.worst((unit.search.verdict for unit in units), State.PASS)
         sizes = [unit.offered_size_bytes for unit in units]
         note = (
-            f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers; at the line rate of "
-            f"an output the frames that it forwards fill its line. {excluded_note(units)}"
+            f"GRE over IPv4 adds {TUNNEL_BYTES} bytes. Loads are of the frames that the source offers. At the line "
+            f"rate of an output the frames that it forwards fill its line. {excluded_note(units)}"
         )
         duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
         rows = tuple(_row(unit, self.method) for unit in units)
@@ -246,10 +246,9 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
         if not self.sends_tunnels:
             return [None]
         given = setup.parameters
-        own = station_ipv4(setup.source)
-        first = IPv4Address(given.text("tunnel_source") or own)
+        first = IPv4Address(given.text("tunnel_source") or station_ipv4(setup.source))
         # Host 1 of the network is the device (RFC 2544 C.2.2).
-        end = given.text("tunnel_destination") or str(own - 1)
+        end = given.text("tunnel_destination") or str(station_ipv4(setup.source, 1))
         return [Tunnel(str(first + place), end) for place in range(given.integer("tunnels"))]
 
 
@@ -278,6 +277,11 @@ class Reencapsulation(TunnelThroughput):
     title = "Multicast re-encapsulation throughput"
     section = "RFC 3918 4.4.3"
     method, sends_tunnels, receives_tunnels = "re-encapsulation", True, True
+
+
+def _output_limit_pct(offered: int, forwarded: int, rate_bps: int) -> float:
+    share: Fraction = max_rate_fps(forwarded, rate_bps) / max_rate_fps(offered, rate_bps)
+    return float(min(100 * share, Fraction(100)))
 
 
 def _row(unit: TunnelUnit, method: str) -> dict[str, Cell]:

@@ -77,7 +77,7 @@ _NO_SENDER = Filter(exclude=False)
 
 @dataclass(frozen=True, eq=False)
 class _Memberships:
-    """What a host receives. Hosts that have made the same changes share it."""
+    """The groups that a host receives. Hosts that have made the same changes share it."""
 
     filters: Mapping[Group, Filter] = field(default_factory=dict)
 
