@@ -199,31 +199,33 @@ def test_a_burden_leaves_the_join_delay_of_a_processor_of_its_own() -> None:
         assert isinstance(row["delay_us"], float) and 0 <= row["delay_us"] - 3000 <= 50 + 8
 
 
-def overlaps(stagger_ns: int, load_pct: int, size: int) -> Fraction:
+def overlaps(ports: int, stagger_ns: int, load_pct: int, size: int) -> Fraction:
     """Return by how much the closest frames of two sources are too close for an output, in ns; negative: a gap.
 
-    Sources send every ``period``; the third of four outputs gets those of three of them.
+    Sources send every ``period``; an output gets the frames of all of them but its own port's.
     """
     slot_ns = frame_time_ns(size, GIGABIT)
-    period_ns = 3 * slot_ns * 100 / load_pct
+    period_ns = (ports - 1) * slot_ns * 100 / load_pct
     worst = -period_ns
-    for output in range(4):
-        phases = sorted(source * stagger_ns % period_ns for source in range(4) if source != output)
+    for output in range(ports):
+        phases = sorted(source * stagger_ns % period_ns for source in range(ports) if source != output)
         gaps = [later - sooner for sooner, later in pairwise([*phases, phases[0] + period_ns])]
         worst = max(worst, slot_ns - min(gaps))
     return worst
 
 
-@pytest.mark.parametrize("step_ns", [500, 1000])
-def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(step_ns: int) -> None:
-    """A queue of one frame: sources that start together lose, and the search ends where all outputs have gaps."""
-    load_pct, size = 50, 128
+@pytest.mark.parametrize(
+    ("ports", "load_pct", "step_ns"),
+    [(4, 50, 500), (4, 50, 1000), (16, 50, 2900), (16, 60, 1000), (32, 60, 900), (32, 70, 700)],
+)
+def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(ports: int, load_pct: int, step_ns: int) -> None:
+    """No frame may wait: sources that start together lose, and the search ends where all outputs have gaps."""
     staggers = [number * step_ns for number in range(17)]
-    # One frame may wait: it does not where there is a gap.
-    expected = next(ns for ns in staggers if overlaps(ns, load_pct, size) <= 0)
-    outcome = run(
-        "rfc3918.n_to_n", "snooping: {}", f"load_pct={load_pct}", "stagger_us=search",
-        f"stagger_step_us={step_ns / 1000}", "scaled_frames=300", queue=0,
+    expected = next(ns for ns in staggers if overlaps(ports, ns, load_pct, 128) <= 0)
+    outcome = run_on(
+        switch("latency_ns: 1000", "snooping: {}", port="queue_frames: 0", ports=ports), "rfc3918.n_to_n",
+        f"load_pct={load_pct}", "stagger_us=search", f"stagger_step_us={step_ns / 1000}",
+        f"scaled_frames={50 * (ports - 1)}", ports=ports,
     )  # fmt: skip
     (row,) = outcome.tables[0].rows
     assert outcome.state is State.PASS
@@ -231,6 +233,7 @@ def test_the_smallest_stagger_is_the_one_whose_frames_do_not_meet(step_ns: int) 
     tried = outcome.tables[1].rows
     assert [trial["stagger_us"] for trial in tried] == [ns / 1000 for ns in staggers if ns <= expected]
     assert tried[0]["verdict"] == "FAIL" and outcome.findings == ()
+    assert tried[-1]["rx_frames"] == (ports - 1) * int(str(tried[-1]["tx_frames"]))
 
 
 def test_n_to_n_counts_the_copies_of_all_ports_and_their_latency() -> None:
