@@ -41,6 +41,7 @@ control TesterDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.tunnel);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);

@@ -74,6 +74,24 @@ header captured_t {
 // Kind of a packet-in with a captured frame; its flags are the kind that the entry of table `capture` has given.
 const bit<8> CAPTURED_FRAME = 5;
 
+// Outer headers of a frame in a GRE tunnel (RFC 2784): IPv4 without options, and GRE without checksum, key and sequence
+// number. All frames of a stream have the same, which its seed has; a device may have written those of a received frame.
+header tunnel_t {
+    bit<4>  version;
+    bit<4>  header_words;
+    bit<8>  dscp_ecn;
+    bit<16> total_length;
+    bit<16> identification;
+    bit<16> flags_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> checksum;
+    bit<32> src;
+    bit<32> dst;
+    bit<16> gre_flags_version;
+    bit<16> ether_type;
+}
+
 // Flag of KIND_SEND: the time at which the frame leaves is kept for its port. Tofino has no such flag.
 const bit<8> STAMP_SENT = 0x08;
 

@@ -26,6 +26,7 @@ struct headers_t {
     ethernet_t         ethernet;
     vlan_t             outer_vlan;
     vlan_t             inner_vlan;
+    tunnel_t           tunnel;
     ipv4_t             ipv4;
     ipv6_t             ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;

@@ -305,10 +305,11 @@ class Client:
     def read_counters(self, name: str, indices: Iterable[int] | None = None) -> list[tuple[int, CounterData]]:
         """Return (index, value) of some cells of a counter, or of all."""
         schema = self.schema
-        wanted = [schema.counter(name)] if indices is None else [schema.counter(name, index) for index in indices]
+        wanted = [schema.counter(name)] if indices is None else schema.counter_cells(name, indices)
         return [
             (cell.index.index, CounterData(cell.data.packet_count, cell.data.byte_count))
-            for cell in (entity.counter_entry for entity in self.read(*wanted))
+            for response in self._responses(wanted)
+            for cell in [entity.counter_entry for entity in response.entities]
         ]
 
     def read_counter_array(self, name: str) -> tuple[array[int], array[int]]:

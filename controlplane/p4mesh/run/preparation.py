@@ -235,6 +235,7 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.kind),
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
         stamps_controller_frames=capabilities.stamps_controller_frames,
+        tunnels=capabilities.tunnels,
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
         failures=failures_of(topology) if capabilities.causes_failures else 0,
