@@ -62,6 +62,8 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
 
 
@@ -84,6 +86,8 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     if options.out is not None:
         notice.place(Path(options.out))
