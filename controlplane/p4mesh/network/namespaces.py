@@ -60,6 +60,24 @@ def create(name: str) -> None:
         raise TargetError(f"cannot make network namespace {name}: {error.strerror}", hint=_HINT) from None
 
 
+def attach(name: str, process: int) -> None:
+    """Give the namespace of a process a name, until :func:`detach`."""
+    from pyroute2 import netns
+
+    try:
+        netns.attach(name, process)
+    except OSError as error:
+        raise TargetError(f"cannot name the network namespace {name}: {error.strerror}", hint=_HINT) from None
+
+
+def detach(name: str) -> None:
+    """Take the name of a namespace away; the namespace stays while it has processes."""
+    from pyroute2 import netns
+
+    if is_here(name):
+        netns.remove(name)
+
+
 def remove(name: str) -> None:
     """Remove a namespace with everything in it, the processes too; one that is gone is no error."""
     from pyroute2 import netns

@@ -14,9 +14,8 @@ from types import TracebackType
 from p4mesh.errors import P4MeshError, TargetError, UnsupportedError
 from p4mesh.network import namespaces
 from p4mesh.network.borrowed import borrow
-from p4mesh.network.machine import switch_offloads_off
-from p4mesh.network.netlink import opened, set_kernel_value
-from p4mesh.network.nodes.base import MTU_BYTES, LinuxNode
+from p4mesh.network.netlink import opened
+from p4mesh.network.nodes.base import LinuxNode, prepare_interface
 from p4mesh.network.nodes.table import node_class
 from p4mesh.network.outside import outside_nodes
 from p4mesh.network.removal import remove_abandoned, remove_network_namespace
@@ -179,7 +178,7 @@ class NetnsNetwork:
                 kernel.add(self._end_name(near), "veth", peer=peer)
         for link in self._links:
             for end in link.ends:
-                self._raise(end)
+                prepare_interface(self._namespace_of(end), self._end_name(end))
         self._add_ports_without_a_cable()
         for node in self.nodes:
             node.directory.mkdir(parents=True, exist_ok=True)
@@ -197,7 +196,7 @@ class NetnsNetwork:
                 with opened(node.namespace) as kernel:
                     kernel.add(self._end_name(end), "veth", peer={"ifname": f"{self._end_name(end)}-end"})
                     kernel.set(f"{self._end_name(end)}-end", state="up")
-                self._raise(end)
+                prepare_interface(self._namespace_of(end), self._end_name(end))
 
     def _wait_until_ready(self) -> None:
         """Wait for the kernel, which lets frames pass up to a second after a link has come up."""
@@ -214,13 +213,6 @@ class NetnsNetwork:
                         hint=f"look at it with: ip -n {name} link",
                     )
                 time.sleep(_POLL_S)
-
-    def _raise(self, end: PortRef) -> None:
-        """Let an interface carry frames of any length, and no frames of the kernel's own."""
-        with opened(self._namespace_of(end)) as kernel:
-            set_kernel_value(f"net.ipv6.conf.{self._end_name(end)}.disable_ipv6", 1)
-            switch_offloads_off(self._end_name(end))
-            kernel.set(self._end_name(end), mtu=MTU_BYTES, state="up")
 
     def _namespace_of(self, end: PortRef) -> str:
         return self.namespace if end.node == TESTER else self.node(end.node).namespace
