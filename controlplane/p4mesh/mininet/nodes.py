@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from mininet.node import Node, Switch
 
 from p4mesh.errors import TargetError
 from p4mesh.network import namespaces
-from p4mesh.network.nodes.base import LinuxNode, prepare_interface
+from p4mesh.network.nodes.base import LinuxNode, find_program, prepare_interface
 from p4mesh.network.nodes.p4 import SwitchNode
 from p4mesh.network.nodes.table import node_class
 from p4mesh.topology.model import Device, DevicePort
@@ -123,5 +122,8 @@ class Tester(Node):  # type: ignore[misc]
         """Run a command such as ``run TEST --topology FILE`` on these interfaces; return its code and its output."""
         place = ["nsenter", f"--net=/proc/{self.pid}/ns/net"]
         own = ["--target", "live", "--interfaces", ",".join(self.interfaces())]
-        command = [*place, sys.executable, "-m", "p4mesh.cli", *words, *own]
+        program = find_program("p4mesh")
+        if program is None:
+            raise TargetError("p4mesh is not beside the Python that runs, nor in PATH", hint="make setup installs it")
+        command = [*place, program, *words, *own]
         return subprocess.run(command, check=False, capture_output=True, text=True)
