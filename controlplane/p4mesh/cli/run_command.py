@@ -63,6 +63,8 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
         capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
 
 
@@ -86,6 +88,8 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
         capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     if options.out is not None:
         notice.place(Path(options.out))
