@@ -250,7 +250,9 @@ def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> Non
         ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2889 tests"),
         ("empty.x2889", '{"PortHandler": {}, "TestOptions": {}}', "no ports in PortHandler.EntityList"),
         ("deep.x2889", "[" * 100_000, "nested too deeply"),
-        ("bytes.x2889", "\udc80", "not a text file"),
+        ("bytes.x2889", "\udc80", "not text in UTF-8 or UTF-16"),
+        ("latin.x2889", '{"Comments": "M\udcfcnchen"}', "not text in UTF-8 or UTF-16"),
+        ("cut.x2889", '{"PortHandler": {"EntityList": [', "not JSON"),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_a_hint(
@@ -262,6 +264,14 @@ def test_a_file_that_is_none_is_refused_with_a_hint(
     assert shown.startswith(f"error: {name}: {message}")
     assert "\n hint: name a file of Xena2889 or Valkyrie2889" in shown
     assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_every_encoding_of_json_is_read(encoding: str, folder: Path) -> None:
+    text = SWITCH.read_text(encoding="utf-8-sig").encode(encoding)
+    (folder / "lab.x2889").write_bytes(text)
+    found = import_file(folder / "lab.x2889", "topology.yaml", "run.yaml")
+    assert len(found.tests) == len(import_file(SWITCH, "topology.yaml", "run.yaml").tests)
 
 
 def test_no_file_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
