@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,7 +223,7 @@ def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from mutations(data[0], (*path, 0))
 
 
-@pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True], ids=repr)
+@pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True, math.inf, 10**400], ids=repr)
 def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> None:
     whole = with_roles(config(), "BLOCKS", "BIDIR", ["EAST", "WEST", "WEST"])
     whole["PortHandler"]["EntityList"] = whole["PortHandler"]["EntityList"][:3]
@@ -332,3 +333,28 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
     assert header.startswith("Packet Size,Result,Tx Rate (Percent),Tx Rate (L1 Bit/s),Tx Rate (Fps),Rx Rate (Percent)")
     sweep = Path("tables/full-mesh/xena_forwarding.csv").read_text().splitlines()[0]
     assert sweep == "Tx Rate (Percent),512 B Rx Rate (Percent),512 B Loss Rate (Percent)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected", "reasons"),
+    [
+        ({"CustomPacketSizes": [64, 64, 9000, 16000, 63, 100.5, "x", True, 10**400]}, [64, 9000], 7),
+        (
+            {"PacketSizeType": "Range", "SwPacketStartSize": 60, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
+            [64, 66],
+            1,
+        ),
+        (
+            {"PacketSizeType": "Range", "SwPacketStartSize": 64, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
+            [64, 66],
+            0,
+        ),
+    ],
+)
+def test_sizes_that_no_test_can_have_are_listed(sizes: dict[str, Any], expected: list[int], reasons: int) -> None:
+    data = config()
+    data["TestOptions"]["PacketSizes"].update({"PacketSizeType": "CustomSizes", **sizes})
+    found = imported(data)
+    assert yaml.safe_load(found.run)["sizes"] == expected
+    assert sum(item.count for item in found.left_out if "of 64 to 9216 bytes" in item.reason) == reasons
+    assert found.mapped + sum(item.count for item in found.left_out) == found.total
