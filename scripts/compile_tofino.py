@@ -125,7 +125,7 @@ def clocks_of(context: dict[str, Any]) -> dict[str, int]:
 
 
 def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
-    """Return what the drivers know of the tables of bfrt.json, from context.json; names lack the pipe."""
+    """Return what the drivers know of the tables of bfrt.json and of hashes, from context.json; names lack the pipe."""
     wanted = {table["name"].partition(".")[2] for table in tables_of_program(bfrt) if table["table_type"] in _STATE}
     tables = []
     for table in context["tables"]:
@@ -145,7 +145,23 @@ def drivers_view(context: dict[str, Any], bfrt: bytes) -> dict[str, Any]:
             found |= {name: table[f"{name}_counter_resolution"] for name in ("packet", "byte")}
         tables.append(found)
     value_sets = {parser["pvs_name"] for of in context["parser"].values() for parser in of if parser.get("uses_pvs")}
-    return {"tables": sorted(tables, key=lambda found: str(found["name"])), "value_sets": sorted(value_sets)}
+    hashes = []
+    for known in context["dynamic_hash_calculations"]:
+        usual = next(algorithm for algorithm in known["algorithms"] if algorithm["is_default"])
+        (fields,) = (found["fields"] for found in known["field_lists"])
+        hashes.append(
+            {
+                "name": known["name"].removesuffix(".configure"),
+                "bits": known["hash_bit_width"],
+                "fields": [[field["name"], field["bit_width"]] for field in fields],
+                **{name: usual[name] for name in ("type", "poly", "init", "final_xor", "reverse", "msb")},
+            }
+        )
+    return {
+        "tables": sorted(tables, key=lambda found: str(found["name"])),
+        "hashes": sorted(hashes, key=lambda found: str(found["name"])),
+        "value_sets": sorted(value_sets),
+    }
 
 
 def resources_of(output: Path) -> list[dict[str, Any]]:

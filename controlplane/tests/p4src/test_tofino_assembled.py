@@ -84,6 +84,24 @@ def test_counters_do_not_overflow_before_the_driver_adds_them_up(chip: str) -> N
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+def test_random_values_are_the_crc_of_the_vectors(chip: str) -> None:
+    """Goal: the CRC-32 of seed and step of which zlib gives the value; copies are of the low bits."""
+    _, _, document = programs(chip)
+    for found in document["hashes"]:
+        fields = [width for _, width in found["fields"]]
+        if found["name"].endswith(".random"):
+            assert [name.rpartition("_")[2] for name, _ in found["fields"]] == ["start", "sum"]
+            assert (found["type"], found["bits"], fields) == ("crc", 32, [32, 32])
+            assert (int(found["poly"], 16), found["reverse"]) == (0x1_04C1_1DB7, True)
+            assert int(found["init"], 16) == int(found["final_xor"], 16) == 0xFFFF_FFFF
+        else:
+            assert found["type"] == "identity" and not found["msb"] and found["bits"] in (16, sum(fields)), found[
+                "name"
+            ]
+    assert sum(found["type"] == "crc" for found in document["hashes"]) == 2
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 def test_the_loop_takes_longer_than_its_stages(chip: str) -> None:
     """Goal: the round that the loop model assumes has the clocks of all stages, at 1 GHz, and more."""
     title, known = CHIPS[chip]
