@@ -78,6 +78,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--calibration", metavar="FILE", help="wires measured by p4mesh calibrate, shown beside latencies"
     )
     _note(parser)
+    _capture(parser)
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes; default: one per processor")
     parser.add_argument(
@@ -104,6 +105,7 @@ def _traffic(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", choices=TARGET_NAMES, default=SIMULATED, help="what runs the P4 program")
     _note(parser)
+    _capture(parser)
     parser.add_argument("--out", metavar="DIR", help="run directory; an interrupted run in it is resumed")
     parser.add_argument("--jobs", metavar="N", type=int, help="worker processes, at most one per run of a sweep")
     parser.add_argument(
@@ -174,6 +176,17 @@ def _note(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _capture(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capture",
+        metavar="N",
+        type=int,
+        default=0,
+        help="write the first N damaged, stale, misdirected, flooded and foreign frames of each trial as pcap-ng, and "
+        "name lost frames",
+    )
+
+
 def _report(parser: argparse.ArgumentParser) -> None:
     parser.description = "Writes the page of a finished run or suite, and a PDF with the same content."
     parser.add_argument("directory", metavar="DIR")
@@ -190,7 +203,7 @@ def _serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         action="store_true",
-        help="let who has the token start and stop runs; it is new each time, or that of P4MESH_SERVE_TOKEN",
+        help="let users with the token start and stop runs; it is new each time, unless P4MESH_SERVE_TOKEN sets it",
     )
     parser.add_argument(
         "--topologies",

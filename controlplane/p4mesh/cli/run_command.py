@@ -62,6 +62,7 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        capture_frames=arguments.capture,
     )
 
 
@@ -84,6 +85,7 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        capture_frames=arguments.capture,
     )
     if options.out is not None:
         notice.place(Path(options.out))

@@ -24,6 +24,7 @@ def execute(arguments: argparse.Namespace, notice: Notice) -> int:
         workers=arguments.workers,
         target=arguments.target,
         notes=tuple(arguments.notes),
+        capture_frames=arguments.capture,
     )
     if options.out is not None:
         notice.place(Path(options.out))

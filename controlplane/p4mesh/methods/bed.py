@@ -66,6 +66,8 @@ class Bed:
     """Chains of IPv6 extension headers that the tester cannot measure behind."""
     stamps_controller_frames: bool = True
     """Whether the tester keeps when a frame of the controller leaves, such as the report of a host."""
+    tunnels: bool = field(default=True, metadata={"stored": "if set"})
+    """Whether the tester sends and receives frames in GRE tunnels."""
     resets_devices: bool = True
     """Whether devices under test can be reset without a reset command from the user."""
     reset_times_s: tuple[tuple[str, float], ...] = ()

@@ -132,7 +132,7 @@ class NetnsNetwork:
             self._wait_until_ready()
 
     def build(self) -> None:
-        """Make the namespaces, the cables and the nodes; whoever calls removes them."""
+        """Make the namespaces, the cables and the nodes; the caller removes them."""
         for name in self.names():
             namespaces.create(name)
             with opened(name) as kernel:

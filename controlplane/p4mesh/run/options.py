@@ -42,6 +42,8 @@ class RunOptions:
     """Of a suite: whether tests that cannot run here keep it from passing."""
     ports: str | None = None
     """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class RunFileOptions:
     """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
     """Whether tests of a suite that cannot run here keep the run from passing."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ class TrafficOptions:
     """Notes for the report, as ``key=text``."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.preparation import Prepared, check_settings, prepare
 from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
-from p4mesh.run_file.model import TestRun
+from p4mesh.run_file.model import RequestedTest
 from p4mesh.run_file.reader import RunText, load_run_file
 from p4mesh.target.table import TARGETS
 from p4mesh.topology import Topology
@@ -85,7 +85,7 @@ class _Plan:
             try:
                 require_known(entry.test)
             except UnknownTestError as error:
-                raise self.text.error(_test_place(self.text, place), error.message, error.hint) from None
+                raise self.text.error(_place_of_test(self.text, place), error.message, error.hint) from None
             tests = _tests_of(entry)
             self._require_parameters(entry.parameters, (*place, "parameters"), tests, entry.test)
             wanted |= {test.name: test for test in tests}
@@ -113,7 +113,7 @@ class _Plan:
                     f"{guess}valid parameters of {whose}: {', '.join(known)}",
                 )
 
-    def tests_of(self, place: Place, entry: TestRun) -> list[_Placed]:
+    def tests_of(self, place: Place, entry: RequestedTest) -> list[_Placed]:
         """Return the test of an entry, or those of its suite; tests of a suite that cannot run here are refused."""
         tests = _tests_of(entry)
         planned = [_Placed(place, self._planned(place, entry, test)) for test in tests]
@@ -122,7 +122,7 @@ class _Plan:
             raise refusals[0]
         return planned
 
-    def _planned(self, place: Place, entry: TestRun, test: Method) -> Planned:
+    def _planned(self, place: Place, entry: RequestedTest, test: Method) -> Planned:
         label = _label(entry, test)
         prepared: Prepared | P4MeshError
         try:
@@ -138,7 +138,7 @@ class _Plan:
             prepared = replace(prepared, echo={**prepared.echo, **named})
         return Planned(label, label, test, prepared)
 
-    def _options(self, entry: TestRun, test: Method) -> RunOptions:
+    def _options(self, entry: RequestedTest, test: Method) -> RunOptions:
         """Return the options of one test: those of the command line, else of the entry, else of the whole file."""
         file, given = self.text.file, self.options
         known = {parameter.name for parameter in test.parameters}
@@ -162,10 +162,11 @@ class _Plan:
             calibration=given.calibration or calibration,
             notes=(*given.notes, *notes),
             opener=given.opener,
+            capture_frames=given.capture_frames,
         )
         return for_test(options, test, (*asked, *own))
 
-    def _located(self, error: UsageError, place: Place, entry: TestRun) -> UsageError:
+    def _located(self, error: UsageError, place: Place, entry: RequestedTest) -> UsageError:
         """Return an error about an option as one about the place in the file that has it."""
         option, _, rest = error.message.partition(": ")
         name = option.partition("=")[0]
@@ -190,18 +191,18 @@ class _Plan:
         return self.topology.source
 
 
-def _tests_of(entry: TestRun) -> tuple[Method, ...]:
+def _tests_of(entry: RequestedTest) -> tuple[Method, ...]:
     return suites()[entry.test] if entry.test in NAMES else (find_test(entry.test),)
 
 
-def _test_place(text: RunText, place: Place) -> Place:
+def _place_of_test(text: RunText, place: Place) -> Place:
     """Return the place of the name of a test, which is the entry itself where it is nothing else."""
     number = place[-1]
     assert isinstance(number, int)
     return place if isinstance(text.file.tests[number], str) else (*place, "test")
 
 
-def _label(entry: TestRun, test: Method) -> str:
+def _label(entry: RequestedTest, test: Method) -> str:
     if not entry.name:
         return test.name
     return f"{entry.name}-{test.name.partition('.')[2]}" if entry.test in NAMES else entry.name

@@ -15,6 +15,7 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
+from p4mesh.run.captures import capture_finding, capture_tables, write_capture
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
@@ -103,7 +104,11 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
             facts.extend(fact for fact in event.facts if fact not in facts)
         observer(event)
 
-    results = _results(prepared, units, directory, watched, limits)
+    try:
+        results = _results(prepared, units, directory, watched, limits)
+    finally:
+        # Also of a run that is broken off.
+        write_capture(directory, [unit.key for unit in units])
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
@@ -112,6 +117,10 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)
     outcome = replace(outcome, findings=(*hint, *outcome.findings, *found), goal=method.goal(job.parameters))
+    if job.capture_frames:
+        captured = directory.captured([unit.key for unit in units])
+        findings = (*outcome.findings, capture_finding(captured))
+        outcome = replace(outcome, findings=findings, tables=(*outcome.tables, *capture_tables(captured)))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},

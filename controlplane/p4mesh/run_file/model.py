@@ -25,7 +25,7 @@ _NOTE_KEY = "^[a-z][a-z0-9_-]{0,39}$"
 _Note = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
-class TestRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RequestedTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One test, or all tests of a suite."""
 
     test: Annotated[str, Meta(min_length=1, title="name of a test or of a suite, as in p4mesh tests")]
@@ -52,7 +52,7 @@ class RunFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         default_factory=dict
     )
     tests: Annotated[
-        list[Annotated[str, Meta(min_length=1)] | TestRun],
+        list[Annotated[str, Meta(min_length=1)] | RequestedTest],
         Meta(
             min_length=1,
             title="what to run, in this order",

@@ -116,6 +116,8 @@ class TofinoTarget(Target):
             scheduling_jitter_ns=1_000_000,
             bad_fcs=switch.bad_fcs,
             stamps_controller_frames=False,
+            captures_faults=False,
+            tunnels=False,
             unmeasured=("IPDV", "RFC 3550 jitter"),
             unsupported_headers=_BEYOND_THE_PARSER,
         )

@@ -14,9 +14,10 @@ import numpy as np
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.p4runtime import PacketIn
-from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
+from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, message_format, v1model_format
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
+from p4mesh.tester.fault_capture import FaultCapture
 from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
@@ -79,6 +80,8 @@ class DataPlane:
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
+        self.faults = FaultCapture(client, contract, self._number_of, self._keep_punted)
+        """Frames that come because something is wrong with them."""
 
     def load_program(self) -> None:
         """Push the compiled tester and install the entries that every trial needs."""
@@ -91,6 +94,7 @@ class DataPlane:
         self._punts.clear()
         self._punted = 0
         self._handed.clear()
+        self.faults.forget()
         self._reader.forget()
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
@@ -205,9 +209,14 @@ class DataPlane:
     def _keep_punted(self, packet: PacketIn) -> bool:
         punted = packet.metadata["kind"] == self._contract["KIND_SEND"]
         if punted:
-            port = packet.metadata["port"]
-            self._handed.append((self._numbers.get(port, port), packet.payload))
+            self._handed.append((self._number_of(packet.metadata["port"]), packet.payload))
+        else:
+            self.faults.keep(packet)
         return punted
+
+    def _number_of(self, port: int) -> int:
+        """Return the number of the tester port that is a port of the program."""
+        return self._numbers.get(port, port)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record."""
@@ -233,6 +242,14 @@ class DataPlane:
     def read_some(self, wanted: Sequence[range], wait: WaitForPasses) -> np.ndarray[Any, Any]:
         """Return the records of some cells, in their order; fields of ports may be missing from them."""
         return self._reader.read(wanted, wait)
+
+    def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
+        """Clear the messages of sources 0 to ``sources`` - 1, and everything else in the cells of these numbers."""
+        self._reader.clear(sources, wait, flags=self._contract["READ_MESSAGES"])
+
+    def read_messages(self, sources: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the messages of sources 0 to ``sources`` - 1: the fields of ``message_record_t`` are among theirs."""
+        return self._reader.read([range(sources)], wait, form=message_format(self._contract))
 
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""

@@ -71,6 +71,8 @@ class Tester:
         self._cells_used = max(self._cells_used, plan.cells)
         self.dataplane.configure(plan, self._run)
         self.dataplane.clear(plan.cells, self._wait_for_passes)
+        if plan.messages:
+            self.dataplane.clear_messages(len(plan.messages), self._wait_for_passes)
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
         self._macs_before = self.target.mac_counts()
         self._frames_before = self.dataplane.reason_counts(plan.ports)
@@ -105,10 +107,14 @@ class Tester:
         records = self.records()
         frames = self.reason_counts()
         bins = self.dataplane.histogram_counts(plan.histograms, records)
+        messages = None
+        if plan.messages:
+            messages = self.dataplane.read_messages(len(plan.messages), self._wait_for_passes)
         return Reading(
             records,
             frames,
             bins,
+            messages=messages,
             macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
             groups=self.dataplane.group_counts(plan),
         )

@@ -26,6 +26,8 @@ class Reading:
     """Frames per bin of each histogram of the plan."""
     groups: np.ndarray[Any, Any] | None = None
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
+    messages: np.ndarray[Any, Any] | None = None
+    """One per source of messages; None where the plan has none, or the program does not count messages."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
     """Counts of the MAC of each port; empty where the target does not tell them."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address
 
+from p4mesh.errors import ParameterError
 from p4mesh.tester.histogram import blocks
 from p4mesh.traffic.addresses import ipv6_host_behind, station_ipv4, station_ipv6, station_mac
 from p4mesh.traffic.patterns import Destination
@@ -108,8 +109,21 @@ def receivers_of(streams: Sequence[Stream], shared_ports: tuple[int, ...], range
         _receiver(stream, port) for stream in streams if not stream.pattern.to_many for port in stream.rx_ports
     }
     ordered = sorted(receivers, key=lambda receiver: (receiver.port, receiver.mac, receiver.mask))
-    owned = sorted({block for stream in streams if stream.pattern.to_many for block in _shared_blocks(stream)})
-    return (*ordered, *(receiver for block in owned for receiver in _shared(block, shared_ports, range_length)))
+    many = [stream for stream in streams if stream.pattern.to_many]
+    owned = sorted({block for stream in many if not stream.received_in_tunnel for block in _shared_blocks(stream)})
+    shared = [receiver for block in owned for receiver in _shared(block, shared_ports, range_length)]
+    ends = {port for stream in many if stream.received_in_tunnel for port in stream.rx_ports}
+    if both := sorted(ends & {receiver.port for receiver in receivers}):
+        raise ParameterError(
+            f"port {both[0]} receives frames in tunnels and others, all to its address",
+            hint="send to many in tunnels alone",
+        )
+    tunnels = (
+        Receiver(port, station(port).mac, place * range_length)
+        for place, port in enumerate(shared_ports)
+        if port in ends
+    )
+    return (*ordered, *shared, *tunnels)
 
 
 def counting_receivers_of(
@@ -142,7 +156,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
-    macs = {station.mac for station in destinations_of(stream)}
+    macs = {_station_of(stream, entry).mac for entry in stream.pattern.destinations(stream)}
     if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}

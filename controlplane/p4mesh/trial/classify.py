@@ -14,6 +14,7 @@ from p4mesh.tester.reading import Reading
 from p4mesh.traffic.line_rate import PS_PER_S
 from p4mesh.trial.counted_groups import group_frames
 from p4mesh.trial.latency_stats import histogram_stats, latency_of_all, latency_stats
+from p4mesh.trial.message_stats import message_counts, message_distrust
 from p4mesh.trial.queue_trend import Readings, queue_trend
 from p4mesh.trial.result import (
     FlowCounts,
@@ -110,6 +111,7 @@ def classify(
         misdirected_frames=reading.received("misdirected"),
         silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
+        messages=message_counts(plan, reading, tick_ps),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
     )
 
@@ -194,7 +196,7 @@ def _distrust(spec: TrialSpec, plan: Plan, reading: Reading, flows: _Flows, tx_f
     for reason in ("unknown_flow", "no_destination", "unknown_transmitter"):
         if reading.received(reason):
             return f"{reading.received(reason)} frames were dropped by the tester: {reason}"
-    return ""
+    return message_distrust(plan, reading)
 
 
 def _spans(plan: Plan, records: np.ndarray[Any, Any]) -> Iterator[tuple[Transmitter, float, int]]:

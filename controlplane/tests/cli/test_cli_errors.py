@@ -50,6 +50,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "topology_not_given": ("run", "rfc2889.fully_meshed"),
     "topology_missing": ("run", "rfc2889.fully_meshed", "--topology", "absent.yaml"),
     "topology_is_a_directory": ("run", "rfc2889.fully_meshed", "--topology", "."),
+    "capture_below_zero": (*RUN, "--capture", "-1"),
+    "capture_too_many": (*RUN, "--capture", "1001"),
     "note_without_text": (*RUN, "--note", "operator="),
     "note_twice": (*RUN, "--note", "operator=Ada", "--note", "operator=Bob"),
     "report_not_a_run": ("report", "."),
@@ -269,6 +271,12 @@ def test_wrong_switches(name: str, workplace: Path, capsys: pytest.CaptureFixtur
     expect(f"tofino_{name}", arguments, workplace, capsys)
 
 
+def test_tofino_captures_no_faults(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workplace / "wedge.yaml").write_text(TOFINO.format(**_BUILT))
+    arguments = ("run", RUN[1], "--topology", "wedge.yaml", "--target", "tofino", "--capture", "5")
+    expect("tofino_capture", arguments, workplace, capsys)
+
+
 def test_a_wrong_device_stops_a_run_before_anything_is_written(
     workplace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -352,7 +360,7 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
 
 def test_every_golden_file_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
-    cases |= {f"tofino_{name}" for name in SWITCHES}
+    cases |= {f"tofino_{name}" for name in (*SWITCHES, "capture")}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
     cases |= {"topology_too_long", "topology_is_a_pipe", "calibration_is_a_pipe", "topology_too_many_ports"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from p4src.test_measurement_vectors import SimulatedTester
 from support.p4_interpreter import Entry, Program
 from support.pacing_vectors import FILE, differences_of_times, made, text
+from support.simulated_tester import SimulatedTester
 from support.tna_pipe import CHIPS, EGRESS_TICKS, TnaPipe, program_of
 
 from p4mesh.tester.contract import P4SRC, Contract, load_contract

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from p4src.test_measurement_vectors import SimulatedTester
+from support.simulated_tester import SimulatedTester
 from support.transmission_vectors import FIELDS, FILE, PORTS, made, text, unstamped
 
 from p4mesh.tester.contract import load_contract

@@ -116,7 +116,7 @@ def test_the_published_schema_and_the_table_of_keys_are_those_of_the_reader() ->
 
 @pytest.mark.parametrize("test", TESTS, ids=lambda test: test.name)
 def test_an_editor_accepts_every_default_and_refuses_what_the_reader_refuses(test: Any, lab: Path) -> None:
-    rule = {**published(), "$ref": "#/$defs/TestRun"}
+    rule = {**published(), "$ref": "#/$defs/RequestedTest"}
     validator = Draft202012Validator(rule)
     written = {name: yaml.safe_load(value or '""') for name, value in _defaults(test).items()}
     assert not list(validator.iter_errors({"test": test.name, "parameters": written}))

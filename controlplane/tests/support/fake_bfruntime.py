@@ -19,13 +19,23 @@ from typing import Any
 
 import grpc
 from support.bfruntime_tables import fixed_tables
+from support.bfruntime_values import (
+    EXISTS,
+    INVALID,
+    NOT_FOUND,
+    UNKNOWN,
+    UNSUPPORTED,
+    Refused,
+    data_of,
+    key_of,
+    put,
+)
 from support.tofino_chip import CPU, LOOP, PAIRS, PORTS_PER_PIPE, Device, TofinoChip
 
 from p4mesh.bfruntime import messages
 from p4mesh.p4runtime.stubs import rpc_status
 
-OK, UNKNOWN, INVALID, NOT_FOUND, EXISTS, UNSUPPORTED = 0, 2, 3, 5, 6, 12
-_SIZES = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
+OK = 0
 _SYNCHRONISE = {"Counter": "SyncCounters", "Register": "SyncRegisters"}
 _PORT, _STATISTICS, _GROUPS, _NODES = "$PORT", "$PORT_STAT", "$pre.mgid", "$pre.node"
 _PACKET_OUT = {"kind": 1, "flags": 1, "stream": 1, "window": 1, "port": 2, "value": 4, "count": 4, "padding": 4}
@@ -41,14 +51,6 @@ _CELLS = {
     "departures.high_cells": "departures",
 }
 """Registers whose name is not that of their cell in docs/DATAPLANE.md with ``_cells`` behind."""
-
-
-class Refused(Exception):
-    """An element of a request that the server refuses."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 @dataclass(frozen=True)
@@ -193,14 +195,14 @@ class FakeBfSwitchd(TofinoChip):
                 raise Refused(INVALID, "Non-empty key for default entry")
             if kind == messages.INSERT:
                 raise Refused(UNSUPPORTED, "INSERT of default entry is not supported. Please use MODIFY instead")
-            self._entries[name][b"default"] = self._data(table, entry)
+            self._entries[name][b"default"] = data_of(table, entry)
             return
         if not entry.HasField("key"):
             if kind != messages.DELETE:
                 raise Refused(INVALID, f"Table key cannot be empty table:{name}")
             self._clear(table)
             return
-        key, place = self._key(table, entry), entry.key.SerializeToString()
+        key, place = key_of(table, entry), entry.key.SerializeToString()
         if name == _PORT:
             self._update_port(kind, table, key, entry)
             return
@@ -218,7 +220,7 @@ class FakeBfSwitchd(TofinoChip):
             raise Refused(INVALID, f"Table data cannot be empty table:{name}")
         if kind == messages.INSERT and len(known) >= table["size"]:
             raise Refused(INVALID, f"Table Add failed table:{name}: no space")
-        known[place] = values = self._data(table, entry)
+        known[place] = values = data_of(table, entry)
         self._take(table, key, values, place)
 
     def _take(self, table: dict[str, Any], key: dict[str, Any], values: dict[str, Any], place: bytes) -> None:
@@ -297,7 +299,7 @@ class FakeBfSwitchd(TofinoChip):
             if self.ports.pop(port, None) is None:
                 raise Refused(NOT_FOUND, f"Table Entry delete failed table:{_PORT}")
             return
-        values = self._data(table, entry)
+        values = data_of(table, entry)
         if kind == messages.INSERT:
             if port in self.ports:
                 raise Refused(EXISTS, f"Table Add failed table:{_PORT}")
@@ -314,77 +316,7 @@ class FakeBfSwitchd(TofinoChip):
     def _key_values(self, name: str, place: bytes) -> dict[str, Any]:
         message = messages.TableEntry(table_id=self._number(name))
         message.key.ParseFromString(place)
-        return self._key(self._table(message.table_id), message)
-
-    def _key(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
-        known = {field["id"]: field for field in table["key"]}
-        found: dict[str, Any] = {}
-        for given in entry.key.fields:
-            if given.field_id not in known:
-                raise Refused(INVALID, f"Failed to create key for field:{given.field_id} table:{table['name']}")
-            field = known[given.field_id]
-            match = given.WhichOneof("match")
-            if match is None or match.capitalize() != field["match_type"]:
-                raise Refused(INVALID, f"Invalid match type table:{table['name']}")
-            if match == "exact":
-                found[field["name"]] = self._value(field, given.exact.value, table)
-            else:
-                value, mask = (self._value(field, part, table) for part in (given.ternary.value, given.ternary.mask))
-                found[field["name"]] = lambda number, v=value, m=mask: number & m == v & m
-        missing = [f["name"] for f in known.values() if f["match_type"] == "Exact" and f["name"] not in found]
-        if missing:
-            raise Refused(INVALID, f"Failed to create key for field {missing[0]} table:{table['name']}")
-        return found
-
-    def _data(self, table: dict[str, Any], entry: Any) -> dict[str, Any]:
-        """Return the values of an entry's data by names."""
-        if actions := table.get("action_specs"):
-            action = next((action for action in actions if action["id"] == entry.data.action_id), None)
-            if action is None:
-                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
-            wrong = "TableOnly" if entry.is_default_entry else "DefaultOnly"
-            if action.get("action_scope") == wrong:
-                raise Refused(INVALID, f"action {action['name']} is not for this entry of {table['name']}")
-            fields = list(action["data"])
-        else:
-            if entry.data.action_id:
-                raise Refused(INVALID, f"Table data allocation failed for table : {table['name']}")
-            outer = [item for item in table.get("data", []) if "singleton" in item]
-            fields = [
-                item["singleton"] | {"mandatory": item["mandatory"], "read_only": item["read_only"]} for item in outer
-            ]
-        known, found = {field["id"]: field for field in fields}, {}
-        for given in entry.data.fields:
-            field = known.get(given.field_id)
-            if field is None or field.get("read_only"):
-                raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-            found[field["name"]] = self._field_value(field, given, table)
-        missing = [field["name"] for field in fields if field.get("mandatory") and field["name"] not in found]
-        if missing:
-            raise Refused(INVALID, f"mandatory field {missing[0]} is missing table:{table['name']}")
-        return found
-
-    def _field_value(self, field: dict[str, Any], given: Any, table: dict[str, Any]) -> Any:
-        kind, form = given.WhichOneof("value"), field["type"]["type"]
-        if field.get("repeated"):
-            wanted = "bool_arr_val" if form == "bool" else "int_arr_val"
-        else:
-            wanted = {"bool": "bool_val", "string": "str_val", "float": "float_val"}.get(form, "stream")
-        if kind != wanted:
-            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-        value = getattr(given, wanted)
-        if kind == "stream":
-            return self._value(field, value, table)
-        if kind == "str_val" and value not in field["type"].get("choices", [value]):
-            raise Refused(INVALID, f"SetValue failed for field:{given.field_id} table:{table['name']}")
-        return list(value.val) if field.get("repeated") else value
-
-    def _value(self, field: dict[str, Any], value: bytes, table: dict[str, Any]) -> int:
-        width = field["type"].get("width") or 8 * _SIZES[field["type"]["type"]]
-        number = int.from_bytes(value, "big")
-        if len(value) != (width + 7) // 8 or number >> width:
-            raise Refused(INVALID, f"Size of {field['name']} is {len(value)} bytes table:{table['name']}")
-        return number
+        return key_of(self._table(message.table_id), message)
 
     # Reading
 
@@ -407,13 +339,13 @@ class FakeBfSwitchd(TofinoChip):
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
                 found.key.fields.add(field_id=1).exact.value = port.to_bytes(4, "big")
-                self._put(found, table, self.ports[port])
+                put(found, table, self.ports[port])
             for place in self._entries[name]:
                 found = answer.entities.add().table_entry
                 found.table_id = asked.table_id
                 found.key.ParseFromString(place)
             return
-        key = self._key(table, asked)
+        key = key_of(table, asked)
         if name in (_PORT, _STATISTICS):
             port = key["$DEV_PORT"]
             if port not in self.ports:
@@ -421,7 +353,7 @@ class FakeBfSwitchd(TofinoChip):
             values = self.ports[port] if name == _PORT else self.statistics[port]
             found = answer.entities.add().table_entry
             found.CopyFrom(asked)
-            self._put(found, table, values)
+            put(found, table, values)
             return
         index = key.get("$REGISTER_INDEX", key.get("$COUNTER_INDEX"))
         if index is None:
@@ -435,19 +367,7 @@ class FakeBfSwitchd(TofinoChip):
         else:
             known = self._synchronised[name]
             packets = known.get((0, name.rpartition(".")[2], index), 0)
-            self._put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
-
-    def _put(self, entry: Any, table: dict[str, Any], values: dict[str, Any]) -> None:
-        for item in table["data"]:
-            field = item["singleton"]
-            added = entry.data.fields.add(field_id=field["id"])
-            value = values.get(field["name"], 0)
-            if field["type"]["type"] == "bool":
-                added.bool_val = bool(value)
-            elif field["type"]["type"] == "string":
-                added.str_val = str(value)
-            else:
-                added.stream = value.to_bytes(_SIZES[field["type"]["type"]], "big")
+            put(found, table, {"$COUNTER_SPEC_PKTS": packets, "$COUNTER_SPEC_BYTES": 0})
 
     def _put_register(self, entry: Any, table: dict[str, Any], index: int) -> None:
         """Add each field once for every pipe."""

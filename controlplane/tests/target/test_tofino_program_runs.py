@@ -13,12 +13,20 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.fake_bfruntime import TOFINO_1, TOFINO_2, CpuInterface, Kind
+from support.fake_bfruntime import TOFINO_1, TOFINO_2, Kind
 from support.interpreted_switchd import InterpretedSwitchd
-from target.test_bf_tofino import PORTS_OF_TOFINO_2, tofino_2, wedge
-from target.test_tofino_target import DEVICE_PORTS, LATENCY_NS, MS, mesh, switch
+from support.tofino_beds import (
+    DEVICE_PORTS,
+    LATENCY_NS,
+    MS,
+    PORTS_OF_TOFINO_2,
+    bfrt_topology,
+    mesh,
+    switch,
+    switch_of_chip,
+    tofino_2_topology,
+)
 
-from p4mesh.target import tofino
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
@@ -31,8 +39,8 @@ from p4mesh.trial.spec import Learning, TrialSpec
 BROADCAST = b"\xff" * 6
 Running = Callable[..., AbstractContextManager[InterpretedSwitchd]]
 CHIPS: Mapping[str, tuple[Kind, Mapping[int, int], Callable[[str], Topology]]] = {
-    "tofino1": (TOFINO_1, DEVICE_PORTS, wedge),
-    "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2),
+    "tofino1": (TOFINO_1, DEVICE_PORTS, bfrt_topology),
+    "tofino2": (TOFINO_2, PORTS_OF_TOFINO_2, tofino_2_topology),
 }
 
 
@@ -47,15 +55,16 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Running:
             return [] if mac == BROADCAST else forward(port, mac, number)
 
         program = (P4SRC / "compiled" / f"p4mesh.{name}.bfrt.json").read_bytes()
-        with InterpretedSwitchd(device, program, chip=kind, name=name) as found:
-            monkeypatch.setattr(tofino, "PacketSocket", lambda interface: CpuInterface(found))
+        found = switch_of_chip(monkeypatch, device, kind=InterpretedSwitchd, program=program, chip=kind, name=name)
+        assert isinstance(found, InterpretedSwitchd)
+        with found:
             yield found
 
     return run
 
 
 def measured(chip: InterpretedSwitchd, *specs: TrialSpec, name: str = "tofino1", more: str = "") -> list[TrialResult]:
-    topology = wedge(chip.address, more) if more else CHIPS[name][2](chip.address)
+    topology = bfrt_topology(chip.address, more) if more else CHIPS[name][2](chip.address)
     with open_measurer(topology, "tofino") as measurer:
         results = [measurer.measure(spec) for spec in specs]
     assert chip.faults == []

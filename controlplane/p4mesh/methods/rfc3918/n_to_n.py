@@ -27,7 +27,7 @@ from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
-from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
+from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import (
     DURATION_S,
     MULTICAST,
@@ -38,7 +38,7 @@ from p4mesh.methods.rfc3918.setup import (
 )
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.traffic.derived import staggered
-from p4mesh.traffic.line_rate import max_rate_fps, rate_at_pct, tx_frames
+from p4mesh.traffic.line_rate import rate_at_pct, tx_frames
 from p4mesh.traffic.patterns import GroupRange, Multicast
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.result import TrialResult
@@ -46,7 +46,6 @@ from p4mesh.trial.spec import TrialSpec
 
 _SEARCH = "search"
 _NS_PER_US = 1000
-_BITS_PER_TERABIT = 10**12
 _CLAUSE = "RFC 3918 4.3"
 _OWN = ("source_port", "groups", "start_stagger_us")
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
@@ -64,9 +63,7 @@ _TRIALS = (
 _SUMMARY = (
     Column("frame_size_bytes", "Frame size", "B"),
     Column("stagger_us", "Stagger", "us", 3),
-    Column("aggregate_fps", "Rx, all ports", "frames/s", 2),
-    Column("l2_tbps", "Rx, all ports", "Tbit/s L2", 3),
-    Column("line_pct", "Rx", "% of line", 4),
+    *RATE_COLUMNS,
     Column("state", "Result"),
     *(column for column in LATENCY_COLUMNS if column.key not in _OF_HISTOGRAMS),
 )
@@ -234,8 +231,6 @@ def _row(unit: NToNUnit, bed: Bed) -> dict[str, Cell]:
     return last.latency.cells(_SUMMARY) | {
         "frame_size_bytes": size,
         "stagger_us": last.stagger_us,
-        "aggregate_fps": last.trial.aggregate_fps,
-        "l2_tbps": last.trial.aggregate_fps * 8 * size / _BITS_PER_TERABIT,
-        "line_pct": 100 * last.trial.aggregate_fps / float(unit.sources * max_rate_fps(size, bed.slowest_rate_bps)),
+        **rate_cells(last.trial.aggregate_fps, size, unit.sources, bed.slowest_rate_bps),
         "state": unit.state.value,
     }
