@@ -109,7 +109,7 @@ bench: setup ## measure frames/s and the control plane, beside simple_switch_grp
 p4: setup ## compile the P4 programs (needs p4c)
 	$(BIN)/python scripts/compile_p4.py
 
-p4-tofino: setup ## compile the tester for Tofino 1 and 2 (needs p4c-barefoot; P4C_TOFINO= names it)
+p4-tofino: setup ## compile and assemble the tester for Tofino 1 and 2 (needs p4c-barefoot and bfas; P4C_TOFINO=, BFAS_TOFINO=)
 	$(BIN)/python scripts/compile_tofino.py $(ARGS)
 
 docs: setup ## build the documentation as a site and as a manual page into docs/_build

@@ -1,7 +1,8 @@
 """Switch chips that can run the tester program: their pipes, their ports, and the loops of them.
 
-The latencies of the chips are assumptions, as public documents do not give them for this program: a run on hardware
-must replace them by the measured round of a single seed.
+The latencies of the chips are the clocks of all stages at 1 GHz (docs/TOFINO_RESOURCES.md), and more for parsers,
+traffic manager and MAC, which is an assumption: a run on hardware must replace them by the measured round of a single
+seed.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ TOFINO_2 = Chip(
     pipes=4,
     inner_ports={range(8): _INNER, range(72, 128): _ABSENT},
     recirculation_bps=100_000_000_000,
-    latency_ps=700_000,
+    latency_ps=1_000_000,
 )
 """bf_switchd adds the recirculation port of pipe 0 with 100 Gbit/s; a front port in loopback may have 400."""
 CHIPS = (TOFINO_1, TOFINO_1_4_PIPES, TOFINO_2)

@@ -61,11 +61,10 @@ def switch_of(topology: Topology) -> TofinoSwitch:
 
 def chip_of(switch: TofinoSwitch) -> Chip:
     """Return the chip of a switch with the pipes, their rate and the loop latency that the topology gives it."""
-    return replace(
-        chip_with_pipes(switch.chip, switch.pipes),
-        latency_ps=round(switch.loop_latency_ns * 1000),
-        pipe_frames_per_s=switch.pipe_frames_per_s,
-    )
+    chip = replace(chip_with_pipes(switch.chip, switch.pipes), pipe_frames_per_s=switch.pipe_frames_per_s)
+    if switch.loop_latency_ns is None:
+        return chip
+    return replace(chip, latency_ps=round(switch.loop_latency_ns * 1000))
 
 
 def port_settings_of(topology: Topology) -> list[PortSettings]:

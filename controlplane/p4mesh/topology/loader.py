@@ -184,7 +184,7 @@ def _tofino(source: YamlSource, given: dict[str, Any]) -> TofinoSwitch:
         pipes=data.get("pipes"),
         device_id=data.get("device_id", 1 if p4runtime else 0),
         election_id=data["election_id"],
-        loop_latency_ns=float(data["loop_latency_ns"]),
+        loop_latency_ns=float(data["loop_latency_ns"]) if "loop_latency_ns" in data else None,
         front_loops=tuple(FrontLoop(loop["device_port"], loop["rate_bps"]) for loop in data.get("front_loops", ())),
         pipe_frames_per_s=data["pipe_frames_per_s"],
         bad_fcs=data["bad_fcs"],

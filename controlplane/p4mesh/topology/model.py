@@ -102,7 +102,8 @@ class TofinoSwitch:
     """None: as many as the usual chip has."""
     device_id: int = 1
     election_id: int = 1
-    loop_latency_ns: float = 700.0
+    loop_latency_ns: float | None = None
+    """None: what the chip is taken to have."""
     front_loops: tuple[FrontLoop, ...] = ()
     pipe_frames_per_s: int = 1_000_000_000
     """Frames that a pipe passes in each gress."""
