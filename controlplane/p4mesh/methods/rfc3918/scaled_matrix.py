@@ -12,6 +12,7 @@ from p4mesh.methods.options import shared
 from p4mesh.methods.options.parameters import ParameterSet, boolean, integer, percent
 from p4mesh.methods.results.outcome import Column, Figure, Outcome, Series, State, Table
 from p4mesh.methods.results.record import Record
+from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.aggregated import group_trial
 from p4mesh.methods.rfc3918.rows import MulticastTrial, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import DURATION_S, MAX_GROUPS, Setup, setup_parameters, trial_parameters
@@ -109,8 +110,8 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
             for unit in units
         )
         figure = Figure("scaled_matrix", "Aggregated forwarding rate against groups", "groups", "frames/s", series)
-        sizes = [unit.frame_size_bytes for unit in results]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, "RFC 3918 4.2")
+        durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
+        duration = shared.duration_text(durations_ns, DURATION_S, "RFC 3918 4.2")
         findings = [
             text for unit in units for text in untrusted(unit.frame_size_bytes, [row.trial for row in unit.rows])
         ]

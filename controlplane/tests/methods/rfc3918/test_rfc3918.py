@@ -362,6 +362,19 @@ def test_ports_and_addresses_that_do_not_fit_are_refused(settings: tuple[str, ..
         run("rfc3918.aggregated", GroupMeasurer(), *settings)
 
 
+def test_ports_of_n_to_n_send_together_for_half_of_a_trial_at_least() -> None:
+    """Four ports of 1 Gbit/s, 128 B: the last starts 3 x 448 us after the first; 1000 frames are 1.184 ms."""
+    outcome, (spec,) = run("rfc3918.n_to_n", GroupMeasurer())
+    assert (spec.duration_ns, outcome.state) == (2 * 3 * 448_000, State.PASS)
+    assert outcome.deviations == ("Trial duration 2.688 ms instead of the 30 s of RFC 3918 4.3.",)
+    assert run("rfc3918.n_to_n", GroupMeasurer(), "stagger_us=64")[1][0].duration_ns == 1_184_000
+    told = r"stagger of 448 us: the last of 4 ports starts 1.344 ms after the first, and a trial takes 2 ms"
+    with pytest.raises(ParameterError, match=told):
+        run("rfc3918.n_to_n", GroupMeasurer(), "duration_ms=2")
+    with pytest.raises(ParameterError, match=r"stagger of 448 us: the last of 256 ports starts 114.24 ms after"):
+        run("rfc3918.n_to_n", GroupMeasurer(), on=make_bed(256, 10**11))
+
+
 def test_too_few_ports_and_targets_without_stamps_are_refused() -> None:
     with pytest.raises(TopologyError, match=r"rfc3918.burdened_latency needs at least 4 tester ports"):
         run("rfc3918.burdened_latency", GroupMeasurer(), on=make_bed(3))
