@@ -347,8 +347,8 @@ def duration_deviation(
 
 def duration_text(durations_ns: Sequence[int], rfc_duration_s: int, clause: str) -> str:
     """Return the sentence about trials shorter than those of the RFC; empty where there are none."""
-    shortest, longest = min(durations_ns), max(durations_ns)
-    if shortest >= rfc_duration_s * NS_PER_S:
+    shortest, longest = min(durations_ns, default=0), max(durations_ns, default=0)
+    if not durations_ns or shortest >= rfc_duration_s * NS_PER_S:
         return ""
     span = f"{longest / NS_PER_MS:.4g} ms"
     if shortest != longest:

@@ -144,7 +144,7 @@ def test_the_matrix_falls_where_the_table_of_the_device_is_full(limit: int) -> N
     """Groups in turn at line rate, of which the device forwards the first ones."""
     outcome = run(
         "rfc3918.scaled_matrix", f"snooping: {{max_groups: {limit}}}", "groups=40", "groups_step=5",
-        "scaled_frames=4200",
+        "scaled_frames=4200", "until_capacity=false",
     )  # fmt: skip
     fps = 3 * float(max_rate_fps(128, GIGABIT))
     assert outcome.state is State.DONE
