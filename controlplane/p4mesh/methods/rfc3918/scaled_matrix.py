@@ -95,7 +95,8 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
         setup, size = Setup(bed, parameters), unit.frame_size_bytes
         load = parameters.number("load_pct")
         duration_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
-        counts, capacity = _counts(parameters), ()
+        counts = _counts(parameters)
+        capacity: tuple[CapacityTrial, ...] = ()
         if parameters.flag("until_capacity"):
             capacity = capacity_trials(setup, size, session, counts, _CAPACITY_LOAD_PCT, extra=len(counts))
             counts = tuple(trial.groups for trial in capacity if trial.verdict is Verdict.PASS)

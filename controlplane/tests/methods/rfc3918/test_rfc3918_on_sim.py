@@ -60,7 +60,7 @@ def run_on(topology: str, name: str, *settings: str, size: int = 128, ports: int
 
 def table(outcome: Outcome, name: str) -> tuple[dict[str, Cell], ...]:
     (found,) = (one for one in outcome.tables if one.name == name)
-    return found.rows  # type: ignore[return-value]
+    return found.rows
 
 
 @pytest.mark.parametrize("protocol", ["igmpv2", "igmpv3", "mldv1", "mldv2"])
