@@ -41,6 +41,8 @@ def measure_wires(arguments: argparse.Namespace, _: object = None, opener: str =
         load_pct=arguments.load_pct,
         target=arguments.target,
         opener=opener,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     finished = calibrate(options, Progress())
     rows: tuple[dict[str, Cell], ...] = tuple(

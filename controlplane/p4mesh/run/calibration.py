@@ -14,11 +14,11 @@ from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import shortened
 from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
 from p4mesh.run.checks import parse_frame_sizes
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
 from p4mesh.run.job import opener_of
 from p4mesh.run.options import CalibrationOptions
 from p4mesh.run.preparation import bed_of
-from p4mesh.run.single import topology_of
 from p4mesh.store.calibration_file import read_calibration, write_calibration
 from p4mesh.topology import TESTER, Topology
 from p4mesh.traffic.stamps import StampKind
@@ -51,7 +51,8 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
     Raises a P4MeshError: UsageError for options that cannot be used, TargetError for loss or a trial that cannot be
     trusted, CalibrationError where the file cannot be read or written or contradicts the measurement.
     """
-    topology, path = topology_of(options.topology), Path(options.out)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    path = Path(options.out)
     sizes = parse_frame_sizes(options.sizes, RFC_FRAME_SIZES_BYTES)
     load_pct = _load_pct(options.load_pct)
     pairs = _pairs(topology)

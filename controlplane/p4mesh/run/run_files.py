@@ -12,11 +12,12 @@ from p4mesh.errors import P4MeshError, ParameterError, TopologyError, UnknownTes
 from p4mesh.methods.base import Method
 from p4mesh.methods.names import NAMES, require_known
 from p4mesh.methods.registry import find_test, suites
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Observer, unobserved
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.preparation import Prepared, check_settings, prepare
-from p4mesh.run.single import FinishedRun, directory_path, execute, topology_of
+from p4mesh.run.single import FinishedRun, directory_path, execute
 from p4mesh.run.suite import FinishedSuite, Planned, for_test, run_planned
 from p4mesh.run_file.model import RequestedTest
 from p4mesh.run_file.reader import RunText, load_run_file
@@ -42,8 +43,8 @@ def run_file(options: RunFileOptions, observer: Observer = unobserved) -> Finish
 
 def plan_file(text: RunText, options: RunFileOptions) -> tuple[Planned, ...]:
     """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
-    topology = _topology(text, options)
     target = options.target or text.file.target
+    topology = _topology(text, options, target)
     check_settings(topology)
     if not options.opener:
         TARGETS[target].check(topology)
@@ -54,13 +55,13 @@ def plan_file(text: RunText, options: RunFileOptions) -> tuple[Planned, ...]:
     return tuple(item.planned for item in planned)
 
 
-def _topology(text: RunText, options: RunFileOptions) -> Topology:
+def _topology(text: RunText, options: RunFileOptions, target: str) -> Topology:
     if options.topology is not None:
-        return topology_of(options.topology)
+        return topology_of(options.topology, target, options.access, options.interfaces)
     path = text.folder / text.file.topology
     if not path.exists():
         raise text.error(("topology",), f"{path}: no such topology file", "a path begins in the folder of the run file")
-    return topology_of(path)
+    return topology_of(path, target, options.access, options.interfaces)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ class TesterPort:
     """Role in the set-up; ports with the same role can be named together."""
     layer: str = ""
     """Layer of the network that the port belongs to."""
+    interface: str = ""
+    """The machine's interface that the port is on Linux; empty: one that P4Mesh makes."""
 
     @property
     def own_rate_bps(self) -> int:
@@ -205,3 +207,5 @@ class Topology:
     tofino: TofinoSwitch | None = None
     bgp: BgpPeers | None = None
     live: LiveSwitch = LiveSwitch()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Choices of the user beside the file: ``access``, ``interfaces``."""

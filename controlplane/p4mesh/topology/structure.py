@@ -310,6 +310,13 @@ def _tester_port(engine: Rule) -> Rule:
             "anyOf": [_integer(0, 511), {"type": "string", "pattern": _PORT_LIST}],
             "description": "device ports such as 128-131 or 128,136,144",
         },
+        "interface": {
+            "title": "interfaces of this machine that they are, in this order, for targets live and bmv2; what is"
+            " cabled to them is outside of this machine",
+            "type": "string",
+            "pattern": "^[^/,\\s]{1,15}(,[^/,\\s]{1,15})*$",
+            "description": "names of interfaces such as enp3s0f0 or enp3s0f0,enp3s0f1",
+        },
         "name": {"title": "prefix of the ports' names", "default": "p", "type": "string", "minLength": 1},
         "role": {"title": "what the ports are for; traffic files name ports by it", **_WORD},
         "layer": {"title": "layer of the network that the ports belong to; traffic files name ports by it", **_WORD},

@@ -52,7 +52,16 @@ def measure(
     target: str = "sim",
 ) -> int:
     return measure_wires(
-        Namespace(topology=source, sizes=sizes, target=target, out="wires.json", load_pct="1", json=False),
+        Namespace(
+            topology=source,
+            sizes=sizes,
+            target=target,
+            out="wires.json",
+            load_pct="1",
+            json=False,
+            access=None,
+            interfaces=None,
+        ),
         opener=opener,
     )
 

@@ -77,7 +77,7 @@ class GroupCapacity(MethodOf[CapacityUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, unknown ports and groups, a first number beyond the last."""
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups_max"))
         first, last = parameters.integer("groups_first"), parameters.integer("groups_max")
         if first > last:
             raise ParameterError(f"groups_first={first} is above groups_max={last}", hint="groups_first <= groups_max")

@@ -141,7 +141,7 @@ class MulticastLatency(MethodOf[LatencyUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with too few ports, unknown ports and groups, contradicting bounds."""
-        Setup(bed, parameters, BURDENED in self.parts).check(self.name)
+        Setup(bed, parameters, BURDENED in self.parts).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
         check_definition(self.name, bed, parameters)
 

@@ -125,9 +125,9 @@ class NToN(MethodOf[NToNUnit]):
     )
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
-        """Refuse beds with fewer than three ports, ports of different rates, unknown groups."""
+        """Refuse beds with fewer than three ports, unknown ports and groups."""
         bed.require_ports(self.name, 3)
-        Setup(bed, parameters).check_hosts()
+        Setup(bed, parameters).check_hosts(len(bed.ports))
         check_definition(self.name, bed, parameters)
 
     def units(self, parameters: ParameterSet, sizes: Sequence[int]) -> tuple[Unit, ...]:

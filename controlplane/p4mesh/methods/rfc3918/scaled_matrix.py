@@ -62,7 +62,7 @@ class ScaledMatrix(MethodOf[MatrixUnit]):
 
     def check(self, bed: Bed, parameters: ParameterSet) -> None:
         """Refuse beds with fewer than two ports, unknown ports and groups, a step beyond the groups."""
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         if parameters.integer("groups_step") > parameters.integer("groups"):
             raise ParameterError(
                 f"groups_step={parameters.integer('groups_step')} is above groups={parameters.integer('groups')}",

@@ -109,7 +109,7 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
                 f"{self.name} is not supported on {bed.target}: its program does not know frames in GRE tunnels",
                 hint="use --target sim, live or bmv2",
             )
-        Setup(bed, parameters).check(self.name)
+        Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)
         if parameters.flag("joins") and self.receives_tunnels:
             raise ParameterError(

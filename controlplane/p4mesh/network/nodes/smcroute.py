@@ -20,6 +20,7 @@ class SmcrouteNode(RouterNode):
     software = "smcroute"
     programs = ("smcrouted",)
     package = "smcroute"
+    routes_groups = True
 
     @classmethod
     def check(cls, device: Device) -> None:

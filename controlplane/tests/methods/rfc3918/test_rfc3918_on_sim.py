@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from support.beds import make_bed
-from support.networks import network, node, parsed, switch
+from support.networks import Node, network, node, parsed, switch
 from support.runs import OneDevice
 
 from p4mesh.methods.base import Unit
@@ -272,3 +272,37 @@ def test_the_delays_and_the_capacity_of_a_router_are_those_of_its_processor() ->
         device=router,
     )
     assert outcome.tables[0].rows[0]["capacity_groups"] == 27
+
+
+def pim_routers() -> str:
+    """The source behind one router, hosts behind another one, which joins their groups at the first by PIM."""
+
+    def interface(router: int, number: int, address: str) -> str:
+        return f'{{port: {number}, mac: "02:00:00:00:0{router}:0{number}", addresses: ["{address}"]}}'
+
+    def router(name: str, number: int, addresses: list[str], multicast: str) -> Node:
+        interfaces = ", ".join(interface(number, port, text) for port, text in enumerate(addresses, start=1))
+        routes = f"routes: [{{prefix: 0.0.0.0/0, next_hops: [10.0.0.{3 - number}]}}]"
+        keys = (f"interfaces: [{interfaces}]", routes, f"multicast: {{{multicast}}}", "latency_ns: 1000")
+        return node(name, *keys, ports=len(addresses), device="router")
+
+    pim = "pim: {{ports: [{}], rendezvous_point: 10.0.0.1}}"
+    west = router("west", 1, ["198.18.1.1/24", "10.0.0.1/30"], pim.format(2))
+    hosts = [f"198.18.{port}.1/24" for port in (2, 3, 4)]
+    east = router("east", 2, [*hosts, "10.0.0.2/30"], f"host_ports: [1, 2, 3], {pim.format(4)}")
+    links = [("tester:1", "west:1"), ("tester:2-4", "east:1-3"), ("west:2", "east:4")]
+    return network(west, east, links=links)
+
+
+@pytest.mark.parametrize("sender", ["", "198.18.1.2"])
+def test_groups_that_hosts_join_come_from_the_router_of_the_source_by_pim(sender: str) -> None:
+    """The table of a router: rate at the throughput, and the latency of two routers that store each frame."""
+    outcome = run_on(pim_routers(), "rfc3918.latency", "groups=20", "scaled_frames=400", f"only_sender={sender}")
+    assert (outcome.state, outcome.findings) == (State.DONE, ())
+    (rates,) = table(outcome, "multicast_rates")
+    assert rates["load_pct"] == 100
+    assert rates["aggregate_fps"] == pytest.approx(3 * float(max_rate_fps(128, GIGABIT)))
+    assert rates["line_pct"] == pytest.approx(100)
+    stored_us = 2 * (8 * 128 + 1000) / 1000
+    assert (rates["min_us"], rates["max_us"]) == pytest.approx((stored_us, stored_us), abs=0.002)
+    assert (rates["samples"], rates["jitter_max_us"]) == (3 * 400, pytest.approx(0, abs=0.002))
