@@ -58,7 +58,7 @@ test-python: setup ## run the tests of the control plane and of the data plane i
 test-live: setup ## test devices of this machine, as root: bridge, Open vSwitch, routers, BMv2; what is missing is skipped, with the reason
 	$(BIN)/python -m pytest -q -m live controlplane/tests/live $(ARGS)
 
-ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, or tofino: docs/TOFINO.md)
+ptf: setup ## run the PTF tests of the data plane (TARGET=engine, bmv2 as root, tofino or sources: docs/TOFINO.md)
 	$(BIN)/python -m pytest -q ptf-tests --target $(TARGET) $(ARGS)
 
 test-ptf: setup ## run the PTF tests on the engine, and on simple_switch_grpc where it is installed

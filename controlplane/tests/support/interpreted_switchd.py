@@ -1,27 +1,23 @@
-"""A fake bf_switchd whose chip is the interpreted sources of the tester (tna_pipe.py), in virtual time.
+"""A fake bf_switchd whose chip is the interpreted sources of the tester (interpreted_chip.py).
 
 What the controller writes by BF Runtime goes into the tables of the interpreter; registers and counters are read from
-there. Time passes when a frame comes from the CPU port: until reading frames have come back, and, behind a start, until
-all streams are through. Waits of the controller take no virtual time.
+there. Waits of the controller take no virtual time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 from support.fake_bfruntime import TOFINO_1, FakeBfSwitchd, Kind
+from support.interpreted_chip import Arrival, InterpretedChip
 from support.p4_interpreter import Entry, Number
-from support.tna_pipe import EGRESS_TICKS, Sent, TnaPipe, program_of
+from support.tna_pipe import Sent
 from support.tofino_chip import Device
 
 from p4mesh.bfruntime import messages
 
 _PIPE = "pipe."
-_CLOCKS = "TesterIngress.streams.departure_clock.clock_cells"
-_ROUND_TICKS = 700
-_FAR_AHEAD_TICKS = 1 << 29
-_MOST_ROUNDS = 100_000
 _LOWEST = 1 << 30
 
 
@@ -30,15 +26,15 @@ class InterpretedSwitchd(FakeBfSwitchd):
 
     def __init__(self, device: Device, program: bytes, *, chip: Kind = TOFINO_1, name: str = "tofino1") -> None:
         super().__init__(device, program, chip=chip)
-        self.controlled: dict[str, list[Entry]] = {}
-        """Entries by table, as the interpreter has them."""
-        self._rows: dict[str, dict[bytes, tuple[int, Entry]]] = {}
-        self._pipe = TnaPipe(program_of(name), self.controlled, round_ticks=_ROUND_TICKS, pipes=chip.pipes)
+        tables = [
+            table["name"].removeprefix(_PIPE)
+            for table in self._tables.values()
+            if table["table_type"] == "MatchAction_Direct"
+        ]
+        self._runs = InterpretedChip(name, tables, chip.pipes, self._forwarded)
+        self._pipe = self._runs.pipe
         self._pipe.groups = self.groups
         self._sent_by: dict[int, int] = {}
-        for table in self._tables.values():
-            if table["table_type"] == "MatchAction_Direct" and not _is_constant(table):
-                self.controlled[table["name"].removeprefix(_PIPE)] = []
 
     def __enter__(self) -> InterpretedSwitchd:
         super().__enter__()
@@ -50,58 +46,18 @@ class InterpretedSwitchd(FakeBfSwitchd):
         """Take a frame from the CPU port, and let time pass."""
         if len(frame) < 60:
             self.faults.append(f"a frame of {len(frame)} bytes on the CPU interface")
-        constants = self._pipe.program.constants
-        self._pipe.arrive(self._pipe.cpu, self._pipe.now, frame)
-        if frame[0] == constants["KIND_SEED"]:
-            self._pipe.run(self._pipe.now + 1)
-            return
-        self._until(lambda: self._pipe.is_idle())
-        if frame[0] == constants["KIND_START"] and int.from_bytes(frame[6:10], "big") < _FAR_AHEAD_TICKS:
-            self._send_all()
+        self._runs.from_cpu(frame)
+        for report in self._runs.reports:
+            self._frames.put(report)
+        self._runs.reports.clear()
 
-    def _send_all(self) -> None:
-        """Let time pass until no stream has departures left, and its last frames have arrived."""
-        while dues := self._dues():
-            if not self._pipe.seeds():
-                return
-            if self._pipe.is_idle():
-                self._pipe.skip_to(min(dues))
-            self._run()
-        self._until(lambda: self._pipe.is_idle())
-
-    def _dues(self) -> list[int]:
-        """Return when the next slot of each stream begins that has departures left."""
-        found = []
-        for [(stream, _)], (_, arguments) in self.controlled["TesterIngress.streams.stream"]:
-            clock = self._pipe.cells_of(_CLOCKS).cells.get(stream)
-            if clock is not None and clock.members["high"].bits:
-                due = clock.members["low"].bits + arguments[0]
-                found.append(self._pipe.now + _signed(due - self._pipe.now))
-        return found
-
-    def _until(self, holds: Callable[[], bool]) -> None:
-        for _ in range(_MOST_ROUNDS):
-            if holds():
-                return
-            self._run()
-        raise AssertionError("frames go round for ever")
-
-    def _run(self) -> None:
-        self._pipe.run(self._pipe.now + _ROUND_TICKS + EGRESS_TICKS)
-        for sent in self._pipe.sent:
-            self._forward(sent)
-        self._pipe.sent.clear()
-        for frame in self._pipe.to_controller:
-            self._frames.put(frame)
-        self._pipe.to_controller.clear()
-
-    def _forward(self, sent: Sent) -> None:
+    def _forwarded(self, sent: Sent) -> Iterable[Arrival]:
+        """Return where the device sends a frame."""
         if not self.ports.get(sent.port, {}).get("$PORT_UP"):
-            return
+            return ()
         number = self._sent_by.get(sent.port, 0)
         self._sent_by[sent.port] = number + 1
-        for out, latency in self.device(sent.port, sent.frame[:6], number):
-            self._pipe.arrive(out, sent.at + latency, sent.frame)
+        return self.device(sent.port, sent.frame[:6], number)
 
     # Tables
 
@@ -111,16 +67,14 @@ class InterpretedSwitchd(FakeBfSwitchd):
         name = table["name"].removeprefix(_PIPE)
         if table["table_type"] == "ParserValueSet":
             self._pipe.loop_ports[:] = [(port, 0x1FF) for port in self.loop_ports]
-        elif name in self.controlled:
-            rows = self._rows.setdefault(name, {})
+        elif name in self._runs.entries:
             place = entry.key.SerializeToString() if entry.HasField("key") else b""
             if not entry.HasField("key") and not entry.is_default_entry:
-                rows.clear()
+                self._runs.clear_rows(name)
             elif kind == messages.DELETE:
-                del rows[place]
+                self._runs.remove_row(name, place)
             else:
-                rows[place] = self._row(table, entry)
-            self.controlled[name][:] = [row for _, row in sorted(rows.values(), key=lambda known: known[0])]
+                self._runs.set_row(name, place, *self._row(table, entry))
 
     def _row(self, table: dict[str, Any], entry: Any) -> tuple[int, Entry]:
         """Return the rank of an entry, of which the smallest wins, and the entry."""
@@ -177,13 +131,3 @@ class InterpretedSwitchd(FakeBfSwitchd):
                 value = self._synchronised[table["name"]].get((pipe, word, index), 0)
                 added = entry.data.fields.add(field_id=field["id"])
                 added.stream = value.to_bytes((field["type"]["width"] + 7) // 8, "big")
-
-
-def _is_constant(table: dict[str, Any]) -> bool:
-    """Return whether the program fills the table itself."""
-    return not any(True for _ in table.get("action_specs", ())) or table["name"].endswith("$PORT_METADATA")
-
-
-def _signed(ticks: int) -> int:
-    low = ticks % (1 << 32)
-    return low - (1 << 32) if low >> 31 else low
