@@ -171,7 +171,7 @@ def _receiver(stream: Stream, port: int) -> Receiver:
 
 def _shared_blocks(stream: Stream) -> list[tuple[bytes, int]]:
     """Return (value, mask) pairs that cover exactly the addresses of many of a stream."""
-    macs = {_station_of(stream, entry).mac for entry in stream.pattern.destinations(stream)}
+    macs = {entry.shared.mac for entry in stream.pattern.destinations(stream) if entry.shared is not None}
     if len(macs) == 1 or any(modifier.field is ModifiedField.ETHERNET_DST for modifier in stream.modifiers):
         return [_owned(stream, mac) for mac in macs]
     numbers = {int.from_bytes(mac, "big") for mac in macs}

@@ -116,7 +116,7 @@ def test_networks_of_a_port_are_apart_from_those_of_all_others() -> None:
     for version in (4, 6):
         networks = [network for port in (1, 2, 255, 256) for network in networks_behind(port, version, 8)]
         assert len(networks) == len({str(network) for network in networks}) == 32
-        assert not any(one.overlaps(other) for one in networks for other in networks if one is not other)  # type: ignore[arg-type]
+        assert not any(one.overlaps(other) for one in networks for other in networks if one is not other)
 
 
 def test_a_session_that_drops_during_the_trial_makes_it_invalid_with_the_reason() -> None:

@@ -13,7 +13,7 @@ const NEAR: u8 = 255;
 /// TCP option of MD5 signatures (RFC 2385 section 3).
 const MD5_SIGNATURE: u8 = 19;
 
-/// What to do with a frame.
+/// Decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Screened {
     Taken,

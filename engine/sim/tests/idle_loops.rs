@@ -267,7 +267,9 @@ fn what_the_controller_changes_ends_what_is_known() {
         network.packet_out(start(1, scenario.lead_ticks));
         let mut observed = Vec::new();
         // In the midst of calms of many rounds: other rates, then no entry at all, which ends the seeds.
-        for (stop_us, interval_ticks) in [(300, Some(40_000)), (701, Some(9_000)), (1_013, None), (1_400, None)] {
+        for (stop_us, interval_ticks) in
+            [(300, Some(40_000)), (701, Some(9_000)), (1_013, None), (1_400, None)]
+        {
             network.run_until(stop_us * 1_000_000).unwrap();
             observed.push(observe(&mut network));
             change_stream(&mut network, &mut scenario.streams[0], interval_ticks);

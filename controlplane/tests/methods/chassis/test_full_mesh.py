@@ -53,7 +53,7 @@ def test_rates_are_exact_and_latency_is_that_of_the_fabric() -> None:
     assert row["line_rate_pct"] == pytest.approx(99.994)
     # Two cables of 175 ns and 500 ns within a module; 1700 ns and two stages of 121.44 ns more between modules.
     assert row["min_us"] == pytest.approx(0.85, abs=0.025)
-    assert 0.85 + 4 / 7 * 1.94288 < row["avg_us"] < 3.5  # type: ignore[operator]
+    assert 0.85 + 4 / 7 * 1.94288 < row["avg_us"] < 3.5
     every = rows(outcome, "every_load")
     assert [row["at"] for row in every] == ["10 %", "50 %", "90 %", "throughput"]
     averages = [row["avg_us"] for row in every]
@@ -87,7 +87,7 @@ def test_ports_without_a_common_phase_collide_at_the_outputs() -> None:
     (row,) = rows(outcome, "rate_and_latency")
     light = rows(outcome, "every_load")[0]
     assert row["line_rate_pct"] == pytest.approx(99.994)
-    assert row["avg_us"] > light["avg_us"] + 0.12144  # type: ignore[operator]
+    assert row["avg_us"] > light["avg_us"] + 0.12144
     assert "Pattern mesh_streams: 2 neighbouring ports have a phase of their own" in " ".join(outcome.deviations)
 
 
