@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,9 @@ from support.tofino_chip import CPU, LOOP
 
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError
-from p4mesh.target import tofino
+from p4mesh.p4runtime import Client
 from p4mesh.target.tofino import switch_of
+from p4mesh.tester import opening
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
@@ -98,7 +100,7 @@ def test_the_connection_uses_the_credentials_of_the_topology(program: Path, monk
         (result,) = measured(program, chip, mesh(), more=credentials)
         assert (result.status, result.tx_frames) == (Status.VALID, 240)
         strange = ", tls: {ca: client.pem, server_name: other.example}"
-        monkeypatch.setattr(tofino, "_CONNECT_S", 1.0)
+        monkeypatch.setattr(opening, "Client", partial(Client, timeout_s=1.0))
         with pytest.raises(TargetError, match="no P4Runtime server answers"):
             measured(program, chip, more=strange)
 
