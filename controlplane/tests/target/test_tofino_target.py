@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ from support.tofino_chip import CPU, LOOP
 
 from p4mesh.cli.main import main
 from p4mesh.errors import ParameterError, TargetError, UnsupportedError
+from p4mesh.p4runtime import Client
 from p4mesh.target.tofino import switch_of
+from p4mesh.tester import opening
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
@@ -89,7 +92,7 @@ def test_the_switch_gets_the_users_program_and_our_p4info(program: Path, fake: F
     assert fake.groups[1] == [(CPU, 1), (LOOP, 0)]
 
 
-def test_the_connection_uses_the_credentials_of_the_topology(program: Path) -> None:
+def test_the_connection_uses_the_credentials_of_the_topology(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Goal: a trial over TLS, with files named as the device config is; the server wants to know its clients."""
     made = make_certificates(program.parent)
     with FakeTofino(switch(), tls=made) as chip:
@@ -97,6 +100,7 @@ def test_the_connection_uses_the_credentials_of_the_topology(program: Path) -> N
         (result,) = measured(program, chip, mesh(), more=credentials)
         assert (result.status, result.tx_frames) == (Status.VALID, 240)
         strange = ", tls: {ca: client.pem, server_name: other.example}"
+        monkeypatch.setattr(opening, "Client", partial(Client, timeout_s=1.0))
         with pytest.raises(TargetError, match="no P4Runtime server answers"):
             measured(program, chip, more=strange)
 
