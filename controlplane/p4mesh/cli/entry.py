@@ -20,7 +20,10 @@ def _end(number: int, _: object) -> None:
     os._exit(_BY_SIGNAL + number)
 
 
-for _number in (signal.SIGINT, signal.SIGTERM):
+_IS_WORKER = "multiprocessing.spawn" in sys.modules
+"""A run has started this process, which loads the script of its parent: it ends without a word."""
+
+for _number in () if _IS_WORKER else (signal.SIGINT, signal.SIGTERM):
     if signal.getsignal(_number) is not signal.SIG_IGN:
         signal.signal(_number, _end)
 

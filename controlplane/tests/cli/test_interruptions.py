@@ -90,6 +90,16 @@ def started(*words: str) -> subprocess.Popen[str]:
     return process
 
 
+def test_the_console_script_ends_its_workers_without_a_word(place: Path) -> None:
+    """Workers load the script of their parent, and are ended by SIGTERM."""
+    script = place / "p4mesh"
+    script.write_text("from p4mesh.cli.entry import entry\nif __name__ == '__main__':\n    entry()\n")
+    sizes = ("--sizes", "64,128", "--jobs", "2", "--out", "run")
+    shown = shell(f"{sys.executable} {script} run {' '.join((*MESH, '--topology good.yaml', *sizes))}")
+    assert shown.returncode == 0, shown.stderr
+    assert "2 processes" in shown.stderr and "interrupted" not in shown.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 @pytest.mark.parametrize("whom", ["group", "process"])
 @pytest.mark.parametrize("part", range(4))
