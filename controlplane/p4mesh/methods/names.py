@@ -20,6 +20,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "messages": ("latency", "background", "n_to_one"),
     "recirculation": ("delta",),
+    "gsi": ("dm_broadcast", "b2b", "mixed"),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80

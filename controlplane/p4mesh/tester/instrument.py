@@ -24,6 +24,7 @@ from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import Reading, ReasonCounts
+from p4mesh.tester.strays import Strays
 from p4mesh.traffic.stream import Stream
 
 _LAST_RUN = 255
@@ -48,6 +49,7 @@ class Tester:
         self._round_ns = 0
         self._circulating = False
         self._frames_before: dict[tuple[int, str], int] = {}
+        self._strays = Strays(dataplane)
         self._bad_fcs_before: dict[int, tuple[int, int]] = {}
 
     def plan(
@@ -76,6 +78,7 @@ class Tester:
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
         self._bad_fcs_before = self.target.bad_fcs_counts()
         self._frames_before = self.dataplane.reason_counts(plan.ports)
+        self._strays.begin(plan, self._frames_before)
 
     def arm(self) -> None:
         """Put the seeds of the loaded streams into their loops; none departs before :meth:`start`."""
@@ -115,6 +118,7 @@ class Tester:
             frames,
             bins,
             messages=messages,
+            strays=self._strays.read(frames),
             bad_fcs={
                 port: (sent - self._bad_fcs_before[port][0], received - self._bad_fcs_before[port][1])
                 for port, (sent, received) in self.target.bad_fcs_counts().items()

@@ -27,6 +27,8 @@ class Reading:
     """Frames per (place of the port, flow number) of groups beyond the cells; None where the plan has none."""
     messages: np.ndarray[Any, Any] | None = None
     """One per source of messages; None where the plan has none, or the program does not count messages."""
+    strays: np.ndarray[Any, Any] | None = None
+    """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
     bad_fcs: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Frames with a bad FCS that each port has sent and received; empty where the target does not count them."""
 

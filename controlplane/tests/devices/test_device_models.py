@@ -424,6 +424,40 @@ def test_of_frames_that_arrive_at_one_moment_some_are_lost() -> None:
     assert together.lost_frames == pytest.approx(100, abs=35)
 
 
+def test_simultaneous_arrivals_can_be_limited_to_classes_sizes_and_numbers_of_ports() -> None:
+    certain = "drop_ppb: 1000000000"
+    three = pairs(1, 134, 50, (1, 2), (3, 2), (4, 2))
+    with switch(f"simultaneous_arrivals: {{frames: group, {certain}}}") as it:
+        assert it.measure(three).lost_frames == 0
+    with switch(f"simultaneous_arrivals: {{other_ports: 2, {certain}}}") as it:
+        assert it.measure(three).lost_frames == 50, "the third of each three"
+    by_size = "window_by_size: [{frame_bytes: 90, time_ns: 40000}, {frame_bytes: 134, time_ns: 0}]"
+    # Frames of the other port come 30 us later: short ones are within the window, long ones are not.
+    for size, lost in ((90, 50), (134, 0)):
+        late = replace(pairs(1, size, 50, (1, 2), (3, 2)), start_offset_ns=(0, 30_000))
+        with switch(f"simultaneous_arrivals: {{{by_size}, {certain}}}") as it:
+            assert it.measure(late).lost_frames == lost
+
+
+def test_a_fabric_is_shared_evenly_by_the_inputs_that_have_frames() -> None:
+    """Three lines of 1 Gbit/s through a fabric of two and a half: each input falls behind by a fifth of its slot."""
+    slot_ns = 8 * 148
+    capacity = f"fabric: {{capacity_fps: {round(2.5e9 / slot_ns)}, queue_frames: 1000}}"
+    offsets = (0, slot_ns // 3, 2 * slot_ns // 3)
+
+    def ring(*ports: tuple[int, int], frames: int = 100) -> Stream:
+        return replace(pairs(100, 128, frames, *ports), start_offset_ns=offsets[: len(ports)])
+
+    with switch(capacity, "latency_ns: 1000") as it:
+        two = latency_of(it.measure(ring((1, 2), (2, 1))))
+        three = latency_of(it.measure(ring((1, 2), (2, 3), (3, 1))))
+    assert two.max_ns - two.min_ns < slot_ns
+    assert three.max_ns - three.min_ns == pytest.approx(99 * slot_ns / 5, rel=0.1)
+    with switch(capacity.replace("1000", "10")) as it:
+        short = it.measure(ring((1, 2), (2, 3), (3, 1), frames=300))
+        assert it.drops("fabric_queue_full") == short.lost_frames > 0
+
+
 @pytest.mark.parametrize(("size", "passes"), [(63, False), (64, True), (1518, True), (1519, False)])
 def test_frames_outside_the_lengths_are_filtered(size: int, passes: bool) -> None:
     with switch("min_frame_bytes: 64", "max_frame_bytes: 1518") as it:
