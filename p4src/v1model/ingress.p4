@@ -6,6 +6,7 @@
 #include "types.p4"
 #include "measurement.p4"
 #include "messages.p4"
+#include "strays.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
 #include "../shared/reception.p4"
@@ -28,6 +29,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     ArrivalSpacing() arrival_spacing;
     Messages() messages;
     Capture() capture;
+    StrayCounting() stray_counting;
 
     apply {
         verdict_t verdict = { 0 };
@@ -60,6 +62,7 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             }
             classification.apply(hdr, meta.local);
             group_counting.apply(meta.local);
+            stray_counting.apply(hdr, meta.local);
             reporting.apply(hdr, meta.local, meta.arrival, verdict, manager);
         }
 

@@ -23,6 +23,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "recirculation": ("delta",),
     "chassis": ("full_mesh",),
     "convergence": ("announcement", "withdrawal", "flap", "loss_of_link", "silence"),
+    "gsi": ("dm_broadcast", "b2b", "mixed"),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80

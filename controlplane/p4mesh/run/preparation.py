@@ -12,7 +12,7 @@ from typing import Any
 from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
-from p4mesh.methods.extensions.load_axis import on_line
+from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
@@ -63,6 +63,7 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     _check_format(method, sizes, parameters)
     bed = _with_ports(bed_of(topology, options.target), options.ports)
     method.check(bed, parameters)
+    require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)
     if not options.opener:
         TARGETS[options.target].check(topology)

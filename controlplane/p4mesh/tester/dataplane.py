@@ -263,6 +263,19 @@ class DataPlane:
                 counts[cells[index]] = data.packets
         return counts
 
+    @property
+    def counts_strays(self) -> bool:
+        """Whether the program counts flooded and misdirected frames per flow."""
+        return "flooded_flow" in self._client.schema.info.counters
+
+    def stray_counts(self, flows: int) -> np.ndarray[Any, Any]:
+        """Return flooded and misdirected frames of flows 0 to ``flows`` - 1 since the program was loaded: two rows."""
+        found = np.zeros((2, flows), dtype=np.int64)
+        for row, counter in enumerate(("flooded_flow", "misdirected_flow")):
+            for cell, data in self._client.read_counters(counter, range(flows)):
+                found[row, cell] = data.packets
+        return found
+
     def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
         """Return the frames per bin that each histogram has counted since :meth:`configure`.
 

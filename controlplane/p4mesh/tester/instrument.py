@@ -24,6 +24,7 @@ from p4mesh.tester.packet_service import PacketService
 from p4mesh.tester.plan import Plan, StreamPlan
 from p4mesh.tester.planning import Planner
 from p4mesh.tester.reading import Reading, ReasonCounts
+from p4mesh.tester.strays import Strays
 from p4mesh.traffic.stream import Stream
 
 _LAST_RUN = 255
@@ -49,6 +50,7 @@ class Tester:
         self._circulating = False
         self._frames_before: dict[tuple[int, str], int] = {}
         self._macs_before: dict[int, MacCounts] = {}
+        self._strays = Strays(dataplane)
 
     def plan(
         self,
@@ -76,6 +78,7 @@ class Tester:
         self.target.set_bad_fcs(bad_fcs_rules(plan, self._run, self.contract))
         self._macs_before = self.target.mac_counts()
         self._frames_before = self.dataplane.reason_counts(plan.ports)
+        self._strays.begin(plan, self._frames_before)
 
     def arm(self) -> None:
         """Put the seeds of the loaded streams into their loops; none departs before :meth:`start`."""
@@ -116,6 +119,7 @@ class Tester:
             bins,
             messages=messages,
             macs={port: counts.since(self._macs_before[port]) for port, counts in self.target.mac_counts().items()},
+            strays=self._strays.read(frames),
             groups=self.dataplane.group_counts(plan),
         )
 

@@ -30,6 +30,8 @@ class Reading:
     """One per source of messages; None where the plan has none, or the program does not count messages."""
     macs: Mapping[int, MacCounts] = field(default_factory=dict)
     """Counts of the MAC of each port; empty where the target does not tell them."""
+    strays: np.ndarray[Any, Any] | None = None
+    """Flooded and misdirected frames per flow number, two rows; None where they are not counted per flow."""
 
     def counted(self, port: int, reason: str) -> int:
         """Return the frames of one port and reason."""

@@ -22,6 +22,7 @@ from p4mesh.trial.result import (
     PortCounts,
     QueueTrend,
     Status,
+    StrayCounts,
     StreamPacing,
     TrialResult,
 )
@@ -111,8 +112,31 @@ def classify(
         misdirected_frames=reading.received("misdirected"),
         silent_flows=int((flows.unique[expected & (flows.sent > 0)] == 0).sum()) if spec.memberships else 0,
         undelivered=not aborted and bool(missing or mismatch),
+        strays=_strays(plan, reading, flows),
         messages=message_counts(plan, reading, tick_ps),
         queues=_queues(spec, plan, observed, tick_ps) if spec.watch_queues and not aborted else None,
+    )
+
+
+def _strays(plan: Plan, reading: Reading, flows: _Flows) -> tuple[StrayCounts, ...]:
+    """Return the frames of each stream that went astray; frames to many that came back to their source are flooded."""
+    if reading.strays is None:
+        return ()
+    numbers: dict[int, set[int]] = {}
+    back: dict[int, int] = {}
+    received = (flows.unique + flows.duplicates).tolist()
+    for row, flow in enumerate(plan.flows):
+        numbers.setdefault(flow.stream, set()).add(flow.sequence_cell)
+        if not flow.expected:
+            back[flow.stream] = back.get(flow.stream, 0) + received[row]
+    flooded, misdirected = reading.strays
+    return tuple(
+        StrayCounts(
+            plan.names[stream],
+            int(flooded[sorted(cells)].sum()) + back.get(stream, 0),
+            int(misdirected[sorted(cells)].sum()),
+        )
+        for stream, cells in numbers.items()
     )
 
 

@@ -131,6 +131,16 @@ class FlowCounts:
 
 
 @dataclass(frozen=True)
+class StrayCounts:
+    """Frames of one stream at ports that they were not for."""
+
+    stream: str
+    flooded_frames: int
+    misdirected_frames: int
+    """At the port of their destination address, with the payload of a frame for another one."""
+
+
+@dataclass(frozen=True)
 class MessageTime:
     """A time of complete messages in nanoseconds, between first bits as time stamps are."""
 
@@ -288,6 +298,8 @@ class TrialResult:
     """Flows with frames sent of which nothing arrived; counted in trials whose hosts join groups."""
     undelivered: bool = field(default=False, metadata={"stored": "if set"})
     """INVALID because the tester did not send all frames, or not at their rate: it says nothing about the device."""
+    strays: tuple[StrayCounts, ...] = field(default=(), metadata={"stored": "if set"})
+    """One per stream, of streams with classes; empty where the data plane counts them per port alone."""
     messages: tuple[MessageCounts, ...] = field(default=(), metadata={"stored": "if set"})
     """One per (stream, transmit port, receive port) of messages; empty where the data plane does not count them."""
     queues: QueueTrend | None = field(default=None, metadata={"stored": "if set"})

@@ -44,6 +44,9 @@ RUN = ("run", "rfc2889.fully_meshed", "--topology", "good.yaml")
 HOOKED = (*RUN, "--jobs", "1", "--out", "out", "--set", "reset_between=hook", "--set")
 
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "messages_of_too_many_frames": (
+        *("run", "messages.latency", "--topology", "good.yaml", "--set", "message_frames=2005"),
+    ),
     "no_command": (),
     "unknown_command": ("fly",),
     "unknown_test": ("run", "rfc2889.fuly_meshed", "--topology", "good.yaml"),
@@ -261,6 +264,15 @@ def test_a_rate_that_the_loop_cannot_hold(workplace: Path, capsys: pytest.Captur
     expect("rate_above_the_loop", arguments, workplace, capsys)
 
 
+def test_a_message_that_does_not_fit_is_refused_before_anything_is_sent(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "runs").mkdir()
+    settings = ("--set", "message_frames=2004", "--set", "messages_per_s=1000", "--sizes", "64", "--jobs", "1")
+    arguments = ("run", "messages.latency", "--topology", "good.yaml", *settings)
+    expect("message_that_does_not_fit", arguments, workplace, capsys)
+
+
 @pytest.mark.parametrize("name", DEVICES)
 def test_wrong_devices(name: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     device, keys = DEVICES[name]
@@ -369,5 +381,6 @@ def test_every_golden_file_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
     cases |= {f"tofino_{name}" for name in (*SWITCHES, "capture")}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
+    cases |= {"message_that_does_not_fit"}
     cases |= {"topology_too_long", "topology_is_a_pipe", "calibration_is_a_pipe", "topology_too_many_ports"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

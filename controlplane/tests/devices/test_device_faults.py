@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support import networks
 from support.device_bench import GIGABIT, UNKNOWN, bench, pairs, switch
@@ -92,3 +94,18 @@ def test_of_frames_that_arrive_at_one_moment_some_are_lost() -> None:
 def test_frames_outside_the_lengths_are_filtered(size: int, passes: bool) -> None:
     with switch("min_frame_bytes: 64", "max_frame_bytes: 1518") as it:
         assert it.measure(pairs(10, size, 20, (1, 2))).lost_frames == (0 if passes else 20)
+
+
+def test_simultaneous_arrivals_can_be_limited_to_classes_sizes_and_numbers_of_ports() -> None:
+    certain = "drop_ppb: 1000000000"
+    three = pairs(1, 134, 50, (1, 2), (3, 2), (4, 2))
+    with switch(f"simultaneous_arrivals: {{frames: group, {certain}}}") as it:
+        assert it.measure(three).lost_frames == 0
+    with switch(f"simultaneous_arrivals: {{other_ports: 2, {certain}}}") as it:
+        assert it.measure(three).lost_frames == 50, "the third of each three"
+    by_size = "window_by_size: [{frame_bytes: 90, time_ns: 40000}, {frame_bytes: 134, time_ns: 0}]"
+    # Frames of the other port come 30 us later: short ones are within the window, long ones are not.
+    for size, lost in ((90, 50), (134, 0)):
+        late = replace(pairs(1, size, 50, (1, 2), (3, 2)), start_offset_ns=(0, 30_000))
+        with switch(f"simultaneous_arrivals: {{{by_size}, {certain}}}") as it:
+            assert it.measure(late).lost_frames == lost

@@ -219,6 +219,25 @@ def test_the_gap_and_the_clock_of_a_port_set_what_it_carries(ifg_bits: int, ppm:
     assert result.rx_frames == pytest.approx(20_000 * carried_pct / 100 + (4 if carried_pct < 100 else 0), abs=5)
 
 
+def test_a_fabric_is_shared_evenly_by_the_inputs_that_have_frames() -> None:
+    """Three lines of 1 Gbit/s through a fabric of two and a half: each input falls behind by a fifth of its slot."""
+    slot_ns = 8 * 148
+    capacity = f"fabric: {{capacity_fps: {round(2.5e9 / slot_ns)}, queue_frames: 1000}}"
+    offsets = (0, slot_ns // 3, 2 * slot_ns // 3)
+
+    def ring(*ports: tuple[int, int], frames: int = 100) -> Stream:
+        return replace(pairs(100, 128, frames, *ports), start_offset_ns=offsets[: len(ports)])
+
+    with switch(capacity, "latency_ns: 1000") as it:
+        two = latency_of(it.measure(ring((1, 2), (2, 1))))
+        three = latency_of(it.measure(ring((1, 2), (2, 3), (3, 1))))
+    assert two.max_ns - two.min_ns < slot_ns
+    assert three.max_ns - three.min_ns == pytest.approx(99 * slot_ns / 5, rel=0.1)
+    with switch(capacity.replace("1000", "10")) as it:
+        short = it.measure(ring((1, 2), (2, 3), (3, 1), frames=300))
+        assert it.drops("fabric_queue_full") == short.lost_frames > 0
+
+
 # The tester's ports, and taps
 
 

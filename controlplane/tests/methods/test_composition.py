@@ -136,6 +136,7 @@ def test_every_test_is_called_after_its_suite() -> None:
         "recirculation",
         "chassis",
         "convergence",
+        "gsi",
     ]
     for name, tests in suites().items():
         assert tests and all(test.name.partition(".")[0] == name for test in tests)

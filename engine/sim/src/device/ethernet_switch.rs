@@ -17,6 +17,7 @@ use super::pause_sender::PauseSender;
 use super::simultaneous::Simultaneous;
 use super::snooping::{Scope, Snooping};
 use super::switch_config::{EthernetSwitchConfig, Forwarding};
+use super::switching_fabric::SwitchingFabric;
 use super::vlan::Vlans;
 use super::{Device, DevicePorts};
 use crate::config::Latency;
@@ -61,6 +62,7 @@ pub struct EthernetSwitch {
     flood_limit: Option<FloodLimit>,
     input_queues: Option<InputQueues>,
     chassis: Option<Chassis>,
+    fabric: Option<SwitchingFabric>,
     buffer: Occupancy,
     pause: Option<PauseSender>,
     vlans: Option<Vlans>,
@@ -121,6 +123,7 @@ impl EthernetSwitch {
             flood_limit: config.flood_limit.as_ref().map(FloodLimit::new),
             input_queues: config.input_queue.as_ref().map(InputQueues::new),
             chassis: config.chassis.as_ref().map(|it| Chassis::new(it, numbers())),
+            fabric: config.fabric.as_ref().map(SwitchingFabric::new),
             buffer: Occupancy::default(),
             pause: config.pause.as_ref().map(PauseSender::new),
             vlans: config.vlans.as_ref().map(|it| Vlans::new(it, ports)),
@@ -166,7 +169,8 @@ impl EthernetSwitch {
         if self.lookup.as_mut().is_some_and(|lookup| !lookup.admit(now_ps)) {
             return Some(DropCause::LookupOverload);
         }
-        if self.simultaneous.as_mut().is_some_and(|it| it.loses(port, now_ps)) {
+        let to_group = is_group(ethernet::number(ethernet::destination(&arrival.frame)));
+        if self.simultaneous.as_mut().is_some_and(|it| it.loses(port, to_group, length as u32, now_ps)) {
             return Some(DropCause::SimultaneousArrival);
         }
         self.loss.chance_ppb(self.config.loss_ppb.get() as u32).then_some(DropCause::RandomLoss)
@@ -428,6 +432,12 @@ impl Device for EthernetSwitch {
         };
         let decision = self.decide(&arrival.frame, port, vid, now_ps);
         self.ask_members(ports);
+        if let (Some(fabric), false) = (&mut self.fabric, matches!(decision, Decision::Drop(_))) {
+            let Some(wait_ps) = fabric.admit(port, now_ps) else {
+                return ports.drop(port, DropCause::FabricQueueFull, arrival.frame);
+            };
+            passage.delay_ps += wait_ps;
+        }
         match decision {
             Decision::Drop(cause) => ports.drop(port, cause, arrival.frame),
             Decision::One(output) => {
@@ -529,6 +539,9 @@ impl Device for EthernetSwitch {
         }
         if let Some(chassis) = &mut self.chassis {
             chassis.reset(ports);
+        }
+        if let Some(fabric) = &mut self.fabric {
+            fabric.reset();
         }
         if let Some(pause) = &mut self.pause {
             pause.reset();

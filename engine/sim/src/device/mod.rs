@@ -28,6 +28,7 @@ mod size_table;
 mod snooping;
 mod station;
 mod switch_config;
+mod switching_fabric;
 mod tap;
 mod vlan;
 
@@ -58,11 +59,12 @@ pub use p4_config::P4Config;
 pub use p4_device::P4Device;
 pub use pause_sender::PauseSenderConfig;
 pub use router::{Router, RouterConfig};
-pub use simultaneous::SimultaneousConfig;
+pub use simultaneous::{FrameClass, SimultaneousConfig};
 pub use size_table::{SizePoint, SizeTable};
 pub use snooping::SnoopingConfig;
 pub use station::{Received, Station, Stream};
 pub use switch_config::{EthernetSwitchConfig, Forwarding};
+pub use switching_fabric::FabricConfig;
 pub use tap::{Tap, TapConfig};
 pub use vlan::{VlanConfig, VlanMode, VlanPort};
 

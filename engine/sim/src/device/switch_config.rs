@@ -17,6 +17,7 @@ use super::pause_sender::PauseSenderConfig;
 use super::simultaneous::SimultaneousConfig;
 use super::size_table::SizeTable;
 use super::snooping::SnoopingConfig;
+use super::switching_fabric::FabricConfig;
 use super::vlan::VlanConfig;
 use crate::config::{ConfigError, Place, Ppb, Whole};
 
@@ -67,6 +68,9 @@ pub struct EthernetSwitchConfig {
     /// One queue per input, so that a frame blocks those behind it; of those whose first frames wait for one output,
     /// the oldest goes first; without it virtual output queues.
     pub input_queue: Option<InputQueueConfig>,
+    /// The fabric between inputs and outputs, which the inputs that have frames share evenly, with a queue for each input;
+    /// without it there is room for all lines.
+    pub fabric: Option<FabricConfig>,
     /// One buffer for all ports, beside their queues; without it unlimited.
     pub shared_buffer: Option<SharedBufferConfig>,
     /// PAUSE frames to inputs whose frames fill the device; without it none.
@@ -101,6 +105,7 @@ impl Default for EthernetSwitchConfig {
             learning_path: None,
             flood_limit: None,
             input_queue: None,
+            fabric: None,
             shared_buffer: None,
             pause: None,
             vlans: None,
@@ -131,6 +136,9 @@ impl EthernetSwitchConfig {
         }
         if let Some(pause) = &self.pause {
             pause.check(&place.key("pause"))?;
+        }
+        if let Some(simultaneous) = &self.simultaneous_arrivals {
+            simultaneous.check(&place.key("simultaneous_arrivals"))?;
         }
         if let Some(vlans) = &self.vlans {
             vlans.check(&place.key("vlans"), ports)?;
