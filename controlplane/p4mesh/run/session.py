@@ -228,6 +228,7 @@ def timed(
         started.isoformat(timespec="milliseconds"),
         round(time.monotonic() - begin, 6),
         tuple(samples),
+        # The last ones: those before are of transmissions that verified something, and found nothing wrong.
         faults[-1] if faults else None,
     )
 

@@ -152,8 +152,10 @@ class _Trial:
         return replace(result, answered_frames=self._stations.answered_frames)
 
     def _transmitted(self, plan: Plan, spec: TrialSpec, onlooker: Onlooker | None = None) -> Reading:
+        # Those that verify learning and joins as well: where they fail, theirs are the faults to look at.
+        faults = self._onlooker.faults if self._onlooker else None
         self._transmission = Transmission(
-            self._tester, self._stations, self._groups, self._routing, plan, spec, self._watch, onlooker
+            self._tester, self._stations, self._groups, self._routing, plan, spec, self._watch, onlooker, faults
         )
         self._transmission.run()
         observed = self._transmission.end()

@@ -17,7 +17,7 @@ from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.classify import Observed
-from p4mesh.trial.faults import faults_of
+from p4mesh.trial.faults import FaultRequest, faults_of
 from p4mesh.trial.link_watch import LinkWatch
 from p4mesh.trial.looks import Look, ReadLatency
 from p4mesh.trial.queue_trend import Readings
@@ -44,6 +44,7 @@ class Transmission:
         spec: TrialSpec,
         watch: LinkWatch,
         onlooker: Onlooker | None = None,
+        faults: FaultRequest | None = None,
     ) -> None:
         self.plan = plan
         self._tester = tester
@@ -54,7 +55,7 @@ class Transmission:
         self._watch = watch
         self._onlooker = onlooker
         self._sampler = Sampler(plan, spec.sampling, tester.tick_ps) if spec.sampling and onlooker else None
-        self._faults = onlooker.faults if onlooker else None
+        self._faults = faults
         self._lead_ns = 0
         self._ended_early = False
         self._stalls = StallFinder(plan)

@@ -24,3 +24,17 @@
     view.signal("hidden", shown ? others : [...others, name]).runAsync();
   });
 })();
+
+// Paper cannot be unfolded: everything that is folded is printed.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details:not([open])")) {
+    folded.open = true;
+    folded.dataset.unfolded = "";
+  }
+});
+addEventListener("afterprint", () => {
+  for (const folded of document.querySelectorAll("details[data-unfolded]")) {
+    folded.open = false;
+    delete folded.dataset.unfolded;
+  }
+});
