@@ -70,7 +70,7 @@ class DelayUnit(Record):
     rows: tuple[DelayRow, ...]
 
 
-def _delay_parameters(clause: str) -> tuple[Parameter, ...]:
+def _delay_parameters(clause: str, limit_ms: str = "1000") -> tuple[Parameter, ...]:
     kept = (item for item in (*setup_parameters(clause), *trial_parameters(clause)) if item.name not in _OWN)
     return (
         *kept,
@@ -83,7 +83,7 @@ def _delay_parameters(clause: str) -> tuple[Parameter, ...]:
             ("1", "1000000000"),
         ),
         decimal("traffic_first_ms", "10", "ms", clause, "traffic before the reports", ("0.001", "600000")),
-        decimal("delay_limit_ms", "1000", "ms", clause, "traffic after the last report", ("0.001", "600000")),
+        decimal("delay_limit_ms", limit_ms, "ms", clause, "traffic after the last report", ("0.001", "600000")),
     )
 
 
@@ -246,7 +246,8 @@ class GroupLeaveDelay(GroupJoinDelay):
     section = "RFC 3918 6.2"
     joins = False
     parameters = (
-        *_delay_parameters("RFC 3918 6.2"),
+        # Hosts that stay have 2 s to answer (RFC 3376 8.8, 8.9).
+        *_delay_parameters("RFC 3918 6.2", "3000"),
         integer("ports_together", 1, "ports", "RFC 3918 6.2", "egress ports that leave in one trial", (1, 511)),
     )
 
