@@ -75,16 +75,15 @@ def addresses_of(port: int, count: int) -> list[bytes]:
 def destinations_of(stream: Stream, source: int = 0) -> list[Station]:
     """Return the destination list of a stream: its stations, or addresses of many.
 
-    A routed stream has a list for each transmit port, number ``source``: the stations behind its router in the order
-    of its flows.
+    A routed stream has a list for each transmit port, number ``source``: the stations behind its router, in the order
+    of its flows where routers have MAC addresses of their own, else those of all ports.
     """
-    if stream.router_macs:
+    if stream.has_own_lists:
         router = stream.router_macs[source]
         return [replace(_station_of(stream, flow, source), mac=router) for flow in stream.pattern.flows(stream, source)]
     stations = [_station_of(stream, entry, source) for entry in stream.pattern.destinations(stream)]
-    if stream.destination_mac:
-        stations = [replace(usual, mac=stream.destination_mac) for usual in stations]
-    return stations
+    mac = stream.router_macs[0] if stream.router_macs else stream.destination_mac
+    return [replace(usual, mac=mac) for usual in stations] if mac else stations
 
 
 def _station_of(stream: Stream, destination: Destination, source: int) -> Station:

@@ -179,6 +179,11 @@ class Stream:
         object.__setattr__(self, "multicast_group", self.pattern.first_group)
 
     @property
+    def has_own_lists(self) -> bool:
+        """Whether every transmit port has a destination list of its own: the MAC addresses of its router differ."""
+        return len(set(self.router_macs)) > 1
+
+    @property
     def burst_frames(self) -> int:
         """Frames of a burst; 1 without bursts."""
         return self.burst.frames if self.burst else 1

@@ -1,4 +1,4 @@
-//! A look at frames before the stack takes them: what it does not tell a socket, and what it cannot do.
+//! Looks at frames before the stack takes them, for facts that it does not tell a socket, and for signatures.
 
 use std::net::IpAddr;
 

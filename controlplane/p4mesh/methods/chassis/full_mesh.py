@@ -178,7 +178,10 @@ class FullMeshAtLoads(MethodOf[LoadsUnit]):
             f"{self.title}: {len(bed.ports)} ports, {state.value}",
             (*own.tables_of(rows, definition, note), rate_tables.throughput_table(found), *search_tables(found)),
             own.figures_of(rows, definition),
-            (*search_findings(found), *rate_tables.findings({THROUGHPUT: found, LATENCY: units})),
+            (
+                *search_findings(found),
+                *rate_tables.findings({THROUGHPUT: found, LATENCY: [unit for unit in units if unit.rows]}),
+            ),
             (*((duration,) if duration else ()), phases),
         )
 

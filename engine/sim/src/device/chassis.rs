@@ -1,8 +1,8 @@
 //! Ports on modules, and the fabric between the modules, as in a chassis of line cards.
 //!
 //! A frame between ports of one module stays in it. Any other frame crosses the fabric: stages store it, and it takes
-//! one of the links into the module of its output, chosen at random as by a hash over many flows; where that link is
-//! busy it waits. Copies of one multicast frame are made behind the fabric, so none of them waits there. Towards each
+//! one of the links out of its module and one into the module of its output, chosen at random as by a hash over many
+//! flows; where a link is busy it waits. Copies of one multicast frame are made behind the fabric, so none of them waits there. Towards each
 //! port the fabric has so many slots per second, of which a unicast frame takes one, however short it is: frames that
 //! take less of the line than a slot leave no faster than slots come.
 
@@ -32,7 +32,8 @@ pub struct ChassisConfig {
     /// Stages between modules that store a frame for its time on a link.
     #[serde(default)]
     pub stages: Whole<0, 16>,
-    /// Links into a module, of the rate of its ports; a frame takes one at random; without it no frame waits for them.
+    /// Links between a module and the fabric in each direction, of the rate of its ports; a frame takes one at random;
+    /// without it no frame waits for them.
     pub links_per_module: Option<Whole<1, 4_096>>,
     /// Further latency of IPv4 packets that stay in a module, where their routes are in the fabric.
     #[serde(default)]
@@ -88,8 +89,9 @@ pub struct Chassis {
     slots: Option<Slots>,
     ipv6_slots: Option<Slots>,
     outputs: Vec<Output>,
-    /// When each link is free, module by module.
-    links: Vec<u64>,
+    /// When each link out of a module, and into a module, is free, module by module.
+    outward_ps: Vec<u64>,
+    inward_ps: Vec<u64>,
     rng: Rng,
 }
 
@@ -100,7 +102,8 @@ impl Chassis {
             ipv6_slots: config.ipv6_slots_fps.map(Slots::new),
             config: config.clone(),
             outputs: Vec::new(),
-            links: Vec::new(),
+            outward_ps: Vec::new(),
+            inward_ps: Vec::new(),
             rng,
         }
     }
@@ -186,13 +189,18 @@ impl Chassis {
             return stored_ps;
         };
         let links = links.get() as usize;
-        if self.links.is_empty() {
-            self.links.resize(links * ports.count().div_ceil(own), 0);
+        if self.inward_ps.is_empty() {
+            let all = links * ports.count().div_ceil(own);
+            self.outward_ps.resize(all, 0);
+            self.inward_ps.resize(all, 0);
         }
-        let link = module * links + self.rng.below(links as u64) as usize;
-        let start_ps = self.links[link].max(ready.ready_ps);
-        self.links[link] = start_ps + frame_ps;
-        stored_ps + (start_ps - ready.ready_ps)
+        let mut at_ps = ready.ready_ps;
+        for (free_ps, module) in [(&mut self.outward_ps, input / own), (&mut self.inward_ps, module)] {
+            let link = &mut free_ps[module * links + self.rng.below(links as u64) as usize];
+            at_ps = at_ps.max(*link);
+            *link = at_ps + frame_ps;
+        }
+        stored_ps + (at_ps - ready.ready_ps)
     }
 
     /// The frame, when its slot has come; `None` when as many frames wait for slots as fit into the queue of the output.
@@ -228,7 +236,8 @@ impl Chassis {
             }
             output.free = Span::default();
         }
-        self.links.fill(0);
+        self.outward_ps.fill(0);
+        self.inward_ps.fill(0);
     }
 }
 
