@@ -19,7 +19,7 @@ from p4mesh.shipped import FOLDER
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "controlplane" / "p4mesh"
 SHIPPED = ("p4src/compiled", "p4src/dut", "p4src/include", "p4src/shared", "p4src/tna", "p4src/v1model")
-EXAMPLES = ("topologies", "traffic")
+EXAMPLES = ("topologies", "traffic", "profiles")
 _OUT = "dist"
 
 

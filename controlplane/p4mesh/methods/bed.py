@@ -74,6 +74,8 @@ class Bed:
     """Failures of the devices that a test can cause."""
     wires: tuple[tuple[int, int], ...] = field(default=(), metadata={"stored": "if set"})
     """Ports of the tester that are linked to each other."""
+    announces_routes: bool = field(default=False, metadata={"stored": "if set"})
+    """Whether stations tell their routers by BGP which networks are behind them."""
 
     @property
     def defines_latency(self) -> bool:

@@ -16,8 +16,10 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 FALSIFYING = (
     *("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-generic-segmentation", "tx-udp-segmentation"),
     *("rx-gro", "rx-lro", "rx-vlan-hw-parse", "tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"),
+    *("tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"),
 )
-"""Offloads that join, split or change frames, or keep a VLAN tag beside the frame."""
+"""Offloads that join, split or change frames, keep a VLAN tag beside the frame, or leave checksums of the kernel's own
+segments to hardware that a virtual cable does not have."""
 
 
 def machine_facts() -> tuple[str, ...]:

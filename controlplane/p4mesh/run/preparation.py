@@ -230,4 +230,5 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
             for near, far in (link.ends for link in topology.links)
             if near.node == far.node == TESTER
         ),
+        announces_routes=topology.bgp is not None,
     )

@@ -247,7 +247,7 @@ def _allocate(
         for source, port in enumerate(stream.tx_ports):
             transmitter_id += 1
             places = stream.pattern.places(stream, source)
-            if stream.router_macs:
+            if stream.has_own_lists:
                 places = Places(0, places.positions, places.positions)
             base = _list_base(stream, source, destinations, list_bases)
             counts = shared.counts and stream.pattern.to_many

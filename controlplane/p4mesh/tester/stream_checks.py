@@ -85,9 +85,9 @@ def check_stream(stream: Stream) -> None:
             f"stream '{stream.name}': only unicast IPv4 and IPv6 frames can be routed",
             hint="use an IP frame format and a unicast pattern",
         )
-    if stream.advertised_prefix_bits and not stream.routed:
+    if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
-            f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
+            f"stream '{stream.name}': hosts in networks behind the receivers without a router",
             hint="only routed streams have destinations behind the receivers",
         )
 

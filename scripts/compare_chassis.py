@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Writes how far the model of a chassis is from the published report, into docs/CHASSIS.md.
+
+Takes the directory that `p4mesh run profiles/nexus9508.yaml` has left. Published values are those of
+controlplane/tests/fixtures/published_nexus_9508.json; tables of the run that are not there are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parents[1]
+DOCUMENT = _ROOT / "docs" / "CHASSIS.md"
+PUBLISHED = _ROOT / "controlplane" / "tests" / "fixtures" / "published_nexus_9508.json"
+RUNS = {"t3": "layer-2-unicast", "t4": "ipv4-unicast", "t6": "ipv6-unicast"}
+"""Test of the profile for each published table of rates and latency."""
+_JITTER = {"t12": "jitter_avg", "t13": "jitter_max"}
+_BEGIN = "<!-- deviations: made by scripts/compare_chassis.py -->\n"
+_END = "<!-- end of the deviations -->\n"
+_HEAD = (
+    "| frame size | published frames/s | model | % of line | model | latency avg | model | deviation | "
+    "min, max | model |\n|---|---|---|---|---|---|---|---|---|---|\n"
+)
+_JITTER_HEAD = "| frame size | 10 % | 50 % | 90 % | throughput |\n|---|---|---|---|---|\n"
+
+
+def main(run: Path) -> None:
+    """Replace the tables of the document by those of a run."""
+    published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    DOCUMENT.write_text(f"{before}{_BEGIN}\n{''.join(tables(run, published))}{_END}{after}", encoding="utf-8")
+
+
+def tables(run: Path, published: dict[str, Any]) -> Iterator[str]:
+    """Yield one table of rates and latency per test of the run, then those of jitter against load."""
+    for name, test in RUNS.items():
+        found = _rows(run / test / "rate_and_latency.csv")
+        if found:
+            yield f"### {published[name]['title']}\n\n{_HEAD}"
+            yield from (
+                _row(row, found[row["frame_size_B"]]) for row in published[name]["rows"] if row["frame_size_B"] in found
+            )
+            yield "\n"
+    for name, table in _JITTER.items():
+        found = _rows(run / RUNS["t3"] / f"{table}.csv")
+        if found:
+            yield f"### {published[name]['title']}\n\n{_JITTER_HEAD}"
+            yield from (
+                _jitter(row, found[row["frame_size_B"]])
+                for row in published[name]["rows"]
+                if row["frame_size_B"] in found
+            )
+            yield "\nPublished / model, in us.\n\n"
+
+
+def _rows(path: Path) -> dict[int, dict[str, str]]:
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        return {int(row["frame_size_bytes"]): row for row in csv.DictReader(file)}
+
+
+def _row(row: dict[str, Any], model: dict[str, str]) -> str:
+    average = float(model["avg_us"])
+    deviation = 100 * (average / row["lat_avg_us"] - 1)
+    cells = (
+        row["frame_size_B"],
+        f"{row['frames_per_s']:.2f}",
+        f"{float(model['frames_per_s']):.2f}",
+        f"{row['line_rate_pct']:.4f}",
+        f"{float(model['line_rate_pct']):.4f}",
+        f"{row['lat_avg_us']:.3f}",
+        f"{average:.3f}",
+        f"{deviation:+.1f} %",
+        f"{row['lat_min_us']:.2f}, {row['lat_max_us']:.2f}",
+        f"{float(model['min_us']):.2f}, {float(model['max_us']):.2f}",
+    )
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _jitter(row: dict[str, Any], model: dict[str, str]) -> str:
+    keys = (
+        ("load10_us", "load_10_us"),
+        ("load50_us", "load_50_us"),
+        ("load90_us", "load_90_us"),
+        ("throughput_us",) * 2,
+    )
+    cells = (f"{_shown(row[key])} / {_shown(model[own])}" for key, own in keys)
+    return f"| {row['frame_size_B']} | {' | '.join(cells)} |\n"
+
+
+def _shown(value: float | str | None) -> str:
+    return "NA" if value in (None, "") else f"{float(value):.3f}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
