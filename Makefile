@@ -103,7 +103,7 @@ format: setup ## format Python and Rust
 	$(BIN)/ruff format .
 	cd engine && cargo fmt
 
-bench: setup ## measure frames/s and the control plane, beside simple_switch_grpc where it is installed
+bench: setup ## measure frames/s and the control plane beside other programs that are installed (ARGS=live: one group)
 	cd engine/python && $(CURDIR)/$(BIN)/python -m bench $(ARGS)
 
 p4: setup ## compile the P4 programs (needs p4c)

@@ -10,6 +10,8 @@ from support.linux_devices import needs_root
 from support.tutorial_pages import PAGES_ON_DEVICES, execute
 
 pytestmark = [pytest.mark.live, needs_root]
+ATTEMPTS = 3
+"""A busy machine makes trials INVALID, which the page does not show."""
 
 
 @pytest.mark.parametrize("page", PAGES_ON_DEVICES, ids=lambda page: page.stem)
@@ -18,4 +20,9 @@ def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
         for program in ("mnexec", "simple_switch_grpc"):
             if shutil.which(program) is None:
                 pytest.skip(f"{program} is not installed")
-    execute(page, tmp_path)
+    for attempt in range(ATTEMPTS):
+        try:
+            return execute(page, tmp_path / str(attempt))
+        except AssertionError:
+            if attempt == ATTEMPTS - 1:
+                raise

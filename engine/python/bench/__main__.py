@@ -1,6 +1,7 @@
 """Runs all measurements, prints the comparison, writes runs/bench.json (``python -m bench``).
 
-``python -m bench NAME`` runs one measurement in this process and prints it as JSON.
+``python -m bench GROUP`` runs a group: engine, simple_switch, control or live. ``python -m bench GROUP.NAME`` runs one
+measurement in this process and prints it as JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench import control_plane, engine_paths, scale, simple_switch
+from bench import control_plane, engine_paths, live_ports, scale, simple_switch
 from bench.report import markdown, text
 
 _ROOT = Path(__file__).parents[3]
@@ -41,22 +42,36 @@ _CONTROL: dict[str, Callable[[], dict[str, Any]]] = {
     "full_mesh": lambda: scale.full_mesh(100_000),
     "multicast": lambda: scale.multicast(100_000, 4_095),
 }
-_GROUPS = {"engine": _ONE_CORE, "simple_switch": _SIMPLE_SWITCH, "control": _CONTROL}
+_GROUPS = {
+    "engine": _ONE_CORE,
+    "simple_switch": _SIMPLE_SWITCH,
+    "control": _CONTROL,
+    "live": live_ports.MEASUREMENTS,
+}
+_ON_ALL_CORES = ("control", "live")
 
 
 def main(arguments: list[str]) -> int:
     """Run the measurements that the arguments name, or all."""
     if len(arguments) == 1 and "." in arguments[0]:
         group, name = arguments[0].split(".")
-        if group != "control":
+        if group not in _ON_ALL_CORES:
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         print(json.dumps(_GROUPS[group][name]()))
         return 0
     write_table = "--write-table" in arguments
-    results: dict[str, Any] = {"machine": _machine(), "engine": {}, "simple_switch": {}, "control": {}}
-    for group, measurements in _GROUPS.items():
+    groups = [group for group in _GROUPS if group in arguments] or list(_GROUPS)
+    if write_table and len(groups) < len(_GROUPS):
+        print("--write-table: the table holds all groups, name none", file=sys.stderr)
+        return 2
+    results: dict[str, Any] = {"machine": _machine(), **{group: {} for group in _GROUPS}}
+    for group in groups:
+        measurements = _GROUPS[group]
         if group == "simple_switch" and not simple_switch.available():
             print(f"{simple_switch.PROGRAM} is not installed: no comparison", file=sys.stderr)
+            continue
+        if group == "live" and not live_ports.available():
+            print("network namespaces need root: nothing is measured on interfaces", file=sys.stderr)
             continue
         for name in measurements:
             print(f"measuring {group}.{name} ...", file=sys.stderr)
