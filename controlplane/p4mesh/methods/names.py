@@ -21,6 +21,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "messages": ("latency", "background", "n_to_one"),
     "recirculation": ("delta",),
+    "chassis": ("full_mesh",),
+    "convergence": ("announcement", "withdrawal", "flap", "loss_of_link", "silence"),
 }
 """The tests of each suite, in the order of the RFC."""
 _LONGEST_NAME = 80

@@ -20,8 +20,10 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 FALSIFYING = (
     *("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-generic-segmentation", "tx-udp-segmentation"),
     *("rx-gro", "rx-lro", "rx-vlan-hw-parse", "tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"),
+    *("tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"),
 )
-"""Offloads that join, split or change frames, or keep a VLAN tag beside the frame."""
+"""Offloads that join, split or change frames, keep a VLAN tag beside the frame, or leave checksums of the kernel's own
+segments to hardware that a virtual cable does not have."""
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GDRVINFO = 3
 _DRIVER_BYTES = 196

@@ -9,11 +9,14 @@ from p4mesh.errors import P4MeshError, RunDirectoryError
 from p4mesh.methods.results.outcome import State
 from p4mesh.report.publish import outcome_of
 from p4mesh.store.finding import Kind, find_runs
-from p4mesh.store.run_directory import RESULTS, RUN, read_run
+from p4mesh.store.lock import holder
+from p4mesh.store.run_directory import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.run_files import read_config
 from p4mesh.store.suite_directory import is_finished, is_suite, read_suite
 
-DAMAGED, UNFINISHED = "damaged", "not finished"
+DAMAGED, UNFINISHED, RUNNING, NO_RUN = "damaged", "not finished", "running", "no run"
+_FILES = (RUN, TRIALS, RESULTS, SUMS)
+"""A directory without any of them has never been that of a run."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class PastRun:
 
     directory: Path
     state: str
-    """Verdict; of a suite the worst one. ``not finished``, or ``damaged``."""
+    """Verdict; of a suite the worst one. ``running``, ``not finished``, ``damaged`` or ``no run``."""
     test: str = ""
     topology: str = ""
     target: str = ""
@@ -49,7 +52,11 @@ def past_runs(folder: Path) -> tuple[PastRun, ...]:
 
 def _one(path: Path) -> PastRun:
     try:
-        return _suite(path) if is_suite(path) else _run(path)
+        if is_suite(path):
+            return _suite(path)
+        if not any((path / name).exists() for name in _FILES):
+            return PastRun(path, NO_RUN, summary="a directory of something else, or an empty one")
+        return _run(path)
     except (P4MeshError, OSError) as error:
         problem = error.message if isinstance(error, P4MeshError) else str(error)
         return PastRun(path, DAMAGED, summary=problem.removeprefix(f"{path}: "))
@@ -58,7 +65,7 @@ def _one(path: Path) -> PastRun:
 def _run(path: Path) -> PastRun:
     if not (path / RESULTS).exists():
         config = read_config(path / RUN, "", "")
-        return PastRun(path, UNFINISHED, str(config.get("test", "")), summary="the same command with --out resumes it")
+        return _unfinished(path, str(config.get("test", "")))
     run = read_run(path)
     outcome = outcome_of(run)
     started = min((timing.started_utc for timing in run.timings), default="")
@@ -68,9 +75,16 @@ def _run(path: Path) -> PastRun:
     )
 
 
+def _unfinished(path: Path, test: str) -> PastRun:
+    process = holder(path.stat())
+    if process is None:
+        return PastRun(path, UNFINISHED, test, summary="the same command with --out resumes it")
+    return PastRun(path, RUNNING, test, summary=f"process {process}" if process else "a process elsewhere")
+
+
 def _suite(path: Path) -> PastRun:
     if not is_finished(path):
-        return PastRun(path, UNFINISHED, summary="the same command with --out resumes it")
+        return _unfinished(path, "")
     suite = read_suite(path)
     runs = [_run(directory) for directory in suite.runs]
     first = runs[0] if runs else PastRun(path, "")

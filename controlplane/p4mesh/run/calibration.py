@@ -12,7 +12,8 @@ from p4mesh.errors import CalibrationError, ParameterError, TopologyError
 from p4mesh.methods.base import RFC_FRAME_SIZES_BYTES
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options.parameters import shortened
-from p4mesh.methods.wire import LOAD_PCT, Pair, wire_spec, wires_of
+from p4mesh.methods.results.outcome import Cell
+from p4mesh.methods.wire import LOAD_PCT, Pair, rates_and_latency, wire_spec, wires_of
 from p4mesh.run.checks import parse_frame_sizes
 from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.events import Observer, WiresMeasured, unobserved
@@ -40,6 +41,8 @@ class FinishedCalibration:
     """Content of the file: the measured wires and those that were in it."""
     added: int
     """Wires that were not in the file before."""
+    rates: tuple[dict[str, Cell], ...]
+    """Rates, latency and jitter of all wires together, a row per frame size."""
     stamps: StampKind
     """Events that a latency lies between."""
     resolution_ns: float
@@ -63,19 +66,25 @@ def calibrate(options: CalibrationOptions, observer: Observer = unobserved) -> F
         )
     before = read_calibration(path, "--out") if path.exists() else None
     wires: list[Wire] = []
+    rates: list[dict[str, Cell]] = []
     started = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     with opener_of(options.target, options.opener)(topology) as measurer:
         for size in sizes:
+            trials = []
             for first in range(0, len(pairs), _AT_ONCE):
-                result = measurer.measure(wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct))
-                wires += wires_of(result, size, bed)
+                spec = wire_spec(pairs[first : first + _AT_ONCE], size, bed, load_pct)
+                trials.append((spec, measurer.measure(spec)))
+                wires += wires_of(trials[-1][1], size, bed)
+            rates.append(rates_and_latency(trials, size, bed))
             observer(WiresMeasured(size, len(pairs)))
     run = _run(topology, bed, started)
     found = Calibration((run,), tuple(sorted(wires, key=lambda wire: wire.place)))
     joined = before.joined(found, f"--out {path}") if before else found
     write_calibration(path, joined)
     added = len(joined.wires) - (len(before.wires) if before else 0)
-    return FinishedCalibration(path, topology.name, found, joined, added, bed.stamps.kind, run.resolution_ns)
+    return FinishedCalibration(
+        path, topology.name, found, joined, added, tuple(rates), bed.stamps.kind, run.resolution_ns
+    )
 
 
 def _load_pct(text: str) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from p4mesh.config_files.yaml_source import Path as Place
@@ -44,23 +44,30 @@ def run_file(options: RunFileOptions, observer: Observer = unobserved) -> Finish
 def plan_file(text: RunText, options: RunFileOptions) -> tuple[Planned, ...]:
     """Return the tests of a file in their order, checked against their topology; raises what cannot be run."""
     target = options.target or text.file.target
-    topology = _topology(text, options, target)
-    check_settings(topology)
-    if not options.opener:
-        TARGETS[target].check(topology)
-    plan = _Plan(text, options, topology, target)
+    topologies = {path: _topology(text, options, target, place, path) for place, path in _topology_paths(text)}
+    for topology in topologies.values():
+        check_settings(topology)
+        if not options.opener:
+            TARGETS[target].check(topology)
+    plan = _Plan(text, options, topologies, target)
     plan.check_names()
     planned = [item for place, entry in text.entries() for item in plan.tests_of(place, entry)]
     _require_different_names(text, planned)
     return tuple(item.planned for item in planned)
 
 
-def _topology(text: RunText, options: RunFileOptions, target: str) -> Topology:
+def _topology_paths(text: RunText) -> Iterator[tuple[Place, str]]:
+    """Yield the topology of the file and those of single tests, with their places."""
+    yield ("topology",), text.file.topology
+    yield from (((*place, "topology"), entry.topology) for place, entry in text.entries() if entry.topology)
+
+
+def _topology(text: RunText, options: RunFileOptions, target: str, place: Place, name: str) -> Topology:
     if options.topology is not None:
         return topology_of(options.topology, target, options.access, options.interfaces)
-    path = text.folder / text.file.topology
+    path = text.folder / name
     if not path.exists():
-        raise text.error(("topology",), f"{path}: no such topology file", "a path begins in the folder of the run file")
+        raise text.error(place, f"{path}: no such topology file", "a path begins in the folder of the run file")
     return topology_of(path, target, options.access, options.interfaces)
 
 
@@ -76,7 +83,8 @@ class _Placed:
 class _Plan:
     text: RunText
     options: RunFileOptions
-    topology: Topology
+    topologies: Mapping[str, Topology]
+    """By their paths in the file."""
     target: str
 
     def check_names(self) -> None:
@@ -127,7 +135,7 @@ class _Plan:
         label = _label(entry, test)
         prepared: Prepared | P4MeshError
         try:
-            prepared = prepare(test, self.topology, self._options(entry, test))
+            prepared = prepare(test, self._topology_of(entry), self._options(entry, test))
         except (TopologyError, UnsupportedError) as refusal:
             prepared = refusal if isinstance(refusal, UnsupportedError) else self._located(refusal, place, entry)
             if entry.test not in NAMES:
@@ -138,6 +146,9 @@ class _Plan:
             named = {"label": label} if label != test.name else {}
             prepared = replace(prepared, echo={**prepared.echo, **named})
         return Planned(label, label, test, prepared)
+
+    def _topology_of(self, entry: RequestedTest) -> Topology:
+        return self.topologies[entry.topology or self.text.file.topology]
 
     def _options(self, entry: RequestedTest, test: Method) -> RunOptions:
         """Return the options of one test: those of the command line, else of the entry, else of the whole file."""
@@ -154,7 +165,7 @@ class _Plan:
         calibration = self.text.folder / file.calibration if file.calibration else None
         options = RunOptions(
             test.name,
-            self.topology,
+            self._topology_of(entry),
             sizes=given.sizes or (",".join(map(str, sizes)) or None),
             ports=given.ports or (str(ports) if ports else None),
             jobs=given.jobs,
@@ -183,13 +194,10 @@ class _Plan:
                     return error
                 where = (*place, option_name) if getattr(entry, option_name) else (option_name,)
                 return self.text.error(where, rest, error.hint)
-        if name.startswith("--") or (isinstance(error, TopologyError) and error.message.startswith(f"{self._source}:")):
+        source = self._topology_of(entry).source
+        if name.startswith("--") or (isinstance(error, TopologyError) and error.message.startswith(f"{source}:")):
             return error
         return self.text.error(place, error.message, error.hint)
-
-    @property
-    def _source(self) -> str:
-        return self.topology.source
 
 
 def _tests_of(entry: RequestedTest) -> tuple[Method, ...]:

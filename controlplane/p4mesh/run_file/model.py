@@ -32,6 +32,10 @@ class RequestedTest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: Annotated[
         Name | UnsetType, Meta(title="its name in results and of its directory, where it is not that of the test")
     ] = UNSET
+    topology: Annotated[
+        Annotated[str, Meta(min_length=1)] | UnsetType,
+        Meta(title="topology of this test, where it is not that of the file", description="a path"),
+    ] = UNSET
     ports: Annotated[Ports | UnsetType, Meta(title="tester ports that take part, in this order; else all")] = UNSET
     sizes: Annotated[Sizes | UnsetType, Meta(title="frame sizes of this test")] = UNSET
     parameters: Parameters = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the trials of a run have captured, as JSON lines: ``captures.jsonl``, where a run was asked to capture faults.
+"""Faults that the trials of a run have captured, as JSON lines: ``captures.jsonl``, where a run was asked for them.
 
 A line is written before its trial. Lines of trials that did not finish are dropped when the run resumes; a finished run
 has them in the order of its units.

@@ -168,6 +168,12 @@ class Target(ABC):
     def set_links(self, up: bool) -> None:
         """Switch the links of all tester ports on or off; raises UnsupportedError where that cannot be done."""
 
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the link of one tester port on or off."""
+        raise UnsupportedError(
+            f"switching the link of one port is not supported on {self.name}", hint="use --target sim"
+        )
+
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device of a simulated network, which is without power for ``off_ns`` first."""
         raise UnsupportedError(

@@ -88,7 +88,7 @@ class LiveTarget(NamespaceTarget):
         program, transmitter = self._cores
         cores = "no core of its own" if program is None else f"program on core {program}, sending on core {transmitter}"
         parts = [f"{node.device.name} is {node.software}" for node in self.network.nodes]
-        parts += [f"{name} is outside of this machine, at {', '.join(at)}" for name, at in self.network.outside.items()]
+        parts += [f"{name} is not made by this run, at {', '.join(at)}" for name, at in self.network.outside.items()]
         return (
             *machine_facts(),
             f"threads: {cores}",

@@ -126,6 +126,10 @@ class SimTarget(Target):
         for port in self.topology.tester_ports:
             self._network.set_link(TESTER, port.number, up)
 
+    def set_link(self, port: int, up: bool) -> None:
+        """Switch the link of one tester port on or off at this virtual time."""
+        self._network.set_link(TESTER, port, up)
+
     def reset_device(self, device: str, off_ns: int) -> None:
         """Reset a device; the topology says how long that takes."""
         self._network.reset_device(device, off_ns * 1000)

@@ -9,7 +9,7 @@ from scapy.packet import Packet
 from scapy.utils import checksum
 
 from p4mesh.errors import ParameterError
-from p4mesh.traffic.stream import FrameTemplate
+from p4mesh.traffic.stream import TUNNEL_BYTES, FrameTemplate
 
 ETHERTYPE_TEST = 0xFFFF
 ETHERTYPE_VLAN = 0x8100
@@ -133,7 +133,8 @@ def _too_short(template: FrameTemplate, frame_size_bytes: int) -> ParameterError
     kind = "plain Ethernet" if template.ip_version is None else f"IPv{template.ip_version}/UDP"
     tags = f" with {len(template.vlan_ids)} VLAN tags" if template.vlan_ids else ""
     tags += " in a GRE tunnel" if template.tunnel else ""
+    without = f" ({minimum - TUNNEL_BYTES} without the tunnel)" if template.tunnel else ""
     return ParameterError(
         f"frame size {frame_size_bytes}: {kind}{tags} and the 18-byte signature need {minimum} bytes",
-        hint=f"use {minimum} bytes or more, or a shorter frame format",
+        hint=f"use {minimum} bytes or more{without}, or a shorter frame format",
     )

@@ -89,9 +89,9 @@ def check_stream(stream: Stream) -> None:
         )
     if stream.template.tunnel or stream.received_in_tunnel:
         _check_tunnels(stream)
-    if stream.advertised_prefix_bits and not stream.routed:
+    if (stream.advertised_prefix_bits or stream.advertised_networks) and not stream.routed:
         raise ParameterError(
-            f"stream '{stream.name}': hosts in networks of {stream.advertised_prefix_bits} bits without a router",
+            f"stream '{stream.name}': hosts in networks behind the receivers without a router",
             hint="only routed streams have destinations behind the receivers",
         )
 

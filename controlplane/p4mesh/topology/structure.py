@@ -369,7 +369,7 @@ def _node(engine: Rule) -> Rule:
         "latency_ns": common["latency_ns"],
         "on_linux": {
             "title": "what stands for the node on Linux interfaces (targets live and bmv2, p4mesh net): bridge or"
-            " openvswitch for an ethernet_switch, linux, frr or smcroute for a router, simple_switch_grpc or"
+            " openvswitch for an ethernet_switch, linux, frr, bird or smcroute for a router, simple_switch_grpc or"
             " p4mesh_switch for p4; without this key the first of each",
             "enum": sorted({software for parts in ON_LINUX.values() for software in parts}),
         },

@@ -163,6 +163,12 @@ class Stream:
     advertised_prefix_bits: int = 0
     """Destinations of a routed stream are hosts behind the receivers, in IPv6 networks of this prefix length (or IPv4
     networks of 24 bits) that the device has a route to; 0 = the receivers themselves."""
+    advertised_networks: int = field(default=0, metadata={"stored": "if set"})
+    """Destinations of a routed stream are hosts in so many networks behind each receiver, of which each of its senders
+    uses one; 0 = the one of ``advertised_prefix_bits``, or the receivers themselves."""
+    network: int = field(default=0, metadata={"stored": "if set"})
+    """Of ``advertised_networks``, that of a receiver with the place of the sender; a sender that is n places behind it
+    uses the n-th one after it."""
     router_macs: tuple[bytes, ...] = ()
     """The answers, one per transmit port; filled in by the trial."""
     traffic_class: str = field(default="", metadata={"stored": "if set"})

@@ -62,7 +62,7 @@ class LostFrames:
 
 @dataclass(frozen=True)
 class Faults:
-    """What a trial has captured."""
+    """Faulty frames of a trial, and the names of lost ones."""
 
     frames: tuple[FaultyFrame, ...]
     lost: tuple[LostFrames, ...]

@@ -78,8 +78,8 @@ def native(to: str, ttl: int = 9) -> Packet:
     return Ether(src=HOST_MAC.format(1), dst=mac) / packet(to, ttl)
 
 
-def in_tunnel(to: str, source: str = "10.0.1.9", gre: Packet | None = None, **outer: int) -> Packet:
-    ip = IP(src=source, dst="10.0.1.1", **outer)
+def in_tunnel(to: str, source: str = "10.0.1.9", gre: Packet | None = None, checksum: int | None = None) -> Packet:
+    ip = IP(src=source, dst="10.0.1.1", chksum=checksum)
     return Ether(src=HOST_MAC.format(1), dst=ROUTER_MAC.format(1)) / ip / (gre or GRE()) / packet(to)
 
 
@@ -110,7 +110,7 @@ def test_copies_leave_in_a_tunnel_of_their_own(came: object) -> None:
         in_tunnel("225.1.3.7"),
         in_tunnel("225.1.1.7", source="10.0.2.9"),
         in_tunnel("225.1.1.7", gre=GRE(key_present=1, key=5)),
-        in_tunnel("225.1.1.7", chksum=1),
+        in_tunnel("225.1.1.7", checksum=1),
     ],
     ids=["no such group", "last hop", "no such group in a tunnel", "no such tunnel", "a key", "damaged outer header"],
 )
@@ -120,9 +120,9 @@ def test_what_is_not_for_a_group_or_a_tunnel_ends(frame: Packet) -> None:
 
 def test_the_router_answers_for_its_own_address() -> None:
     mac = HOST_MAC.format(1)
-    question = Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=mac, psrc="10.0.1.9", pdst="10.0.1.1")
+    question: Packet = Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=mac, psrc="10.0.1.9", pdst="10.0.1.1")
     ((port, reply),) = exchange(question)
     assert (port, reply[ARP].op, reply[ARP].hwsrc, reply[ARP].psrc) == (1, 2, ROUTER_MAC.format(1), "10.0.1.1")
-    other = question.copy()
+    other: Packet = question.copy()
     other[ARP].pdst = "10.0.1.2"
     assert exchange(other) == []

@@ -16,7 +16,7 @@ from p4mesh.network.netns import NetnsNetwork
 from p4mesh.target.live import LiveTarget
 from p4mesh.traffic.memberships import Memberships, Version
 from p4mesh.traffic.patterns import GroupRange, Multicast
-from p4mesh.traffic.stream import FrameTemplate, Stream
+from p4mesh.traffic.stream import FrameTemplate, Stream, Tunnel
 from p4mesh.trial.engine import TrialEngine
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.spec import Learning, TrialSpec
@@ -119,3 +119,32 @@ def test_a_linux_router_sends_groups_where_their_routes_lead() -> None:
     received = {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows}
     expected = {("225.1.1.1", 2), ("225.1.1.1", 3), ("225.1.2.1", 4), ("225.1.2.2", 4)}
     assert received == dict.fromkeys(expected, FRAMES)
+
+
+@pytest.mark.parametrize("part", ["simple_switch_grpc", "p4mesh_switch"])
+@pytest.mark.parametrize(
+    ("first", "sent", "back"), [("225.1.1.1", False, True), ("225.1.2.1", True, False), ("225.1.3.1", True, True)]
+)
+def test_a_router_in_p4_puts_groups_into_tunnels_and_takes_them_out(
+    part: str, first: str, sent: bool, back: bool
+) -> None:
+    tunnel = Tunnel("198.18.1.2", "198.18.1.1") if sent else None
+    stream = Stream(
+        "groups",
+        256,
+        Fraction(100),
+        3 * FRAMES,
+        Multicast((GroupRange(first, 3),)),
+        (1,),
+        (2, 3, 4),
+        FrameTemplate(tunnel=tunnel),
+        routed=sent,
+        received_in_tunnel=back,
+    )
+    spec = TrialSpec("groups", (stream,), 2 * NS_PER_S, Learning(enabled=False), NS_PER_S // 2, 0, per_flow=True)
+    with open_measurer(shipped_on("p4-tunnels-4ports", part), "live") as measurer:
+        result = valid(lambda: measurer.measure(spec))
+    assert (result.lost_frames, result.flooded_frames) == (0, 0)
+    groups = [str(group) for group in GroupRange(first, 3).groups]
+    received = {(flow.part, flow.rx_port): flow.rx_frames for flow in result.flows}
+    assert received == {(group, port): FRAMES for group in groups for port in (2, 3, 4)}

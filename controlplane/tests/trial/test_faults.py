@@ -272,7 +272,8 @@ def test_a_run_writes_pcap_ng_with_comments_and_its_trials_do_not_change(tmp_pat
         packets = list(reader)
     assert [bytes(found).hex() for found in packets] == [frame["frame"] for frame in frames]
     for found, frame in zip(packets, frames, strict=True):
-        (comment,) = found.comments or ()
+        assert found.comments is not None
+        (comment,) = found.comments
         said = comment.decode()
         assert said.startswith(f"{frame['reason']}, port {frame['port']}, {frame['at_ns'] / 1000:.3f} us after ")
         assert found.sniffed_on == f"port {frame['port']}"

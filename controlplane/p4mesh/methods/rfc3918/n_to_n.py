@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from p4mesh.errors import ParameterError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
@@ -27,6 +28,7 @@ from p4mesh.methods.results.latency_tables import LATENCY_COLUMNS, latency_note
 from p4mesh.methods.results.metrics import judge_loss
 from p4mesh.methods.results.outcome import Cell, Column, Outcome, State, Table
 from p4mesh.methods.results.record import INLINE, Record
+from p4mesh.methods.results.searched import NS_PER_MS
 from p4mesh.methods.rfc3918.rows import RATE_COLUMNS, MulticastTrial, rate_cells, trial_row, untrusted
 from p4mesh.methods.rfc3918.setup import (
     DURATION_S,
@@ -47,6 +49,8 @@ from p4mesh.trial.spec import TrialSpec
 _SEARCH = "search"
 _NS_PER_US = 1000
 _CLAUSE = "RFC 3918 4.3"
+_MOST_COPIES = 100_000_000
+"""Of a trial that is lengthened for its stagger: a simulation of some minutes."""
 _OWN = ("source_port", "groups", "start_stagger_us")
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us", "calibrated", "queues")
 _TRIALS = (
@@ -162,8 +166,8 @@ class NToN(MethodOf[NToNUnit]):
             for unit in units
             for row in unit.rows
         )
-        sizes = [unit.frame_size_bytes for unit in units]
-        duration = shared.duration_deviation(parameters, sizes, bed.slowest_rate_bps, DURATION_S, _CLAUSE)
+        durations_ns = [round(row.trial.duration_ms * NS_PER_MS) for unit in units for row in unit.rows]
+        duration = shared.duration_text(durations_ns, DURATION_S, _CLAUSE)
         searched = parameters.is_word("stagger_us")
         note = (
             f"The smallest multiple of {float(parameters.number('stagger_step_us')):g} us with which nothing is lost; "
@@ -199,8 +203,8 @@ def _staggers_us(parameters: ParameterSet) -> tuple[Fraction, ...]:
 def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> TrialSpec:
     """Return a trial in which each port sends to the group of its place, so that all outputs get the load."""
     ports = setup.bed.port_numbers
-    duration_ns = shared.duration_ns_of(setup.parameters, size, setup.line_rate_bps)
     rate = rate_at_pct(load, size, setup.line_rate_bps) / (len(ports) - 1)
+    duration_ns = _duration_ns(setup, size, rate, stagger_us)
     first = GroupRange(setup.first_group, len(ports)).groups
     ranges = tuple(
         GroupRange(str(group), 1, tuple(other for other in ports if other != port))
@@ -213,6 +217,29 @@ def _spec(setup: Setup, size: int, load: Fraction, stagger_us: Fraction) -> Tria
     memberships = setup.memberships(ranges, verify=setup.parameters.flag("joins_verify"))
     label = f"{len(ports)} to {len(ports)} {size} B stagger {float(stagger_us):g} us"
     return setup.trial(label, (stream,), duration_ns, memberships, per_flow=True)
+
+
+def _duration_ns(setup: Setup, size: int, rate_fps: Fraction, stagger_us: Fraction) -> int:
+    """Return the time of a trial in which all ports send together for half of it at least.
+
+    A scaled trial is lengthened for it; raises ParameterError where it would have too many copies, or has a time of
+    its own that is too short.
+    """
+    parameters, others = setup.parameters, len(setup.bed.ports) - 1
+    given_ns = shared.duration_ns_of(parameters, size, setup.line_rate_bps)
+    last_start_ns = others * round(stagger_us * _NS_PER_US)
+    needed_ns = 2 * last_start_ns
+    if needed_ns <= given_ns:
+        return given_ns
+    copies = (others + 1) * others * tx_frames(needed_ns, rate_fps)
+    if parameters.is_word("duration_ms") and copies <= _MOST_COPIES:
+        return needed_ns
+    raise ParameterError(
+        f"stagger of {float(stagger_us):g} us: the last of {others + 1} ports starts {last_start_ns / NS_PER_MS:g} ms "
+        f"after the first, and a trial takes {given_ns / NS_PER_MS:g} ms",
+        hint=f"set duration_ms={-(-needed_ns // NS_PER_MS)}, so that all ports send together for half of it, or a "
+        "smaller stagger_us",
+    )
 
 
 def _judge(result: TrialResult) -> Verdict:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address
 
-from p4mesh.errors import ParameterError, UnsupportedError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.criterion import criterion_of
@@ -108,6 +108,11 @@ class TunnelThroughput(MethodOf[TunnelUnit]):
             raise UnsupportedError(
                 f"{self.name} is not supported on {bed.target}: its program does not know frames in GRE tunnels",
                 hint="use --target sim, live or bmv2",
+            )
+        if not bed.ends_tunnels:
+            raise TopologyError(
+                f"{self.name} needs a device with GRE tunnels, topology '{bed.topology}' has none",
+                hint="use a node of device p4, as in topology p4-tunnels-4ports",
             )
         Setup(bed, parameters).check(self.name, groups=parameters.integer("groups"))
         shared.search_of(parameters)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.network.nodes.base import LinuxNode
+from p4mesh.network.nodes.bird import BirdNode
 from p4mesh.network.nodes.bridge import BridgeNode
 from p4mesh.network.nodes.frr import FrrNode
 from p4mesh.network.nodes.openvswitch import OpenVSwitchNode
@@ -17,7 +18,11 @@ from p4mesh.topology.model import Device
 
 PARTS: Mapping[str, type[LinuxNode]] = {
     part.software: part
-    for part in (BridgeNode, OpenVSwitchNode, RouterNode, FrrNode, SmcrouteNode, SimpleSwitchNode, EngineSwitchNode)
+    for part in (
+        *(BridgeNode, OpenVSwitchNode),
+        *(RouterNode, FrrNode, BirdNode, SmcrouteNode),
+        *(SimpleSwitchNode, EngineSwitchNode),
+    )
 }
 
 

@@ -134,6 +134,9 @@ def test_ports_without_a_usual_network_need_the_ends_of_their_tunnels() -> None:
 def test_beds_and_targets_that_cannot_do_it_are_refused() -> None:
     with pytest.raises(TopologyError, match="needs at least 2 tester ports"):
         on_fakes("encapsulation", bed=make_bed(1))
+    switches = bed_of(shipped("wrs-18x1g"))
+    with pytest.raises(TopologyError, match=r"needs a device with GRE tunnels, topology 'wrs-18x1g' has none"):
+        on_fakes("encapsulation", bed=switches)
     with pytest.raises(UnsupportedError, match=r"rfc3918.decapsulation is not supported on tofino: its program"):
         on_fakes("decapsulation", bed=replace(make_bed(), target="tofino", tunnels=False))
 
@@ -159,6 +162,9 @@ def test_the_headers_of_a_frame_in_a_tunnel_are_those_of_gre(ip_version: int, si
     assert isinstance(inner, IP if ip_version == 4 else IPv6)
     assert (inner.len if ip_version == 4 else inner.plen + 40) == size - 18 - 24
     assert inner[UDP].len == size - 18 - 24 - (20 if ip_version == 4 else 40)
+    with pytest.raises(ParameterError, match="in a GRE tunnel and the 18-byte signature need") as caught:
+        seed_payload(template, minimum_frame_bytes(template) - 1)
+    assert f"({minimum_frame_bytes(template) - 24} without the tunnel)" in str(caught.value.hint)
     assert minimum_frame_bytes(template) == minimum_frame_bytes(replace(template, tunnel=None)) + 24
 
 

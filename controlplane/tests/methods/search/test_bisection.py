@@ -322,7 +322,7 @@ def test_frame_loss_sweep_stops_after_two_lossless_loads() -> None:
 
 @pytest.mark.parametrize("below", ["0.003", "0.5", "30", "90"])
 def test_a_search_below_a_load_that_passed_at_first_looks_near_it(below: str) -> None:
-    """A longer trial fails by little as a rule: few more trials find the limit then, and the lowest one is still found."""
+    """A longer trial mostly fails by little: few more trials find the limit then, and the lowest one is still found."""
     asked = goal(50, 0, 100, "0.01").below(Fraction("97.3"))
     true_limit = Fraction("97.3") - Fraction(below)
     found = bisect(asked, limit(true_limit))
