@@ -51,6 +51,8 @@ class Bench(ABC):
     """Of what a modifier adds to a MAC address, and of the part of the address that changes."""
     shortest_frame_bytes = 40
     """Of streams."""
+    long_extension_is_last = False
+    """Whether only the last IPv6 extension header may have more than 8 bytes."""
     ports: Any
     client: Client
     contract: Contract
@@ -245,7 +247,7 @@ class TofinoBench(Bench):
 
     name = "tofino"
     exact = False
-    mac_addend_bits, shortest_frame_bytes = 32, 64
+    mac_addend_bits, shortest_frame_bytes, long_extension_is_last = 32, 64, True
     settle_ns = 50_000_000
 
     def __init__(self, topology: Topology, interfaces: Sequence[str]) -> None:
@@ -291,6 +293,7 @@ class SourcesBench(Bench):
     tick_ps = 1000
     exact = False
     mac_addend_bits, shortest_frame_bytes = TofinoBench.mac_addend_bits, TofinoBench.shortest_frame_bytes
+    long_extension_is_last = TofinoBench.long_extension_is_last
     settle_ns = 20_000
     _devices: ClassVar = {1: 4, 2: 8, 3: 12, 4: 16}
     _round_ticks = 740
