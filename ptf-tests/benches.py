@@ -47,6 +47,12 @@ class Bench(ABC):
     exact: bool
     """True where the clock is virtual, so that times can be asserted to the tick."""
     port_numbers = PORTS
+    mac_addend_bits = 48
+    """Of what a modifier adds to a MAC address, and of the part of the address that changes."""
+    shortest_frame_bytes = 40
+    """Of streams."""
+    long_extension_is_last = False
+    """Whether only the last IPv6 extension header may have more than 8 bytes."""
     ports: Any
     client: Client
     contract: Contract
@@ -241,6 +247,7 @@ class TofinoBench(Bench):
 
     name = "tofino"
     exact = False
+    mac_addend_bits, shortest_frame_bytes, long_extension_is_last = 32, 64, True
     settle_ns = 50_000_000
 
     def __init__(self, topology: Topology, interfaces: Sequence[str]) -> None:
@@ -285,6 +292,8 @@ class SourcesBench(Bench):
     name = "tofino"
     tick_ps = 1000
     exact = False
+    mac_addend_bits, shortest_frame_bytes = TofinoBench.mac_addend_bits, TofinoBench.shortest_frame_bytes
+    long_extension_is_last = TofinoBench.long_extension_is_last
     settle_ns = 20_000
     _devices: ClassVar = {1: 4, 2: 8, 3: 12, 4: 16}
     _round_ticks = 740

@@ -90,6 +90,11 @@ def _extension_headers(names: tuple[str, ...]) -> bytes:
     return chain
 
 
+def extension_sizes(names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the bytes of IPv6 extension headers."""
+    return tuple(len(_EXTENSIONS[name]) for name in names)
+
+
 def seed_payload(template: FrameTemplate, frame_size_bytes: int) -> bytes:
     """Return the bytes of a seed behind its loop header, which has the size of the signature.
 

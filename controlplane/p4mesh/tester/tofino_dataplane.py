@@ -17,7 +17,7 @@ from p4mesh.target.chips import PORTS_PER_PIPE
 from p4mesh.tester.cell_reader import RecordFormat, WaitForPasses
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.dataplane import DataPlane, SwitchPorts
-from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES
+from p4mesh.tester.frames import FCS_BYTES, SIGNATURE_BYTES, extension_sizes
 from p4mesh.tester.halves import PASSES_PER_CELL, SHORTEST_PACKET_OUT_BYTES, records_of_halves
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.records import READ_TICKS
@@ -31,6 +31,7 @@ OF_PORTS = "spacing_min_inverted"
 _OF_SENT_FLOWS = frozenset({"flow_sequence"})
 _OF_TRANSMITTERS = frozenset({"departures", "first_departure", "last_departure"})
 _CELL = "cell"
+_UNIT_BYTES, _ENCAPSULATION = 8, "esp"
 _RECEIVED = "received in"
 
 
@@ -61,7 +62,10 @@ class TofinoDataPlane(DataPlane, ABC):
                 ) from None
 
     def configure(self, plan: Plan, run: int) -> None:
-        """Install a plan; raise UnsupportedError for seeds that would grow on their way to the switch."""
+        """Install a plan; raise UnsupportedError for frames that the program cannot send.
+
+        Those are seeds that would grow on their way to the switch, and headers beyond the parser.
+        """
         header = self._client.schema.info.headers["packet_out"]
         header_bytes = sum(field.bitwidth for field in header.metadata) // 8
         shortest = SHORTEST_PACKET_OUT_BYTES - header_bytes + SIGNATURE_BYTES + FCS_BYTES
@@ -71,6 +75,14 @@ class TofinoDataPlane(DataPlane, ABC):
                     f"not supported on tofino: stream '{stream.stream.name}' has frames of "
                     f"{stream.stream.frame_size_bytes} bytes, whose seeds would be padded on their way to the switch",
                     hint=f"use frames of {shortest} bytes or more",
+                )
+            names = stream.stream.template.ipv6_extensions
+            if not fits_the_parser(names, self._contract["EXTENSION_UNITS"]):
+                raise UnsupportedError(
+                    f"not supported on tofino: stream '{stream.stream.name}' has the IPv6 extension headers "
+                    f"{', '.join(names)}",
+                    hint=f"use {self._contract['EXTENSION_UNITS'] * _UNIT_BYTES} bytes of headers at most; "
+                    "only the last one, or the one before esp, may be longer than 8",
                 )
         super().configure(plan, run)
 
@@ -125,6 +137,13 @@ class InBandTofinoDataPlane(TofinoDataPlane):
     def _enter(self, loop_port: int) -> None:
         """Let records of reading frames in the loop of a port come to the controller."""
         self._set_groups(self._groups | self._reading_group(loop_port))
+
+
+def fits_the_parser(names: tuple[str, ...], units: int) -> bool:
+    """Return whether the program finds UDP behind these IPv6 extension headers (p4src/tna/parser.p4)."""
+    sizes = extension_sizes(names)
+    in_front = sizes[: -2 if names[-1:] == (_ENCAPSULATION,) else -1]
+    return sum(sizes) <= units * _UNIT_BYTES and all(size == _UNIT_BYTES for size in in_front)
 
 
 def joined_pipes(of_pipes: Mapping[int, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:

@@ -27,6 +27,7 @@ from support.tofino_beds import (
     tofino_2_topology,
 )
 
+from p4mesh.errors import UnsupportedError
 from p4mesh.tester.contract import P4SRC
 from p4mesh.tester.histogram import HistogramPer
 from p4mesh.topology import Topology
@@ -102,6 +103,16 @@ def test_frames_of_all_formats_are_measured(template: FrameTemplate, running: Ru
     with running() as chip:
         (result,) = measured(chip, pairs(5, template=template, frame_size_bytes=200))
     assert (result.status, result.tx_frames, result.rx_frames, result.lost_frames) == (Status.VALID, 10, 8, 2)
+
+
+@pytest.mark.parametrize(
+    "chain", [("routing", "destination"), ("destination", "fragment", "routing"), ("ah", "destination", "esp")]
+)
+def test_headers_that_the_parser_does_not_take_are_refused(chain: tuple[str, ...], running: Running) -> None:
+    spec = pairs(5, template=FrameTemplate(6, (), chain), frame_size_bytes=200)
+    with running() as chip, pytest.raises(UnsupportedError, match="'pairs' has the IPv6 extension headers") as caught:
+        measured(chip, spec)
+    assert caught.value.hint.startswith("use 32 bytes of headers at most")
 
 
 def test_two_streams_in_two_loops_and_their_modifiers(running: Running) -> None:
