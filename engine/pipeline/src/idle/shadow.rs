@@ -57,12 +57,29 @@ pub(super) enum Effect {
     },
 }
 
+/// A word of a register that the pass has read, or has written with what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Guard {
+    register: u16,
+    word: usize,
+    value: u64,
+}
+
+impl Guard {
+    /// Whether the word is what it was.
+    #[inline]
+    pub fn holds(&self, state: &State) -> bool {
+        state.registers[self.register as usize].cells.get(self.word) == Some(&self.value)
+    }
+}
+
 /// Slots with their forms, and the requests of the pass so far.
 pub(super) struct Shadow {
     pub regs: Box<Regs>,
     pub forms: Forms,
     pub limits: Limits,
     pub effects: Vec<Effect>,
+    pub guards: Vec<Guard>,
     scratch: Vec<u8>,
 }
 
@@ -75,6 +92,7 @@ impl Shadow {
             forms: Forms::new(),
             limits: Limits::default(),
             effects: Vec::new(),
+            guards: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -212,6 +230,7 @@ impl Shadow {
                     if let Some(cell) = array.cells.get(from..from.saturating_add(array.limbs)) {
                         self.regs[dst as usize..][..array.limbs].copy_from_slice(cell);
                         self.mark(dst, array.limbs, Form::Fixed);
+                        self.guard(register, from, cell);
                     }
                 }
                 Op::RegisterWrite { register, index, src } => {
@@ -223,6 +242,7 @@ impl Shadow {
                         if !same || !self.all_fixed(src, array.limbs) {
                             return Err(Refusal("the pass writes a register"));
                         }
+                        self.guard(register, from, cell);
                     }
                 }
                 Op::Count { counter, index } => {
@@ -263,6 +283,12 @@ impl Shadow {
             }
         }
         Err(Refusal("the pass is long"))
+    }
+
+    /// Makes the proof depend on a cell of a register, the first word of which is number `from`.
+    fn guard(&mut self, register: u16, from: usize, cell: &[u64]) {
+        let words = cell.iter().enumerate();
+        self.guards.extend(words.map(|(at, &value)| Guard { register, word: from + at, value }));
     }
 
     /// Target of a branch; the inner `None` is the next instruction, the outer one another kind of instruction.
