@@ -1,4 +1,4 @@
-"""Reads text from files that a user names: whole, within a limit, never from a pipe or a device."""
+"""Reads files that a user names: whole, within a limit, never from a pipe or a device."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ class UnusualFileError(OSError):
 
 def read_text(path: Path, limit_bytes: int) -> str:
     """Return the text of a regular file; raises OSError, and UnicodeDecodeError when it is not text in UTF-8."""
+    return read_bytes(path, limit_bytes).decode("utf-8")
+
+
+def read_bytes(path: Path, limit_bytes: int) -> bytes:
+    """Return the content of a regular file; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
@@ -25,4 +30,4 @@ def read_text(path: Path, limit_bytes: int) -> str:
             raise UnusualFileError(
                 errno.EFBIG, f"{found.st_size} bytes; at most {limit_bytes} bytes are read", str(path)
             )
-        return file.read(limit_bytes + 1).decode("utf-8")
+        return file.read(limit_bytes + 1)

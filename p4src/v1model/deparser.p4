@@ -34,16 +34,20 @@ control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
 control TesterDeparser(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr.packet_in);
+        packet.emit(hdr.captured);
         packet.emit(hdr.record);
+        packet.emit(hdr.message_record);
         packet.emit(hdr.loop);
         packet.emit(hdr.ethernet);
         packet.emit(hdr.outer_vlan);
         packet.emit(hdr.inner_vlan);
+        packet.emit(hdr.tunnel);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
         packet.emit(hdr.extension);
         packet.emit(hdr.udp);
         packet.emit(hdr.signature);
+        packet.emit(hdr.as_received);
     }
 }
 

@@ -40,7 +40,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
             }
         }
         controller_departure.apply(hdr, standard.egress_port, standard.egress_global_timestamp);
-        if (standard.egress_port == PORT_CPU) {
+        if (standard.egress_port == PORT_CPU && !hdr.captured.isValid()) {
             to_controller.apply(hdr, meta.arrival);
         }
         if (reason != REASON_NONE) {
@@ -53,6 +53,7 @@ control TesterEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
         if (again == 1) {
             hdr.record.setInvalid();
+            hdr.message_record.setInvalid();
             recirculate_preserving_field_list(0);
         }
     }

@@ -5,6 +5,8 @@
 
 #include "types.p4"
 #include "measurement.p4"
+#include "messages.p4"
+#include "strays.p4"
 #include "stream_registers.p4"
 #include "reporting.p4"
 #include "../shared/reception.p4"
@@ -25,6 +27,9 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     GroupCounting() group_counting;
     FlowMeasurement() flow_measurement;
     ArrivalSpacing() arrival_spacing;
+    Messages() messages;
+    Capture() capture;
+    StrayCounting() stray_counting;
 
     apply {
         verdict_t verdict = { 0 };
@@ -57,16 +62,22 @@ control TesterIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             }
             classification.apply(hdr, meta.local);
             group_counting.apply(meta.local);
+            stray_counting.apply(hdr, meta.local);
             reporting.apply(hdr, meta.local, meta.arrival, verdict, manager);
         }
 
         if (meta.local.flow_op != OP_NONE) {
             flow_measurement.apply(hdr, meta.local, meta.arrival);
         }
+        if (meta.local.is_sample == 1 || (hdr.loop.isValid() && hdr.loop.kind == KIND_READ
+                                          && hdr.loop.flags & READ_MESSAGES != 0)) {
+            messages.apply(hdr, meta.local, meta.arrival);
+        }
         if (meta.local.port_op != OP_NONE) {
             arrival_spacing.apply(hdr, meta.local, meta.arrival);
         }
         if (meta.local.reason != REASON_NONE) {
+            capture.apply(hdr, meta.local, meta.arrival, verdict, manager);
             COUNT(receive_reason, (bit<32>)(meta.arrival.ingress_port ++ meta.local.reason));
         }
 

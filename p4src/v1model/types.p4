@@ -11,19 +11,29 @@ const bit<2> OP_UPDATE = 1;
 const bit<2> OP_READ   = 2;
 const bit<2> OP_CLEAR  = 3;
 
+// Order of a measured frame in its flow.
+const bit<2> ORDER_NEXT = 0;
+const bit<2> ORDER_GAP  = 1;
+const bit<2> ORDER_LATE = 2;
+
 struct headers_t {
     packet_out_t       packet_out;
     packet_in_t        packet_in;
+    captured_t         captured;
     record_t           record;
+    message_record_t   message_record;
     loop_t             loop;
     ethernet_t         ethernet;
     vlan_t             outer_vlan;
     vlan_t             inner_vlan;
+    tunnel_t           tunnel;
     ipv4_t             ipv4;
     ipv6_t             ipv6;
     extension_unit_t[EXTENSION_UNITS] extension;
     udp_t              udp;
     signature_t        signature;
+    // The signature of a captured frame, whose checksums stay as they came.
+    signature_t        as_received;
 }
 
 // Content of the registers of a flow before this pass.
@@ -72,9 +82,12 @@ struct local_t {
     bit<2>  port_op;
     bit<3>  window;
     bit<REASON_BITS> reason;
+    bit<2>  order;
     // Bytes of the received frame, FCS included.
     bit<32> frame_bytes;
     flow_cells_t seen;
+    // The frame is expected, and no duplicate.
+    bit<1>  is_sample;
     // For histograms: latency and size of IPDV in ticks; whether the frame has IPDV, and whether it is negative.
     bit<32> latency;
     bit<32> ipdv_size;

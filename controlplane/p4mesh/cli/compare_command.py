@@ -12,7 +12,7 @@ from p4mesh.cli.output import say
 from p4mesh.errors import EXIT_OK, UsageError
 from p4mesh.report.compare.differences import Difference, Measured, configuration_differences
 from p4mesh.report.compare.document import comparison
-from p4mesh.report.document import Document, Grid, Paragraph
+from p4mesh.report.document import Bullets, Document, Grid, Paragraph
 from p4mesh.report.text import grid_text
 from p4mesh.run.stored import measured
 from p4mesh.store.writing import write_atomically, write_bytes_atomically
@@ -43,6 +43,8 @@ def _text(document: Document) -> str:
             parts.append(grid_text(block))
         elif isinstance(block, Paragraph):
             parts.append(block.text)
+        elif isinstance(block, Bullets):
+            parts.append("\n".join([block.title, *(f"  - {line}" for line in block.items)]))
     return "\n\n".join([*parts, document.badge.text])
 
 

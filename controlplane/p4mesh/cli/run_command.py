@@ -63,6 +63,9 @@ def options_of(arguments: argparse.Namespace) -> RunOptions:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
 
 
@@ -85,6 +88,9 @@ def _run_file(arguments: argparse.Namespace, notice: Notice) -> int:
         calibration=arguments.calibration,
         notes=tuple(arguments.notes),
         require_all=arguments.require_all,
+        capture_frames=arguments.capture,
+        access=arguments.access,
+        interfaces=arguments.interfaces,
     )
     if options.out is not None:
         notice.place(Path(options.out))

@@ -37,6 +37,10 @@ class Extension:
     def check(self, case: Case) -> None:
         """Raise TopologyError or ParameterError when the additional parameters cannot be used on this bed."""
 
+    def parameters_for(self, unit: Unit, case: Case) -> ParameterSet:
+        """Return the parameters that the method gets for one unit."""
+        return case.parameters
+
     def units(self, units: Sequence[Unit], parameters: ParameterSet) -> tuple[Unit, ...]:
         """Return the units that are run instead of ``units``."""
         return tuple(units)
@@ -88,6 +92,8 @@ class Composed(MethodOf[Record]):
 
     def run_unit(self, unit: Unit, bed: Bed, parameters: ParameterSet, session: Session) -> Record:
         """Measure one unit; a trial passes the innermost extension first on its way to the device."""
+        for extension in self._extensions:
+            parameters = extension.parameters_for(unit, Case(self._method, bed, parameters))
         case = Case(self._method, bed, parameters)
         run: Run = partial(self._method.run_unit, unit, bed, parameters)
         for extension in self._extensions:

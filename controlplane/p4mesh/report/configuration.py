@@ -5,10 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import yaml
+
 from p4mesh.report.document import Bullets, Chapter, Facts, Grid, GridRow, Head, Listing, Paragraph
+from p4mesh.topology.model import TESTER
 from p4mesh.traffic.stamps import StampKind
 
 _BPS_PER_GBPS = 1_000_000_000
+_MOST_CABLES = 3
 _EDGES = {
     StampKind.FIRST_BIT: "from the first bit sent to the first bit received",
     StampKind.SOFTWARE: "between time stamps that software takes around whole frames",
@@ -44,6 +48,28 @@ def tester_text(config: dict[str, Any]) -> str:
         rates[port["rate_bps"]] = rates.get(port["rate_bps"], 0) + 1
     ports = " and ".join(f"{count} ports of {rate / _BPS_PER_GBPS:g} Gbit/s" for rate, count in sorted(rates.items()))
     return f"P4Mesh {config['version']} on {config['target']}, {ports}"
+
+
+def cables_text(config: dict[str, Any]) -> str:
+    """Return the cables of the tester in one line, by groups of the topology, and whether they were measured."""
+    document = yaml.safe_load(config["topology"]["text"])
+    links = document["links"] if isinstance(document, dict) else []
+    ends = [link for link in links if TESTER in (_node(link["from"]), _node(link["to"]))]
+    # Cables of real machines have the delay that they have.
+    delays = StampKind(config["time_stamps"]["kind"]) is StampKind.FIRST_BIT
+    shown = [_cable(link, delays) for link in ends[:_MOST_CABLES]]
+    if len(ends) > _MOST_CABLES:
+        shown.append(f"{len(ends) - _MOST_CABLES} more groups")
+    return "; ".join([*shown, "calibrated" if config["calibration"] else "not calibrated"])
+
+
+def _cable(link: dict[str, Any], with_delay: bool) -> str:
+    delay = f", {link.get('latency_ns', 0):g} ns" if with_delay else ""
+    return f"{link['from']} to {link['to']}{delay}"
+
+
+def _node(end: str) -> str:
+    return end.partition(":")[0]
 
 
 def device_text(config: dict[str, Any]) -> str:

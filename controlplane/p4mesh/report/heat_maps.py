@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from p4mesh.report.document import Chart
+from p4mesh.report.document import Chart, Paragraph
 from p4mesh.report.line_charts import SCHEMA
 from p4mesh.store.run_files import StoredTrial
 
@@ -43,14 +43,17 @@ def port_chart(trials: Sequence[StoredTrial]) -> Chart | None:
     return Chart("port_rates", title, _spec(title, values, "trial", "port", "frames/s", told), note=note)
 
 
-def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
+def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart | Paragraph, ...]:
     """Return loss and mean latency of every flow, in the last trusted trial of each part that kept its flows."""
-    last = {trial.unit: trial for trial in trials if trial.result["status"] == "VALID" and trial.result["flows"]}
+    kept = {trial.unit: trial for trial in trials if trial.result["status"] == "VALID" and trial.result["flows"]}
+    last, note = _shown(kept)
+    if kept and not last:
+        return (Paragraph(f"Flows: more than {_MOST_CELLS:,} in each part; trials.jsonl has their counts."),)
     kinds: tuple[tuple[str, str, str, Callable[[dict[str, Any]], float | None]], ...] = (
         ("flow_loss", "Frames lost by every flow", "lost frames", _lost),
         ("flow_latency", "Mean latency of every flow", "us", _mean_us),
     )
-    found = []
+    found: list[Chart | Paragraph] = []
     for name, title, unit, value_of in kinds:
         values = [
             {"part": unit_key, "x": flow["tx_port"], "y": flow["rx_port"], "load": trial.load_pct, "value": value}
@@ -58,14 +61,28 @@ def flow_charts(trials: Sequence[StoredTrial]) -> tuple[Chart, ...]:
             for flow in trial.result["flows"]
             if (value := value_of(flow)) is not None
         ]
-        if len({(value["x"], value["y"]) for value in values}) < 2 or len(values) > _MOST_CELLS:
+        if len({(value["x"], value["y"]) for value in values}) < 2:
             continue
         if name == "flow_loss" and not any(value["value"] for value in values):
             continue
         told = [("load", "load (% of line)"), ("value", unit)]
         spec = _spec(title, values, "transmit port", "receive port", unit, told)
-        found.append(Chart(name, title, spec, note="The last trial of each part that kept its flows apart."))
+        found.append(Chart(name, title, spec, note=note))
     return tuple(found)
+
+
+def _shown(kept: Mapping[str, StoredTrial]) -> tuple[dict[str, StoredTrial], str]:
+    """Return the first parts that a page has room for, and what the reader must know of the choice."""
+    shown: dict[str, StoredTrial] = {}
+    cells = 0
+    for unit, trial in kept.items():
+        cells += len(trial.result["flows"])
+        if cells <= _MOST_CELLS:
+            shown[unit] = trial
+    note = "The last trial of each part that kept its flows apart."
+    if len(shown) < len(kept):
+        note += f" {len(shown)} of {len(kept)} parts: the others have more flows than a page has room for."
+    return shown, note
 
 
 def _spec(

@@ -1,4 +1,4 @@
-"""Past runs with their verdicts: what lies in a directory of runs, whatever state it is in."""
+"""Past runs with their verdicts: every run below a directory, in whatever state it is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 from p4mesh.errors import P4MeshError, RunDirectoryError
 from p4mesh.methods.results.outcome import State
 from p4mesh.report.publish import outcome_of
-from p4mesh.store.run_directory import RESULTS, RUN, read_run
+from p4mesh.store.finding import Kind, find_runs
+from p4mesh.store.lock import holder
+from p4mesh.store.run_directory import RESULTS, RUN, SUMS, TRIALS, read_run
 from p4mesh.store.run_files import read_config
 from p4mesh.store.suite_directory import is_finished, is_suite, read_suite
 
-DAMAGED, UNFINISHED = "damaged", "not finished"
+DAMAGED, UNFINISHED, RUNNING, NO_RUN = "damaged", "not finished", "running", "no run"
+_FILES = (RUN, TRIALS, RESULTS, SUMS)
+"""A directory without any of them has never been that of a run."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class PastRun:
 
     directory: Path
     state: str
-    """Verdict; of a suite the worst one. ``not finished``, or ``damaged``."""
+    """Verdict; of a suite the worst one. ``running``, ``not finished``, ``damaged`` or ``no run``."""
     test: str = ""
     topology: str = ""
     target: str = ""
@@ -31,20 +35,28 @@ class PastRun:
 
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
-    """Return the runs in a folder, those that began first come first; raises RunDirectoryError where there is none."""
+    """Return the runs below a folder in the order in which they began; raises RunDirectoryError for no folder."""
     try:
-        found = sorted(item for item in folder.iterdir() if item.is_dir())
+        next(folder.iterdir(), None)
     except OSError as error:
         raise RunDirectoryError(
             f"{folder}: {error.strerror}", hint="name a directory with runs in it: p4mesh runs DIR"
         ) from None
-    runs = [_one(path) for path in found]
+    # A suite shows its own runs, and a folder with nothing below it is shown: it may be what is left of a run.
+    places = [
+        place for place in find_runs(folder) if place.suite is None and (place.parts or place.kind is not Kind.NOTHING)
+    ]
+    runs = [_one(folder.joinpath(*place.parts)) for place in places]
     return tuple(sorted(runs, key=lambda run: (run.started_utc, run.directory)))
 
 
 def _one(path: Path) -> PastRun:
     try:
-        return _suite(path) if is_suite(path) else _run(path)
+        if is_suite(path):
+            return _suite(path)
+        if not any((path / name).exists() for name in _FILES):
+            return PastRun(path, NO_RUN, summary="a directory of something else, or an empty one")
+        return _run(path)
     except (P4MeshError, OSError) as error:
         problem = error.message if isinstance(error, P4MeshError) else str(error)
         return PastRun(path, DAMAGED, summary=problem.removeprefix(f"{path}: "))
@@ -53,7 +65,7 @@ def _one(path: Path) -> PastRun:
 def _run(path: Path) -> PastRun:
     if not (path / RESULTS).exists():
         config = read_config(path / RUN, "", "")
-        return PastRun(path, UNFINISHED, str(config.get("test", "")), summary="the same command with --out resumes it")
+        return _unfinished(path, str(config.get("test", "")))
     run = read_run(path)
     outcome = outcome_of(run)
     started = min((timing.started_utc for timing in run.timings), default="")
@@ -63,9 +75,16 @@ def _run(path: Path) -> PastRun:
     )
 
 
+def _unfinished(path: Path, test: str) -> PastRun:
+    process = holder(path.stat())
+    if process is None:
+        return PastRun(path, UNFINISHED, test, summary="the same command with --out resumes it")
+    return PastRun(path, RUNNING, test, summary=f"process {process}" if process else "a process elsewhere")
+
+
 def _suite(path: Path) -> PastRun:
     if not is_finished(path):
-        return PastRun(path, UNFINISHED, summary="the same command with --out resumes it")
+        return _unfinished(path, "")
     suite = read_suite(path)
     runs = [_run(directory) for directory in suite.runs]
     first = runs[0] if runs else PastRun(path, "")

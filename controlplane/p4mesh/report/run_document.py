@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4mesh.methods.results.outcome import Outcome
-from p4mesh.report.configuration import configuration_chapters, device_text, notes_of, tester_text
+from p4mesh.report.configuration import cables_text, configuration_chapters, device_text, notes_of, tester_text
 from p4mesh.report.distributions import distribution_charts
 from p4mesh.report.document import Block, Bullets, Chapter, Document, Facts, Paragraph, Tone
 from p4mesh.report.grids import grid_of
@@ -47,10 +47,12 @@ def facts_of(run: StoredRun, outcome: Outcome) -> Facts:
         ("Device", device_text(config)),
         ("Topology", config["topology"]["name"]),
         ("Tester", tester_text(config)),
+        ("Cables", cables_text(config)),
         ("Frame sizes", ", ".join(str(size) for size in config["frame_sizes_bytes"]) + " B"),
         ("Trials", str(len(run.trials))),
         ("Measured", dates_of([timing.started_utc for timing in run.timings])),
     ]
+    pairs += [(name.capitalize(), text) for name, text in config.get("chosen", {}).items()]
     if outcome.iterations:
         pairs.append(("Iterations", ", ".join(state.value for state in outcome.iterations)))
     return Facts(tuple((dict(pairs) | dict(notes_of(config))).items()))

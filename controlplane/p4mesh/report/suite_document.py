@@ -47,7 +47,7 @@ def suite_document(suite: str, rows: Sequence[Mapping[str, Cell]], tests: Sequen
         f"{len(rows)} tests: {', '.join(f'{count} {word}' for word, count in counts.most_common())}.",
         _facts(tests),
         tuple(cover),
-        tuple(chapter for test in tests for chapter in _chapters(test)),
+        _chapters_of(tests),
     )
 
 
@@ -96,7 +96,21 @@ def _facts(tests: Sequence[SuiteTest]) -> Facts:
     return Facts((*pairs, ("Trials", str(trials)), ("Measured", dates_of(started))))
 
 
-def _chapters(test: SuiteTest) -> tuple[Chapter, ...]:
+def _chapters_of(tests: Sequence[SuiteTest]) -> tuple[Chapter, ...]:
+    """Return the chapters of all tests; those that are the same in each of them stand once, at the end."""
+    parts = [result_chapters(test.run, test.outcome) for test in tests]
+    same = [part for part in (parts[0] if len(parts) > 1 else ()) if all(part in other for other in parts)]
+    chapters = [
+        chapter
+        for test, own in zip(tests, parts, strict=True)
+        for chapter in _chapters(test, [part for part in own if part not in same])
+    ]
+    if same:
+        chapters += [Chapter("All tests", "all-tests", (), level=1), *same]
+    return tuple(chapters)
+
+
+def _chapters(test: SuiteTest, parts: Sequence[Chapter]) -> tuple[Chapter, ...]:
     config, anchor = test.run.config, _anchor(test.run.label)
     own = [pair for pair in facts_of(test.run, test.outcome).pairs if pair[0] in _OF_ONE_TEST]
     head = Chapter(
@@ -106,7 +120,6 @@ def _chapters(test: SuiteTest) -> tuple[Chapter, ...]:
         level=1,
         badge=badge_of(test.outcome),
     )
-    parts = result_chapters(test.run, test.outcome)
     return (head, *(replace(part, anchor=f"{anchor}-{part.anchor}") for part in parts))
 
 

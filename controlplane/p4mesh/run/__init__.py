@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from p4mesh.run.calibration import FinishedCalibration, calibrate
     from p4mesh.run.events import (
         Event,
+        FaultsCaptured,
         NotRun,
         Observer,
         RunFinished,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CalibrationOptions",
     "Event",
+    "FaultsCaptured",
     "FinishedCalibration",
     "FinishedRun",
     "FinishedSuite",
@@ -70,8 +72,9 @@ __getattr__ = lazily(
     {
         "calibration": ("FinishedCalibration", "calibrate"),
         "events": (
-            *("Event", "NotRun", "Observer", "RunFinished", "RunStarted", "TrialFinished", "UnitFinished"),
-            *("SampleTaken", "SuiteStarted", "TesterOpened", "TrafficSeen", "WiresMeasured", "WorkerLost"),
+            *("Event", "FaultsCaptured", "NotRun", "Observer", "RunFinished", "RunStarted", "SampleTaken"),
+            "SuiteStarted",
+            *("TesterOpened", "TrafficSeen", "TrialFinished", "UnitFinished", "WiresMeasured", "WorkerLost"),
         ),
         "options": ("CalibrationOptions", "RunFileOptions", "RunOptions", "TrafficOptions"),
         "run_files": ("run_file",),

@@ -18,6 +18,8 @@ NOTE_KEY = "[a-z][a-z0-9_-]{0,39}"
 _LONGEST_NOTE = 500
 MOST_JOBS = 1024
 """Processes of one machine; a cluster may have more."""
+MOST_CAPTURED_FRAMES = 1000
+"""Of each reason and trial: more is no picture of a fault, and the controller keeps each of them in memory."""
 
 
 def check_options(options: RunOptions) -> None:
@@ -26,6 +28,13 @@ def check_options(options: RunOptions) -> None:
     notes_of(options.notes)
     jobs_of(options)
     cluster_of(options)
+    check_capture(options.capture_frames)
+
+
+def check_capture(frames: int) -> None:
+    """Raise UsageError for an impossible number of frames to capture; 0 captures none."""
+    if not 0 <= frames <= MOST_CAPTURED_FRAMES:
+        raise UsageError(f"--capture {frames}: not valid", hint=f"an integer in 1..{MOST_CAPTURED_FRAMES}")
 
 
 def parse_frame_sizes(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:

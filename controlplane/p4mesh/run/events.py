@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from p4mesh.methods.results.outcome import Outcome
     from p4mesh.store.live_file import WatchedTrial
     from p4mesh.store.run_files import StoredTrial, Timing
+    from p4mesh.trial.faults import Faults
     from p4mesh.trial.looks import Look
     from p4mesh.trial.samples import Sample
 
@@ -69,6 +70,15 @@ class SampleTaken:
     unit: str
     trial: int
     sample: Sample
+
+
+@dataclass(frozen=True)
+class FaultsCaptured:
+    """The faults of a trial are on disk; its :class:`TrialFinished` follows."""
+
+    unit: str
+    trial: int
+    faults: Faults
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,7 @@ Event = (
     RunStarted
     | TesterOpened
     | SampleTaken
+    | FaultsCaptured
     | TrafficSeen
     | TrialFinished
     | UnitFinished

@@ -57,6 +57,8 @@ class Job:
     """Reason why trials on one device depend on each other; empty where the learning phase restores everything."""
     memory_without_verification: str = ""
     """The same for trials that do not verify the learned addresses."""
+    capture_frames: int = 0
+    """Frames of each reason that are captured of each trial; 0: none."""
 
 
 def opener_of(target: str, instead: str = "") -> Opener:

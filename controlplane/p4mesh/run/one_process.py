@@ -8,7 +8,15 @@ from contextlib import ExitStack
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TesterOpened, TrafficSeen, TrialFinished, UnitFinished
+from p4mesh.run.events import (
+    FaultsCaptured,
+    Observer,
+    SampleTaken,
+    TesterOpened,
+    TrafficSeen,
+    TrialFinished,
+    UnitFinished,
+)
 from p4mesh.run.job import DescribedMeasurer, Job, Measurer
 from p4mesh.run.session import Measured, UnitSession, opened, timed, watched_trial
 from p4mesh.store.run_directory import RunDirectory
@@ -29,11 +37,13 @@ def run_in_process(
 ) -> Mapping[Unit, Record]:
     """Return the results of all units, or of those before ``wants_end`` and of the one that it has ended."""
 
-    def publish(event: TrialFinished | SampleTaken | TrafficSeen) -> None:
+    def publish(event: TrialFinished | SampleTaken | FaultsCaptured | TrafficSeen) -> None:
         if isinstance(event, TrafficSeen):
             directory.show_look(event.trial, event.look)
         elif isinstance(event, SampleTaken):
             directory.append_sample(event.unit, event.trial, event.sample)
+        elif isinstance(event, FaultsCaptured):
+            directory.append_faults(event.unit, event.trial, event.faults)
         elif event.timing is not None:
             directory.append(event.trial, event.timing)
         observer(event)
@@ -95,7 +105,7 @@ class _LocalBench:
         def look(found: Look) -> None:
             self._publish(TrafficSeen(watched_trial(self._unit, spec), found))
 
-        return timed(measurer, spec, look, take, self._wants_end)
+        return timed(measurer, spec, look, take, self._wants_end, self._job.capture_frames)
 
     def leave_device(self) -> None:
         if self._device is not None:

@@ -42,6 +42,13 @@ class RunOptions:
     """Of a suite: whether tests that cannot run here keep it from passing."""
     ports: str | None = None
     """Tester ports that take part, in this order, such as ``1-4,7`` or the name of a role; None: all ports."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,13 @@ class RunFileOptions:
     """Function that opens the measurer in place of the target, as ``module:function``."""
     require_all: bool = False
     """Whether tests of a suite that cannot run here keep the run from passing."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +103,13 @@ class TrafficOptions:
     """Notes for the report, as ``key=text``."""
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
+    capture_frames: int = 0
+    """Faulty frames of each reason that are captured of each trial; 0: none."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""
 
 
 @dataclass(frozen=True)
@@ -105,3 +126,8 @@ class CalibrationOptions:
     target: str = SIMULATED
     opener: str = ""
     """Function that opens the measurer in place of the target, as ``module:function``."""
+    access: str | None = None
+    """How ``live`` reaches interfaces: ``best``, ``af_xdp`` or ``af_packet``; None: as the topology says."""
+    interfaces: str | None = None
+    """Interfaces of this machine for the tester's ports in their order, such as ``enp3s0f0,enp3s0f1``, for ``live`` and
+    ``bmv2``; None: those that the topology names, else such as P4Mesh makes."""

@@ -9,17 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from p4mesh.errors import ParameterError, TopologyError
+from p4mesh.errors import ParameterError, TopologyError, UnsupportedError
 from p4mesh.methods.base import Method
 from p4mesh.methods.bed import Bed, Port, TimeStamps
-from p4mesh.methods.extensions.load_axis import on_line
+from p4mesh.methods.extensions.load_axis import on_line, require_room
 from p4mesh.methods.extensions.resets import SWAP_ROLES
 from p4mesh.methods.names import NAMES
 from p4mesh.methods.options.parameters import ParameterSet, resolve, shortened
 from p4mesh.methods.options.shared import EXTENSION_HEADERS, SCALED_FRAMES, template_of
 from p4mesh.methods.port_names import PortNames
 from p4mesh.methods.registry import find_test
-from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, cluster_of, jobs_of, notes_of, parse_frame_sizes
+from p4mesh.run.checks import MAX_FRAME_SIZE_BYTES, check_capture, cluster_of, jobs_of, notes_of, parse_frame_sizes
 from p4mesh.run.job import Job
 from p4mesh.run.options import RunOptions
 from p4mesh.store.calibration_file import read_calibration
@@ -28,6 +28,7 @@ from p4mesh.target.table import TARGETS
 from p4mesh.tester.programs import contract_of
 from p4mesh.topology import TESTER, PortRef, Topology
 from p4mesh.topology.device_events import failures_of
+from p4mesh.topology.device_keys import P4_DEVICE
 from p4mesh.topology.memory import memory_of, memory_without_verification
 
 _SOFTWARE_SEARCH = {"search_method": "mlr", "mlr_goals": "software"}
@@ -62,13 +63,14 @@ def prepare(method: Method, topology: Topology, options: RunOptions) -> Prepared
     _check_format(method, sizes, parameters)
     bed = _with_ports(bed_of(topology, options.target), options.ports)
     method.check(bed, parameters)
+    require_room(bed, parameters, sizes)
     parameters = on_line(method, bed, parameters)
     if not options.opener:
         TARGETS[options.target].check(topology)
     if options.calibration is not None:
         bed = _calibrated(method, bed, parameters, sizes, options)
     job = job_of(method, topology, bed, parameters, options)
-    echo = noted(topology, options.notes)
+    echo = noted(topology, options.notes) | capture_echo(options.capture_frames)
     return Prepared(method, job, sizes, jobs_of(options), cluster_of(options), options.target, echo)
 
 
@@ -91,11 +93,24 @@ def noted(topology: Topology, notes: Sequence[str]) -> dict[str, Any]:
     return {"notes": found} if found else {}
 
 
+def capture_echo(frames: int) -> dict[str, Any]:
+    """Return what the configuration of a run says of its capture: nothing without one."""
+    return {"capture_frames": frames} if frames else {}
+
+
 def job_of(method: Method, topology: Topology, bed: Bed, parameters: ParameterSet, options: RunOptions) -> Job:
     """Return the job for every process that measures for a run."""
-    simulated = not TARGETS[options.target].declare(topology).real_time
+    check_capture(options.capture_frames)
+    capabilities = TARGETS[options.target].declare(topology)
+    if options.capture_frames and not capabilities.captures_faults:
+        raise UnsupportedError(
+            f"--capture {options.capture_frames}: not supported on {options.target}, whose program hands over "
+            "no faulty frames",
+            hint="leave --capture out; counts of every reason are in trial_ports.csv",
+        )
+    simulated = not capabilities.real_time
     memory = (memory_of(topology), memory_without_verification(topology)) if simulated else ("", "")
-    return Job(method, topology, bed, parameters, options.opener, simulated, *memory)
+    return Job(method, topology, bed, parameters, options.opener, simulated, *memory, options.capture_frames)
 
 
 def check_settings(topology: Topology) -> None:
@@ -222,6 +237,8 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
         stamps=TimeStamps(Fraction(stamps.tick_ps, 1000), stamps.kind),
         histograms=contract_of(TARGETS[target], topology)["HISTOGRAMS"],
         stamps_controller_frames=capabilities.stamps_controller_frames,
+        tunnels=capabilities.tunnels,
+        ends_tunnels=not topology.devices or any(device.device == P4_DEVICE for device in topology.devices),
         resets_devices=capabilities.resets_devices,
         reset_times_s=tuple(resets) if capabilities.resets_devices else (),
         failures=failures_of(topology) if capabilities.causes_failures else 0,
@@ -230,4 +247,5 @@ def bed_of(topology: Topology, target: str = SIMULATED) -> Bed:
             for near, far in (link.ends for link in topology.links)
             if near.node == far.node == TESTER
         ),
+        announces_routes=topology.bgp is not None,
     )

@@ -14,18 +14,19 @@ from p4mesh.methods.base import TrialNote, Unit
 from p4mesh.methods.results.outcome import State
 from p4mesh.methods.search.goal import Verdict
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import SampleTaken, TrialFinished
+from p4mesh.run.events import FaultsCaptured, SampleTaken, TrialFinished
 from p4mesh.run.job import Job, Measurer, opener_of
 from p4mesh.store.codec import decode, encode
 from p4mesh.store.live_file import WatchedTrial
 from p4mesh.store.run_files import KeptTrial, StoredTrial, Timing
+from p4mesh.trial.faults import FaultRequest, Faults
 from p4mesh.trial.looks import Look
 from p4mesh.trial.result import Status, TrialResult
 from p4mesh.trial.samples import Onlooker, Sample
 from p4mesh.trial.spec import TrialSpec
 
-Publish = Callable[[TrialFinished | SampleTaken], None]
-"""Returns when the trial, or the sample, is on disk."""
+Publish = Callable[[TrialFinished | SampleTaken | FaultsCaptured], None]
+"""Returns when the trial, the sample, or what was captured is on disk."""
 TakeLook = Callable[[Look], None]
 LOOK_EVERY_S = 0.5
 """By the clock on the wall, whatever the clock of the target does."""
@@ -40,6 +41,8 @@ class Measured:
     elapsed_s: float
     samples: tuple[Sample, ...] = ()
     """Samples that no onlooker has taken while the trial ran."""
+    faults: Faults | None = None
+    """None where none were asked for, or where its streams did not start."""
 
 
 class Bench(Protocol):
@@ -135,6 +138,8 @@ class UnitSession:
             measured = self._bench.measure(spec, self._trials_before())
         for sample in measured.samples:
             self._publish(SampleTaken(self._unit.key, index, sample))
+        if measured.faults is not None:
+            self._publish(FaultsCaptured(self._unit.key, index, measured.faults))
         result = measured.result
         trial = StoredTrial(
             self._unit.key, index, float(note.load_pct), _verdict(result, note), question, encode(result)
@@ -199,10 +204,12 @@ def timed(
     take_look: TakeLook,
     take_sample: Callable[[Sample], None] | None = None,
     wants_end: Callable[[], bool] = lambda: False,
+    capture_frames: int = 0,
 ) -> Measured:
-    """Measure one trial, with its wall-clock facts; samples that nobody takes come with it."""
+    """Measure one trial, with its wall-clock facts; samples that nobody takes come with it, and faults."""
     started, begin = datetime.now(timezone.utc), time.monotonic()
     samples: list[Sample] = []
+    faults: list[Faults] = []
     looked_s = begin
 
     def wants_look() -> bool:
@@ -213,10 +220,15 @@ def timed(
         looked_s = time.monotonic()
         take_look(found)
 
-    result = measurer.measure(spec, Onlooker(take_sample or samples.append, wants_end, wants_look, look))
-    elapsed_s = round(time.monotonic() - begin, 6)
+    wanted = FaultRequest(capture_frames, faults.append) if capture_frames else None
+    onlooker = Onlooker(take_sample or samples.append, wants_end, wants_look, look, wanted)
+    result = measurer.measure(spec, onlooker)
     return Measured(
-        _from_first_departure(result), started.isoformat(timespec="milliseconds"), elapsed_s, tuple(samples)
+        _from_first_departure(result),
+        started.isoformat(timespec="milliseconds"),
+        round(time.monotonic() - begin, 6),
+        tuple(samples),
+        faults[-1] if faults else None,
     )
 
 

@@ -15,6 +15,8 @@ from p4mesh.methods.registry import find_test
 from p4mesh.methods.results.outcome import Outcome
 from p4mesh.methods.results.record import Record
 from p4mesh.report.publish import publish
+from p4mesh.run.captures import capture_finding, capture_tables, write_capture
+from p4mesh.run.chosen_interfaces import topology_of
 from p4mesh.run.delivery import DeliveryLimits
 from p4mesh.run.events import Event, Observer, RunFinished, RunStarted, TesterOpened, unobserved
 from p4mesh.run.executor import Executor
@@ -27,7 +29,6 @@ from p4mesh.run.workers import run_parallel
 from p4mesh.store.codec import encode
 from p4mesh.store.run_directory import RunDirectory
 from p4mesh.store.writing import storing
-from p4mesh.topology import Topology, load_topology
 from p4mesh.version import __version__
 
 
@@ -46,13 +47,9 @@ def run(options: RunOptions, observer: Observer = unobserved) -> FinishedRun:
     the cluster fails. Trials that are on disk by then are not measured again when the same options come again.
     """
     method = find_test(options.test)
-    prepared = prepare(method, topology_of(options.topology), options)
+    topology = topology_of(options.topology, options.target, options.access, options.interfaces)
+    prepared = prepare(method, topology, options)
     return execute(prepared, directory_path(options.out, method.name), observer, DeliveryLimits())
-
-
-def topology_of(topology: str | Path | Topology) -> Topology:
-    """Return a topology as it is, or the one in a file; raises TopologyError."""
-    return topology if isinstance(topology, Topology) else load_topology(topology)
 
 
 def directory_path(out: str | Path | None, name: str) -> Path:
@@ -103,7 +100,11 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
             facts.extend(fact for fact in event.facts if fact not in facts)
         observer(event)
 
-    results = _results(prepared, units, directory, watched, limits)
+    try:
+        results = _results(prepared, units, directory, watched, limits)
+    finally:
+        # Also of a run that is broken off.
+        write_capture(directory, [unit.key for unit in units])
     outcome = method.assemble(job.bed, job.parameters, results)
     stored = {unit.key: directory.stored(unit.key) for unit in units}
     hint = router_hint(job, [trial for trials in stored.values() for trial in trials])
@@ -112,6 +113,10 @@ def _measure(prepared: Prepared, directory: RunDirectory, observer: Observer, li
         found += (f"ended by the user: {missing} of {len(units)} runs were not measured",)
     found += tuple(f"measured with {fact}" for fact in facts)
     outcome = replace(outcome, findings=(*hint, *outcome.findings, *found), goal=method.goal(job.parameters))
+    if job.capture_frames:
+        captured = directory.captured([unit.key for unit in units])
+        findings = (*outcome.findings, capture_finding(captured))
+        outcome = replace(outcome, findings=findings, tables=(*outcome.tables, *capture_tables(captured)))
     directory.finish(
         [unit.key for unit in units],
         {"outcome": encode(outcome), "units": {unit.key: result.data() for unit, result in results.items()}},
@@ -180,5 +185,6 @@ def _config(prepared: Prepared) -> dict[str, Any]:
             }
             for item in method.parameters
         ],
+        **({"chosen": dict(topology.chosen)} if topology.chosen else {}),
         **prepared.echo,
     }

@@ -21,7 +21,15 @@ from p4mesh.errors import TargetError
 from p4mesh.methods.base import Unit
 from p4mesh.methods.results.record import Record
 from p4mesh.run.delivery import DeliveryLimits
-from p4mesh.run.events import Observer, SampleTaken, TrafficSeen, TrialFinished, UnitFinished, WorkerLost
+from p4mesh.run.events import (
+    FaultsCaptured,
+    Observer,
+    SampleTaken,
+    TrafficSeen,
+    TrialFinished,
+    UnitFinished,
+    WorkerLost,
+)
 from p4mesh.run.executor import ClosedError, Executor, Task, Worker, WorkerLostError
 from p4mesh.run.job import Job
 from p4mesh.run.session import Measured, TakeLook, UnitSession, watched_trial
@@ -117,12 +125,14 @@ class _Run:
         for thread in self._threads:
             thread.join(_STOPPED_S)
 
-    def publish(self, event: TrialFinished | SampleTaken) -> None:
+    def publish(self, event: TrialFinished | SampleTaken | FaultsCaptured) -> None:
         """Put a trial into the journal, or a sample on disk, and show it."""
         with self.changed:
             self.check_open()
             if isinstance(event, SampleTaken):
                 self.directory.append_sample(event.unit, event.trial, event.sample)
+            elif isinstance(event, FaultsCaptured):
+                self.directory.append_faults(event.unit, event.trial, event.faults)
             elif event.timing is not None:
                 self.directory.append(event.trial, event.timing)
             self._observer(event)
@@ -341,8 +351,9 @@ class _UnitBench:
             run.changed.notify_all()
 
     def _keep(self, trial: _Ahead) -> None:
-        """Put an answer on disk that the unit may ask for; the lock is held."""
+        """Put an answer on disk that the unit may ask for, unless faults came with it; the lock is held."""
         wanted = self._trials.get(trial.spec.number) is trial and not self._run.closed
+        wanted = wanted and not self._run.job.capture_frames
         if wanted and isinstance(trial.answer, Measured):
             self._run.directory.keep(_kept(self.unit, trial.spec, trial.answer))
 

@@ -8,6 +8,7 @@
     DIR/ahead.jsonl    while a run lasts: trials measured before the run has asked for them
     DIR/live.json      while a run lasts: what its trials are doing right now
     DIR/samples.csv    samples of running traffic, where a run takes them
+    DIR/captures.jsonl faulty frames and the names of lost ones, where a run was asked for them
     DIR/results.json   written once, when every unit is finished
     DIR/sums.json      the checksums of run.json and results.json, just before the latter is written
     DIR/*.csv, DIR/report.html
@@ -28,11 +29,13 @@ from typing import Any
 
 from p4mesh.errors import RunDirectoryError
 from p4mesh.store import run_files
+from p4mesh.store.fault_file import CAPTURES, CapturedTrial, FaultFile
 from p4mesh.store.live_file import LiveFile, WatchedTrial
 from p4mesh.store.lock import DirectoryLock
 from p4mesh.store.run_files import Journal, KeptTrial, StoredTrial, Timing, digest
 from p4mesh.store.sample_file import SampleFile
-from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically
+from p4mesh.store.writing import PARTIAL, append_synced, storing, write_atomically, write_bytes_atomically
+from p4mesh.trial.faults import Faults
 from p4mesh.trial.looks import Look
 from p4mesh.trial.samples import Sample
 
@@ -47,7 +50,7 @@ LIVE = "live.json"
 RESULTS = "results.json"
 SAMPLES = "samples.csv"
 SUMS = "sums.json"
-_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, LIVE, SAMPLES, RESULTS, SUMS)
+_OWN_FILES = (RUN, TRIALS, TIMING, AHEAD, LIVE, SAMPLES, CAPTURES, RESULTS, SUMS)
 _SUMMED = (RUN, RESULTS)
 _NEW = "name a new or an empty directory"
 
@@ -65,11 +68,13 @@ class RunDirectory:
         self._stale_timings = journal.stale_timings
         self._kept = run_files.read_kept(path / AHEAD) if resumed else []
         self._samples = SampleFile(path / SAMPLES)
+        self._faults = FaultFile(path / CAPTURES)
         self._live = LiveFile(path / LIVE)
         if resumed and not self.is_finished:
             self._live.remove()
             stored = {(trial.unit, trial.index) for trial in self._trials}
             self._samples.keep(stored.__contains__)
+            self._faults.keep(stored.__contains__)
 
     @classmethod
     def open(cls, path: Path, config: Mapping[str, Any]) -> RunDirectory:
@@ -143,6 +148,16 @@ class RunDirectory:
         """Put a sample of a running trial on disk."""
         self._samples.append(unit, index, sample)
 
+    def append_faults(self, unit: str, index: int, faults: Faults) -> None:
+        """Put on disk what a trial has captured, before the trial itself."""
+        self._faults.append(CapturedTrial(unit, index, faults))
+
+    def captured(self, unit_order: Sequence[str]) -> tuple[CapturedTrial, ...]:
+        """Return what the finished trials have captured, by unit; raises RunDirectoryError for a damaged file."""
+        finished = {(trial.unit, trial.index) for trial in self._trials}
+        found = (trial for trial in self._faults.read() if (trial.unit, trial.trial) in finished)
+        return tuple(sorted(found, key=lambda trial: (unit_order.index(trial.unit), trial.trial)))
+
     def show_look(self, trial: WatchedTrial, look: Look) -> None:
         """Let those who watch the directory see a look at a running trial."""
         self._live.add(trial, look)
@@ -154,7 +169,7 @@ class RunDirectory:
             yield
         except BaseException:
             if not self.resumed and not self._trials and not (self.path / AHEAD).exists():
-                for name in (TRIALS, TIMING, LIVE, SAMPLES, RUN):
+                for name in (TRIALS, TIMING, LIVE, SAMPLES, CAPTURES, RUN):
                     (self.path / name).unlink(missing_ok=True)
                 if not any(self.path.iterdir()):
                     self.path.rmdir()
@@ -173,6 +188,7 @@ class RunDirectory:
         self._drop_stale_timings()
         write_atomically(self.path / TRIALS, "".join(trial.line() + "\n" for trial in self._trials))
         self._samples.sort(place)
+        self._faults.sort(place)
         with storing(self.path / AHEAD):
             (self.path / AHEAD).unlink(missing_ok=True)
         self._live.remove()
@@ -184,9 +200,13 @@ class RunDirectory:
 
     def write_text(self, name: str, text: str) -> Path:
         """Write a derived file, such as a CSV table or the report."""
+        return self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, data: bytes) -> Path:
+        """Write a derived file that is no text."""
         assert name not in _OWN_FILES, name
         target = self.path / name
-        write_atomically(target, text)
+        write_bytes_atomically(target, data)
         return target
 
     def _read_journal(self) -> Journal:

@@ -14,9 +14,10 @@ import numpy as np
 
 from p4mesh.errors import UnsupportedError
 from p4mesh.p4runtime import PacketIn
-from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, v1model_format
+from p4mesh.tester.cell_reader import CellReader, RecordFormat, WaitForPasses, message_format, v1model_format
 from p4mesh.tester.contract import Contract
 from p4mesh.tester.entries import EntryKey, PlanEntries
+from p4mesh.tester.fault_capture import FaultCapture
 from p4mesh.tester.histogram import Bins, Histogram
 from p4mesh.tester.pacing import first_fraction_q32
 from p4mesh.tester.plan import Plan, StreamPlan
@@ -79,6 +80,8 @@ class DataPlane:
         self._punts: dict[EntryKey, Entity] = {}
         self._punted = 0
         self._handed: list[tuple[int, bytes]] = []
+        self.faults = FaultCapture(client, contract, self._number_of, self._keep_punted)
+        """Frames that come because something is wrong with them."""
 
     def load_program(self) -> None:
         """Push the compiled tester and install the entries that every trial needs."""
@@ -91,6 +94,7 @@ class DataPlane:
         self._punts.clear()
         self._punted = 0
         self._handed.clear()
+        self.faults.forget()
         self._reader.forget()
         self._set_groups(self._reading_group(self._contract["PORT_LOOP"]))
 
@@ -205,9 +209,14 @@ class DataPlane:
     def _keep_punted(self, packet: PacketIn) -> bool:
         punted = packet.metadata["kind"] == self._contract["KIND_SEND"]
         if punted:
-            port = packet.metadata["port"]
-            self._handed.append((self._numbers.get(port, port), packet.payload))
+            self._handed.append((self._number_of(packet.metadata["port"]), packet.payload))
+        else:
+            self.faults.keep(packet)
         return punted
+
+    def _number_of(self, port: int) -> int:
+        """Return the number of the tester port that is a port of the program."""
+        return self._numbers.get(port, port)
 
     def clear(self, cells: int, wait: WaitForPasses) -> None:
         """Clear every register of cells 0 to ``cells`` - 1; confirmed by the last record."""
@@ -234,6 +243,14 @@ class DataPlane:
         """Return the records of some cells, in their order; fields of ports may be missing from them."""
         return self._reader.read(wanted, wait)
 
+    def clear_messages(self, sources: int, wait: WaitForPasses) -> None:
+        """Clear the messages of sources 0 to ``sources`` - 1, and everything else in the cells of these numbers."""
+        self._reader.clear(sources, wait, flags=self._contract["READ_MESSAGES"])
+
+    def read_messages(self, sources: int, wait: WaitForPasses) -> np.ndarray[Any, Any]:
+        """Return the messages of sources 0 to ``sources`` - 1: the fields of ``message_record_t`` are among theirs."""
+        return self._reader.read([range(sources)], wait, form=message_format(self._contract))
+
     def reason_counts(self, ports: Sequence[int]) -> dict[tuple[int, str], int]:
         """Return the frames per (port, reason)."""
         counts = {}
@@ -245,6 +262,19 @@ class DataPlane:
             for index, data in self._client.read_counters(counter, list(cells)):
                 counts[cells[index]] = data.packets
         return counts
+
+    @property
+    def counts_strays(self) -> bool:
+        """Whether the program counts flooded and misdirected frames per flow."""
+        return "flooded_flow" in self._client.schema.info.counters
+
+    def stray_counts(self, flows: int) -> np.ndarray[Any, Any]:
+        """Return flooded and misdirected frames of flows 0 to ``flows`` - 1 since the program was loaded: two rows."""
+        found = np.zeros((2, flows), dtype=np.int64)
+        for row, counter in enumerate(("flooded_flow", "misdirected_flow")):
+            for cell, data in self._client.read_counters(counter, range(flows)):
+                found[row, cell] = data.packets
+        return found
 
     def histogram_counts(self, histograms: Sequence[Histogram], records: np.ndarray[Any, Any]) -> dict[int, Bins]:
         """Return the frames per bin that each histogram has counted since :meth:`configure`.

@@ -20,7 +20,7 @@ _TESTER_PROGRAM = "p4mesh"
 _NODE = frozenset({"name", "device", "ports"})
 ON_LINUX = {
     "ethernet_switch": ("bridge", "openvswitch"),
-    "router": ("linux", "frr"),
+    "router": ("linux", "frr", "bird", "smcroute"),
     "p4": ("simple_switch_grpc", "p4mesh_switch"),
 }
 """Parts that can stand for a device model on Linux interfaces; the first one unless the file chooses."""
@@ -31,7 +31,8 @@ _SWITCH = "ethernet_switch"
 def keys_of(device: str) -> frozenset[str]:
     """Return the keys that a node of a device model may have."""
     rules = schema()["properties"]["nodes"]["items"]["properties"]
-    return frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
+    known = frozenset(key for key, rule in rules.items() if device in rule.get("models", [device]))
+    return known if device in ON_LINUX else known - {"on_linux"}
 
 
 def check_keys(source: YamlSource, path: tuple[str | int, ...], device: str, model: dict[str, Any]) -> None:

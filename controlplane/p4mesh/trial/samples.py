@@ -12,6 +12,7 @@ from p4mesh.tester.cell_ranges import ranges_of
 from p4mesh.tester.plan import Plan
 from p4mesh.tester.reading import ReasonCounts
 from p4mesh.tester.records import READ_TICKS
+from p4mesh.trial.faults import FaultRequest
 from p4mesh.trial.looks import Look
 from p4mesh.trial.sampling import Sampling
 
@@ -65,7 +66,7 @@ TakeSample = Callable[[Sample], None]
 
 
 class EndedEarlyError(Exception):
-    """Whoever watches a trial wants it to end; the message says when."""
+    """The observer of a trial wants it to end; the message says when."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Onlooker:
     wants_look: Callable[[], bool] = lambda: False
     """Whether a look at the trial is due; called only while the trial waits."""
     take_look: Callable[[Look], None] = lambda look: None
+    faults: FaultRequest | None = None
+    """Faults that it wants to see; None: none are captured."""
 
 
 class Sampler:

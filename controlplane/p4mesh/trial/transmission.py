@@ -11,10 +11,13 @@ import numpy as np
 from p4mesh.tester.group_service import GroupService
 from p4mesh.tester.instrument import Tester
 from p4mesh.tester.plan import Plan
+from p4mesh.tester.reading import Reading
+from p4mesh.tester.routing_service import RoutingService
 from p4mesh.tester.station_service import StationService
 from p4mesh.traffic.controller_frame import ControllerFrame
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.trial.classify import Observed
+from p4mesh.trial.faults import faults_of
 from p4mesh.trial.link_watch import LinkWatch
 from p4mesh.trial.looks import Look, ReadLatency
 from p4mesh.trial.queue_trend import Readings
@@ -36,6 +39,7 @@ class Transmission:
         tester: Tester,
         stations: StationService,
         groups: GroupService,
+        routing: RoutingService,
         plan: Plan,
         spec: TrialSpec,
         watch: LinkWatch,
@@ -45,10 +49,12 @@ class Transmission:
         self._tester = tester
         self._stations = stations
         self._groups = groups
+        self._routing = routing
         self._spec = spec
         self._watch = watch
         self._onlooker = onlooker
         self._sampler = Sampler(plan, spec.sampling, tester.tick_ps) if spec.sampling and onlooker else None
+        self._faults = onlooker.faults if onlooker else None
         self._lead_ns = 0
         self._ended_early = False
         self._stalls = StallFinder(plan)
@@ -65,6 +71,8 @@ class Transmission:
         """Start the streams and let their time pass; raises LinkLostError where the trial must not go on."""
         self._stations.forget_answers()
         self._tester.load(self.plan)
+        if self._faults is not None:
+            self._tester.dataplane.faults.begin(self._faults.frames)
         self._tester.arm()
         lead_ns = self._tester.start()
         self._began_ns = self._tester.elapsed_ns
@@ -76,6 +84,8 @@ class Transmission:
         frames = [(max(0, lead_ns + frame.at_ns), frame) for frame in self._spec.controller_frames]
         if self._spec.memberships is not None:
             self._groups.change_after(lead_ns)
+        if self._spec.routing_event is not None:
+            self._routing.change_after(lead_ns + self._spec.routing_event.after_ns)
         if self._spec.interruption is None:
             self._stations.transmission(end_ns, frames, self._wait)
         else:
@@ -100,8 +110,16 @@ class Transmission:
         if tester.target.capabilities.real_time and wanted_ns > settle_ns:
             tester.wait(wanted_ns - settle_ns)
             reading = tester.read()
+        self._take_faults(reading)
         self._observed = Observed(reading, self._stalls.last_before, self._watch.losses(), self._queue_readings)
         return self._observed
+
+    def _take_faults(self, reading: Reading) -> None:
+        if self._faults is not None:
+            capture, most = self._tester.dataplane.faults, self._faults.frames
+            packets = capture.take()
+            capture.end()
+            self._faults.take(faults_of(self.plan, reading.records, packets, self._tester.tick_ps, most))
 
     @property
     def _now_ns(self) -> int | Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -109,10 +110,14 @@ class Node:
         if isinstance(value, bool) or value is None:
             return default
         try:
-            return float(value)
-        except (TypeError, ValueError):
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            self.accounts.forget((*self.path, key))
             self.accounts.leave_out((*self.path, key), "not a number")
             return default
+        return number
 
     def flag(self, key: str, default: bool) -> bool:
         """Return a switch."""
@@ -120,12 +125,6 @@ class Node:
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
         return value if isinstance(value, bool) else default
-
-    def numbers(self, key: str) -> list[float]:
-        """Return a list of numbers."""
-        value = self._taken(key)
-        items = value if isinstance(value, list) else []
-        return [float(item) for item in items if isinstance(item, int | float) and not isinstance(item, bool)]
 
     def leave_out(self, reason: str, *keys: str) -> None:
         """Say why keys are not used; without keys everything below that has not been used."""

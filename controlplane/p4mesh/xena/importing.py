@@ -10,7 +10,7 @@ from pathlib import Path
 from p4mesh.config_files.yaml_source import as_written
 from p4mesh.errors import P4MeshError, XenaFileError
 from p4mesh.methods.registry import find_test
-from p4mesh.regular_files import read_text
+from p4mesh.regular_files import read_bytes
 from p4mesh.run.options import RunFileOptions
 from p4mesh.run.run_files import plan_file
 from p4mesh.run_file.reader import parse_run_file
@@ -88,13 +88,14 @@ def _read(path: Path) -> object:
             hint=f"{_VALID}; XenaManager itself can save nothing that has tests",
         )
     try:
-        text = read_text(path, MOST_BYTES)
+        text = read_bytes(path, MOST_BYTES)
     except OSError as error:
         raise XenaFileError(f"{path}: {error.strerror}", hint=_VALID) from None
-    except UnicodeDecodeError:
-        raise XenaFileError(f"{path}: not a text file", hint=_VALID) from None
     try:
-        data = json.loads(text.removeprefix("\ufeff"))
+        # UTF-8 with and without a byte order mark, UTF-16 and UTF-32.
+        data = json.loads(text)
+    except UnicodeDecodeError:
+        raise XenaFileError(f"{path}: not text in UTF-8 or UTF-16", hint=f"{_VALID}, saved as UTF-8") from None
     except RecursionError:
         raise XenaFileError(f"{path}: nested too deeply", hint=_VALID) from None
     except ValueError as error:

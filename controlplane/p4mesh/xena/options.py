@@ -23,6 +23,8 @@ _FORMATS = {"ETHERNET": "ethernet", "IP": "ipv4", "IPV4": "ipv4", "IPV6": "ipv6"
 _STAGGER_STEP_US = 64
 _ADDRESS_COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _MOST_SIZES = 200
+_LONGEST_RANGE = 1_000_000
+_SIZES_TEXT = f"{SMALLEST_FRAME_BYTES} to {LARGEST_FRAME_BYTES} bytes"
 _BPS_PER_MBPS = 1_000_000
 
 
@@ -63,20 +65,43 @@ def shared_of(root: Node, ports: Iterable[XenaPort]) -> Shared:
 def _sizes(options: Node) -> tuple[int, ...]:
     """Return the sizes; empty where the file has none that a test can take one by one."""
     kind = options.text("PacketSizeType", "IEEEDefault").lower()
-    sizes: Iterable[float] = ()
+    sizes: Iterable[int] = ()
     if kind in ("ieeedefault", "ieee_default"):
         sizes = IEEE_SIZES
     elif kind.startswith("custom"):
-        sizes = options.numbers("CustomPacketSizes")
+        sizes = _custom_sizes(options)
     elif kind in ("specified", "range", "rangesizes"):
         first, last = options.number("SwPacketStartSize", 64), options.number("SwPacketEndSize", 1518)
         step = max(1, round(options.number("SwPacketStepSize", 1)))
-        sizes = range(round(first), round(last) + 1, step)[:_MOST_SIZES]
+        asked = range(round(first), round(last) + 1, step)
+        sizes = [size for size in asked[:_LONGEST_RANGE] if _is_size(size)][:_MOST_SIZES]
+        if len(sizes) < len(asked):
+            kept = f"{sizes[0]} to {sizes[-1]}" if sizes else "none"
+            _not_used(options, "SwPacketEndSize", f"{kept}: at most {_MOST_SIZES} sizes, of {_SIZES_TEXT}")
     else:
         _not_used(options, "PacketSizeType", "a test has one frame size at a time: those of the RFC are used")
-    valid = tuple(dict.fromkeys(round(size) for size in sizes if SMALLEST_FRAME_BYTES <= size <= LARGEST_FRAME_BYTES))
     options.leave_out("another kind of sizes is chosen")
-    return valid
+    return tuple(sizes)
+
+
+def _custom_sizes(options: Node) -> list[int]:
+    """Return the sizes of the list that a test can have; each other value is left out by itself."""
+    key = "CustomPacketSizes"
+    found: list[int] = []
+    options.accounts.use((*options.path, key))
+    listed = options.data.get(key)
+    for place, value in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(value, int | float) and _is_size(value) and int(value) not in found:
+            found.append(int(value))
+        else:
+            path = (*options.path, key, place)
+            options.accounts.forget(path)
+            options.accounts.leave_out(path, f"no size of its own: whole numbers, each once, of {_SIZES_TEXT}")
+    return found
+
+
+def _is_size(value: float) -> bool:
+    return SMALLEST_FRAME_BYTES <= value <= LARGEST_FRAME_BYTES and value == int(value)
 
 
 def _axis(options: Node, ports: list[XenaPort]) -> Parameters:

@@ -44,12 +44,17 @@ RUN = ("run", "rfc2889.fully_meshed", "--topology", "good.yaml")
 HOOKED = (*RUN, "--jobs", "1", "--out", "out", "--set", "reset_between=hook", "--set")
 
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "messages_of_too_many_frames": (
+        *("run", "messages.latency", "--topology", "good.yaml", "--set", "message_frames=2005"),
+    ),
     "no_command": (),
     "unknown_command": ("fly",),
     "unknown_test": ("run", "rfc2889.fuly_meshed", "--topology", "good.yaml"),
     "topology_not_given": ("run", "rfc2889.fully_meshed"),
     "topology_missing": ("run", "rfc2889.fully_meshed", "--topology", "absent.yaml"),
     "topology_is_a_directory": ("run", "rfc2889.fully_meshed", "--topology", "."),
+    "capture_below_zero": (*RUN, "--capture", "-1"),
+    "capture_too_many": (*RUN, "--capture", "1001"),
     "note_without_text": (*RUN, "--note", "operator="),
     "note_twice": (*RUN, "--note", "operator=Ada", "--note", "operator=Bob"),
     "report_not_a_run": ("report", "."),
@@ -89,6 +94,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "set_tiny": (*RUN, "--set", "duration_ms=1e-9999999"),
     "sizes_of_many_digits": (*RUN, "--sizes", "6" * 5000),
     "topology_is_a_device": (*RUN[:3], "/dev/zero"),
+    "interfaces_on_sim": (*RUN, "--interfaces", "enp3s0f0,enp3s0f1"),
+    "interfaces_too_few": (*RUN, "--target", "live", "--interfaces", "enp3s0f0"),
+    "interfaces_twice": (*RUN, "--target", "live", "--interfaces", "enp3s0f0,enp3s0f0"),
+    "access_on_sim": (*RUN, "--access", "af_xdp"),
     "workers_not_an_address": (*RUN, "--workers", "localhost"),
     "workers_on_live": (*RUN, "--workers", "tcp://localhost:8786", "--target", "live"),
     "workers_and_jobs": (*RUN, "--workers", "tcp://localhost:8786", "--jobs", "2"),
@@ -110,6 +119,9 @@ TOPOLOGIES: dict[str, str] = {
     "bad_port_range": GOOD.replace("1-2", "2-1"),
     "port_twice": GOOD.replace("1-2", '"1-2,2"'),
     "port_gap": GOOD.replace("1-2", '"1,3"'),
+    "interface_count": GOOD.replace("1-2, rate_bps", "1-2, interface: enp3s0f0, rate_bps"),
+    "interface_twice": GOOD.replace("1-2, rate_bps", '1-2, interface: "enp3s0f0,enp3s0f0", rate_bps'),
+    "interface_not_a_name": GOOD.replace("1-2, rate_bps", "1-2, interface: /dev/eth0, rate_bps"),
     "unknown_node": GOOD.replace("to: tester:2", "to: dut:2"),
     "unknown_port": GOOD.replace("to: tester:2", "to: tester:3"),
     "linked_twice": GOOD.replace("to: tester:2", "to: tester:1"),
@@ -252,6 +264,15 @@ def test_a_rate_that_the_loop_cannot_hold(workplace: Path, capsys: pytest.Captur
     expect("rate_above_the_loop", arguments, workplace, capsys)
 
 
+def test_a_message_that_does_not_fit_is_refused_before_anything_is_sent(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "runs").mkdir()
+    settings = ("--set", "message_frames=2004", "--set", "messages_per_s=1000", "--sizes", "64", "--jobs", "1")
+    arguments = ("run", "messages.latency", "--topology", "good.yaml", *settings)
+    expect("message_that_does_not_fit", arguments, workplace, capsys)
+
+
 @pytest.mark.parametrize("name", DEVICES)
 def test_wrong_devices(name: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     device, keys = DEVICES[name]
@@ -267,6 +288,12 @@ def test_wrong_switches(name: str, workplace: Path, capsys: pytest.CaptureFixtur
     (workplace / "wedge.yaml").write_text(text)
     arguments = ("run", RUN[1], "--topology", "wedge.yaml", "--target", "tofino")
     expect(f"tofino_{name}", arguments, workplace, capsys)
+
+
+def test_tofino_captures_no_faults(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workplace / "wedge.yaml").write_text(TOFINO.format(**_BUILT))
+    arguments = ("run", RUN[1], "--topology", "wedge.yaml", "--target", "tofino", "--capture", "5")
+    expect("tofino_capture", arguments, workplace, capsys)
 
 
 def test_a_wrong_device_stops_a_run_before_anything_is_written(
@@ -352,7 +379,8 @@ def test_a_bug_is_exit_4_with_a_traceback_only_on_debug(
 
 def test_every_golden_file_has_a_case() -> None:
     cases = {*COMMANDS, *(f"topology_{name}" for name in TOPOLOGIES), *(f"device_{name}" for name in DEVICES)}
-    cases |= {f"tofino_{name}" for name in SWITCHES}
+    cases |= {f"tofino_{name}" for name in (*SWITCHES, "capture")}
     cases |= {"too_few_ports", "out_not_a_run", "out_is_a_file", "out_other_run", "rate_above_the_loop"}
+    cases |= {"message_that_does_not_fit"}
     cases |= {"topology_too_long", "topology_is_a_pipe", "calibration_is_a_pipe", "topology_too_many_ports"}
     assert {path.stem for path in GOLDEN.glob("*.txt")} == cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from p4mesh.cli.main import main
 from p4mesh.run.options import RunFileOptions, RunOptions
 from p4mesh.run.run_files import run_file
 from p4mesh.run.single import run
+from p4mesh.server.catalogue import Catalogue
+from p4mesh.store.lock import DirectoryLock
 
 SWITCH = "name: lab\ntester: {ports: [{numbers: 1-2, rate_bps: 1000000000}]}\nlinks: [{from: tester:1, to: tester:2}]\n"
 
@@ -121,7 +124,23 @@ def test_other_things_in_the_folder_do_no_harm(runs: Path, capsys: pytest.Captur
     (runs / "broken").symlink_to("absent")
     found = listed(capsys)
     assert set(found) == {"loss", "lossy", "all", "empty"}
-    assert found["empty"]["summary"] == "not a run directory (no run.json in it)"
+    assert (found["empty"]["state"], found["empty"]["summary"]) == (
+        "no run",
+        "a directory of something else, or an empty one",
+    )
+
+
+def test_a_run_that_goes_on_is_running(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Method: this process holds the directories, as the process of a run does."""
+    (runs / "loss" / "results.json").unlink()
+    (runs / "all" / "suite.json").write_text('{"format": 3, "suite": "all"}')
+    locks = [DirectoryLock(runs / name, "") for name in ("loss", "all")]
+    found = listed(capsys)
+    for lock in locks:
+        lock.close()
+    assert (found["loss"]["state"], found["loss"]["summary"]) == ("running", f"process {os.getpid()}")
+    assert found["all"]["state"] == "running"
+    assert listed(capsys)["loss"]["state"] == "not finished"
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,3 +152,15 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "none").mkdir()
     assert main(["runs", str(tmp_path / "none")]) == 0
     assert capsys.readouterr().out == f"no runs in {tmp_path / 'none'}\n"
+
+
+def test_runs_are_found_where_the_live_page_finds_them(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "monday" / "morning").mkdir(parents=True)
+    (runs / "loss").rename(runs / "monday" / "morning" / "loss")
+    (runs / "alias").symlink_to(runs / "lossy")
+    assert set(listed(capsys)) == {"loss", "lossy", "all"}
+    catalogue = Catalogue(runs)
+    catalogue.refresh()
+    assert {run.parts[-1] for run in catalogue.runs.values() if run.suite is None} == {"loss", "lossy"}
+    assert list(catalogue.suites.values()) == [("all",)]
+    assert set(listed(capsys, str(runs / "lossy"))) == {"lossy"}

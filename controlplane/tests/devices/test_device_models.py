@@ -6,90 +6,15 @@ closed form, or with the counts of the model where these are random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
 import pytest
-from scapy.layers.igmp import IGMP
-from scapy.layers.inet import IP
-from scapy.layers.inet6 import ICMPv6MLReport, IPv6, IPv6ExtHdrHopByHop, RouterAlert
-from scapy.layers.l2 import Ether
-from scapy.packet import Packet
 from support import networks
-from support.networks import parsed
-from support.runs import truth
+from support.device_bench import GIGABIT, UNKNOWN, bench, latency_of, pairs, switch
 
-from p4mesh.tester.frames import learning_frame
-from p4mesh.tester.stations import station
 from p4mesh.traffic.line_rate import max_rate_fps, tx_frames
-from p4mesh.traffic.patterns import Broadcast, FullMesh, GroupRange, Multicast, Pairs, Pattern, Rotate
+from p4mesh.traffic.patterns import Pairs, Rotate
 from p4mesh.traffic.stream import FrameTemplate, Stream
-from p4mesh.trial.engine import TrialEngine
-from p4mesh.trial.opening import open_measurer
-from p4mesh.trial.result import LatencyStats, Status, TrialResult
-from p4mesh.trial.spec import Learning, TrialSpec
-
-GIGABIT = 10**9
-LEARNED = Learning(wait_ns=1_000_000, verify=False)
-UNKNOWN = Learning(enabled=False)
-
-
-class Bench:
-    """A running set-up: measures streams and shows the counts of the devices."""
-
-    def __init__(self, measurer: TrialEngine) -> None:
-        self._measurer = measurer
-
-    def send(self, port: int, frame: bytes | Packet) -> None:
-        """Send one frame out of a tester port, and wait until the devices are done with it."""
-        self._measurer.tester.dataplane.send(port, bytes(frame).ljust(60, b"\0"))
-        self._measurer.tester.target.wait(1_000_000, self._measurer.tester.dataplane.packet_outs_sent)
-
-    def measure(self, *streams: Stream, learning: Learning = LEARNED) -> TrialResult:
-        """Run a trial that must be VALID."""
-        duration_ns = max(int(stream.frame_count * 10**9 / stream.rate_fps) for stream in streams)
-        result = self._measurer.measure(TrialSpec("bench", streams, duration_ns, learning, 0, 0, per_flow=True))
-        assert result.status is Status.VALID, result.reason
-        return result
-
-    def node(self, name: str = "dut") -> dict[str, Any]:
-        """Return the counters of a node."""
-        node: dict[str, Any] = truth(self._measurer)["nodes"][name]
-        return node
-
-    def drops(self, cause: str, name: str = "dut") -> int:
-        """Return the frames that a node has dropped for a cause."""
-        return sum(port["drops"].get(cause, 0) for port in self.node(name)["ports"].values())
-
-
-@contextmanager
-def bench(text: str) -> Iterator[Bench]:
-    """Start a set-up."""
-    with open_measurer(parsed(text)) as measurer:
-        yield Bench(measurer)
-
-
-def switch(*model: str, queue: int = 64, port: str = "", seed: int = 1) -> AbstractContextManager[Bench]:
-    """Start one switch with these keys."""
-    ports = f"queue_frames: {queue}, {port}"
-    return bench(networks.switch(*model, port=ports, tester_port="pad_to_minimum: false", seed=seed))
-
-
-def pairs(load_pct: float, size: int, frames: int, *ports: tuple[int, int], **options: Any) -> Stream:
-    """Frames from the first to the second port of each pair."""
-    fps = max_rate_fps(size, GIGABIT) * Fraction(str(load_pct)) / 100
-    sources, targets = zip(*ports, strict=True)
-    template = options.pop("template", FrameTemplate(ip_version=None))
-    return Stream("pairs", size, fps, frames, Pairs(), sources, targets, template, **options)
-
-
-def latency_of(result: TrialResult) -> LatencyStats:
-    assert result.latency is not None
-    return result.latency
-
 
 # Latency
 
@@ -294,196 +219,23 @@ def test_the_gap_and_the_clock_of_a_port_set_what_it_carries(ifg_bits: int, ppm:
     assert result.rx_frames == pytest.approx(20_000 * carried_pct / 100 + (4 if carried_pct < 100 else 0), abs=5)
 
 
-def test_the_flood_limit_holds_for_broadcasts_and_not_for_known_addresses() -> None:
-    fps = Fraction(100_000)
-    to_all = Stream("all", 64, fps, 1000, Broadcast(), (1,), (2, 3, 4), FrameTemplate(ip_version=None))
-    with switch("flood_limit: {rate_fps: 20000, burst_frames: 10}") as it:
-        assert it.measure(pairs(50, 64, 1000, (1, 2))).lost_frames == 0
-        result = it.measure(to_all)
-    # 10 ms at 20,000 frames/s, and 10 at once, on three ports.
-    assert result.rx_frames == pytest.approx(3 * (200 + 10), abs=9)
+def test_a_fabric_is_shared_evenly_by_the_inputs_that_have_frames() -> None:
+    """Three lines of 1 Gbit/s through a fabric of two and a half: each input falls behind by a fifth of its slot."""
+    slot_ns = 8 * 148
+    capacity = f"fabric: {{capacity_fps: {round(2.5e9 / slot_ns)}, queue_frames: 1000}}"
+    offsets = (0, slot_ns // 3, 2 * slot_ns // 3)
 
+    def ring(*ports: tuple[int, int], frames: int = 100) -> Stream:
+        return replace(pairs(100, 128, frames, *ports), start_offset_ns=offsets[: len(ports)])
 
-# Addresses
-
-
-def test_addresses_are_learned_after_the_learning_delay_at_its_rate() -> None:
-    with switch("learning_path: {delay_ns: 50000000, rate_fps: 100}") as it:
-        early = it.measure(pairs(1, 64, 100, (1, 2)), learning=Learning(wait_ns=1_000_000, verify=False))
-        late = it.measure(pairs(1, 64, 100, (1, 2)), learning=Learning(wait_ns=200_000_000, verify=False))
-    assert early.flooded_frames > 0 == early.lost_frames
-    assert late.flooded_frames == 0 == late.lost_frames
-
-
-@pytest.mark.parametrize(("aging", "learns_again"), [("works", True), ("broken", False)])
-def test_addresses_age_and_are_learned_again_unless_aging_is_broken(aging: str, learns_again: bool) -> None:
-    with switch(f"mac_table: {{entries: 64, aging_s: 0.5, aging: {aging}}}") as it:
-        young = it.measure(pairs(1, 64, 10, (1, 2)), learning=Learning(wait_ns=400_000_000, verify=False))
-        old = it.measure(pairs(1, 64, 10, (1, 2)), learning=Learning(wait_ns=600_000_000, verify=False))
-        again = it.measure(pairs(1, 64, 10, (1, 2)))
-    assert (young.flooded_frames, old.flooded_frames) == (0, 20)
-    assert (again.flooded_frames == 0) == learns_again, "broken: the old entry is of no use and cannot be renewed"
-
-
-@pytest.mark.parametrize("moves", [True, False])
-def test_a_station_that_moves_is_followed_unless_the_table_does_not(moves: bool) -> None:
-    with switch(f"mac_table: {{entries: 64, station_move: {str(moves).lower()}}}") as it:
-        it.send(3, learning_frame(station(2).mac))
-        it.send(2, learning_frame(station(2).mac))
-        result = it.measure(pairs(1, 64, 10, (1, 2)), learning=UNKNOWN)
-    assert result.lost_frames == (0 if moves else 10)
-    assert result.flooded_frames == (0 if moves else 10), "at port 3"
-
-
-@pytest.mark.parametrize(("ways", "known"), [(1, 1), (4, 4)])
-def test_a_bucket_holds_as_many_addresses_as_it_has_ways(ways: int, known: int) -> None:
-    # All addresses end in 00: with the low bits as hash they share a bucket of a table of 64 entries.
-    macs = [bytes([2, 0, 0, 0, number, 0]) for number in range(1, 9)]
-    with switch(f"mac_table: {{entries: 64, ways: {ways}, hash: low_bits}}") as it:
-        for mac in macs:
-            it.send(2, learning_frame(mac))
-        assert it.node()["counters"]["learned"] == known
-        assert it.node()["counters"]["not_learned"] == len(macs) - known
-
-
-# Faults
-
-
-def test_random_faults_are_those_that_the_tester_finds() -> None:
-    faults = "duplicate_ppb: 10000000, reorder_ppb: 5000000, reorder_delay_ns: 50000, corrupt_ppb: 20000000"
-    with switch("loss_ppb: 30000000", f"impairments: {{{faults}}}") as it:
-        while it.node()["counters"]["learned"] == 0:
-            it.send(2, learning_frame(station(2).mac))
-        before, lost_before = it.node()["counters"], it.drops("random_loss")
-        result = it.measure(pairs(50, 128, 5000, (1, 2)), learning=UNKNOWN)
-        after, lost = it.node()["counters"], it.drops("random_loss") - lost_before
-    counters = {name: after[name] - before[name] for name in after}
-    assert lost == pytest.approx(150, abs=50)
-    assert counters["duplicated"] == pytest.approx(50, abs=30)
-    # A corrupted frame is damaged when its signature is hit, foreign when that is no signature any more, and
-    # arrives as it is when its payload is hit.
-    assert 0 < result.damaged_frames <= counters["corrupted"] + counters["duplicated"]
-    assert lost <= result.lost_frames <= lost + result.damaged_frames + result.foreign_frames
-    # Faults may coincide: of a duplicated frame that is held back, the second copy is the first to arrive.
-    assert result.duplicate_frames == pytest.approx(counters["duplicated"], abs=3)
-    assert result.reordered_frames == pytest.approx(counters["reordered"], abs=3)
-    assert counters["reordered"] == pytest.approx(25, abs=20)
-
-
-@pytest.mark.parametrize("pattern", [Rotate(), FullMesh(), Broadcast()])
-@pytest.mark.parametrize("fault", ["loss", "duplicate", "reorder"])
-def test_each_fault_is_found_in_its_flow_under_every_pattern(pattern: Pattern, fault: str) -> None:
-    """Goal: loss, duplicates and reordering are told apart per flow, with several sources at one port."""
-    chance = "loss_ppb: 20000000" if fault == "loss" else f"impairments: {{{fault}_ppb: 20000000}}"
-    if fault == "reorder":
-        chance = chance.replace("}", ", reorder_delay_ns: 100000}")
-    tx = (1, 2, 3) if pattern == Rotate() else (1, 2, 3, 4)
-    rx = (4,) if pattern == Rotate() else tx
-    stream = Stream("s", 128, max_rate_fps(128, GIGABIT) / 5, 2000, pattern, tx, rx, FrameTemplate(ip_version=None))
-    with switch(chance, queue=1000) as it:
-        for port in (1, 2, 3, 4):
-            while it.node()["counters"]["learned"] < port:
-                it.send(port, learning_frame(station(port).mac))
-        before, lost_before = it.node()["counters"], it.drops("random_loss")
-        result = it.measure(stream, learning=UNKNOWN)
-        after, lost = it.node()["counters"], it.drops("random_loss") - lost_before
-    duplicated, reordered = (after.get(name, 0) - before.get(name, 0) for name in ("duplicated", "reordered"))
-    copies = 3 if pattern == Broadcast() else 1
-    sent = len(tx) * 2000 * copies
-    assert (result.expected_rx_frames, result.flooded_frames) == (sent, 0)
-    assert max(lost, duplicated, reordered) > 50
-    assert result.lost_frames == lost * copies
-    assert result.duplicate_frames == duplicated * copies
-    # Copies are held back one by one. The last frames of a flow may be, with none behind them.
-    assert result.reordered_frames == pytest.approx(reordered, abs=12 * bool(reordered))
-    assert sum(flow.lost_frames for flow in result.flows) == result.lost_frames
-    assert all(flow.lost_frames >= 0 for flow in result.flows)
-    touched = [flow.lost_frames + flow.duplicate_frames + flow.reordered_frames for flow in result.flows]
-    assert min(touched) > 0, "every flow has its share"
-
-
-def test_bit_errors_of_a_cable_are_lost_frames_at_the_device_and_bad_fcs_at_the_tester() -> None:
-    cable = {2: "bit_errors_per_1e15: 10000000000"}
-    with bench(networks.switch(link=cable, port="queue_frames: 64", seed=3)) as it:
-        outward = it.measure(pairs(50, 1518, 2000, (2, 1)))
-        assert it.drops("bad_fcs") == outward.lost_frames
-        inward = it.measure(pairs(50, 1518, 2000, (1, 2)))
-    # 1e-5 per bit: about 11 % of the frames.
-    for result in (outward, inward):
-        assert result.lost_frames == pytest.approx(2000 * (1 - (1 - 1e-5) ** (8 * 1518)), rel=0.2)
-    assert sum(port.bad_fcs_frames or 0 for port in inward.ports) == inward.lost_frames
-
-
-def test_of_frames_that_arrive_at_one_moment_some_are_lost() -> None:
-    with switch("simultaneous_arrivals: {window_ns: 50, drop_ppb: 100000000}") as it:
-        alone = it.measure(pairs(1, 64, 500, (1, 2)))
-        together = it.measure(pairs(1, 64, 500, (1, 2), (3, 2), (4, 2)))
-        assert it.drops("simultaneous_arrival") == together.lost_frames
-    assert alone.lost_frames == 0
-    # Two of three frames come behind another; a tenth of these is lost.
-    assert together.lost_frames == pytest.approx(100, abs=35)
-
-
-@pytest.mark.parametrize(("size", "passes"), [(63, False), (64, True), (1518, True), (1519, False)])
-def test_frames_outside_the_lengths_are_filtered(size: int, passes: bool) -> None:
-    with switch("min_frame_bytes: 64", "max_frame_bytes: 1518") as it:
-        assert it.measure(pairs(10, size, 20, (1, 2))).lost_frames == (0 if passes else 20)
-
-
-# VLANs and groups
-
-VLANS = """vlans:
-      ports:
-        - {port: 1, mode: {access: 10}}
-        - {port: 2, mode: {access: 10}}
-        - {port: 3, mode: {access: 20}}
-        - {port: 4, mode: {trunk: {vids: [10, 20]}}}"""
-
-
-def test_vlans_separate_access_ports_and_trunks_carry_tags() -> None:
-    tagged = {vid: FrameTemplate(ip_version=None, vlan_ids=(vid,)) for vid in (10, 20, 30)}
-    with switch(VLANS) as it:
-        same = it.measure(pairs(1, 128, 20, (1, 2)))
-        other = it.measure(pairs(1, 128, 20, (1, 3)))
-        to_trunk = it.measure(pairs(1, 128, 20, (3, 4)))
-        from_trunk = it.measure(pairs(1, 128, 20, (4, 3), template=tagged[20]))
-        to_other_vlan = it.measure(pairs(1, 128, 20, (4, 1), template=tagged[20]))
-        unknown_vlan = it.measure(pairs(1, 128, 20, (4, 1), template=tagged[30]))
-        assert it.drops("vlan_filter") >= 20
-    assert (same.lost_frames, same.flooded_frames) == (0, 0)
-    assert (other.lost_frames, to_other_vlan.lost_frames, unknown_vlan.lost_frames) == (20, 20, 20)
-    assert (to_trunk.lost_frames, from_trunk.lost_frames) == (0, 0)
-    # A tag of 4 bytes more on the way out, 32 ns later when it is stored by nobody, and less on the way back.
-    assert unknown_vlan.flooded_frames == 0
-
-
-IGMP_JOIN = Ether(src=station(3).mac, dst="01:00:5e:01:01:01") / IP(dst="225.1.1.1", ttl=1) / IGMP(
-    type=0x16, gaddr="225.1.1.1"
-)  # fmt: skip
-MLD_JOIN = (
-    Ether(src=station(3).mac, dst="33:33:00:00:00:99")
-    / IPv6(src="fe80::3", dst="ff0e::99", hlim=1)
-    / IPv6ExtHdrHopByHop(options=[RouterAlert()])
-    / ICMPv6MLReport(mladdr="ff0e::99")
-)
-
-
-@pytest.mark.parametrize(
-    ("version", "group", "join"), [(4, "225.1.1.1", IGMP_JOIN), (6, "ff0e::99", MLD_JOIN)], ids=["IGMP", "MLD"]
-)
-def test_snooping_sends_a_group_to_its_members_only(version: int, group: str, join: Packet) -> None:
-    template = FrameTemplate(ip_version=version)
-    stream = Stream("group", 128, Fraction(10_000), 50, Multicast((GroupRange(group),)), (1,), (3,), template)
-    with switch("latency_ns: 0") as it:
-        flooded = it.measure(stream, learning=UNKNOWN)
-    with switch("snooping: {membership_s: 10}") as it:
-        before = it.measure(stream, learning=UNKNOWN)
-        it.send(3, join)
-        joined = it.measure(stream, learning=UNKNOWN)
-        assert it.drops("no_members") == 50
-    assert (flooded.lost_frames, flooded.flooded_frames) == (0, 100)
-    assert (before.lost_frames, before.flooded_frames) == (50, 0)
-    assert (joined.lost_frames, joined.flooded_frames) == (0, 0)
+    with switch(capacity, "latency_ns: 1000") as it:
+        two = latency_of(it.measure(ring((1, 2), (2, 1))))
+        three = latency_of(it.measure(ring((1, 2), (2, 3), (3, 1))))
+    assert two.max_ns - two.min_ns < slot_ns
+    assert three.max_ns - three.min_ns == pytest.approx(99 * slot_ns / 5, rel=0.1)
+    with switch(capacity.replace("1000", "10")) as it:
+        short = it.measure(ring((1, 2), (2, 3), (3, 1), frames=300))
+        assert it.drops("fabric_queue_full") == short.lost_frames > 0
 
 
 # The tester's ports, and taps

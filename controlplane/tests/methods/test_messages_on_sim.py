@@ -129,6 +129,7 @@ def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at
         64,
         *("message_frames=50", "messages=10", "messages_per_s=1000", "background_frames=50", "repeats=1"),
         *("load_start_pct=0.1", "load_end_pct=100", "load_step_pct=99.9", "stabilise_ms=0.5"),
+        *("background_receivers=all_outputs", "phases=in_step"),
     )
     low, full = rows(found, "messages")
     assert (low["load_pct"], low["lost_frames"]) == (0.1, 0)
@@ -136,6 +137,31 @@ def test_background_leaves_the_first_frame_alone_at_low_load_and_costs_frames_at
     assert full["load_pct"] == 100 and full["lost_frames"] > 0
     assert 1 <= full["damaged_messages_min"] <= full["damaged_messages_max"] <= 10
     assert full["lilo_us_avg"] is None or full["lilo_us_avg"] > low["lilo_us_avg"]
+
+
+def test_background_that_shares_a_fabric_delays_the_last_frame_and_leaves_the_first_alone(tmp_path: Path) -> None:
+    """Four lines through a fabric of three and a half: frame j falls behind by j - 1 times a seventh of its slot."""
+    slot_ns = 672
+    found = measure(
+        tmp_path,
+        "messages.background",
+        switch(
+            FORWARDING,
+            f"fabric: {{capacity_fps: {round(3.5e9 / slot_ns)}, queue_frames: 1000}}",
+            port="queue_frames: 9",
+        ),
+        64,
+        *("message_frames=50", "messages=4", "messages_per_s=2000", "background_frames=1", "repeats=1"),
+        *("load_start_pct=40", "load_end_pct=100", "load_step_pct=60", "stabilise_ms=0.2"),
+    )
+    low, full = rows(found, "messages")
+    assert (low["complete_messages"], full["complete_messages"]) == (4, 4)
+    for row in (low, full):
+        # A frame of another stream may be in service.
+        assert 2.512 <= row["fifo_us_min"] <= row["fifo_us_avg"] < 2.512 + 2 * slot_ns / 1000
+    assert low["mimo_us_avg"] < 2.512 + 2 * slot_ns / 1000
+    # In 2,000 slots of background its own queues are longer than the message; its share is a quarter of the fabric.
+    assert full["mimo_us_avg"] - full["fifo_us_avg"] == pytest.approx(49 * slot_ns / 7 / 1000, rel=0.15)
 
 
 @pytest.mark.parametrize("phases", ["independent", "in_step"])

@@ -127,3 +127,12 @@ def test_three_runs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
 def test_names_are_escaped_in_the_page() -> None:
     document, _ = comparison([measured("<b>a", [1.0]), measured("<b>b", [2.0])])
     assert "<b>" not in page(document).partition("<script>")[0]
+
+
+def test_numbers_of_an_aborted_run_are_said_to_be_no_result() -> None:
+    whole, broken = measured("a", [10.0]), measured("b", [10.0])
+    broken = replace(broken, outcome=replace(broken.outcome, state=State.ABORT))
+    document, _ = comparison([whole, broken])
+    assert "b: ABORT, its numbers are no result" in page(document)
+    document, _ = comparison([whole, whole])
+    assert "no result" not in page(document)

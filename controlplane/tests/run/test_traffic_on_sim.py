@@ -99,6 +99,22 @@ duration_s: 0.02
     assert two["loss_ratio_below"] is None
 
 
+def test_flooded_frames_are_counted_for_the_class_that_they_are_of(tmp_path: Path) -> None:
+    """A switch that has learned nothing floods: a frame to one port comes out of the two others, too."""
+    text = f"""\
+name: flooded
+{PHASES.replace("settle_ms", "learning_frames: 0, settle_ms")}classes:
+  one: {{senders: 1, receivers: 3, pattern: pairs, rate: 1 %, sizes: 128, frames: 30}}
+  two: {{senders: 2, receivers: 4, pattern: pairs, rate: 1 %, sizes: 128, frames: 20}}
+  all: {{senders: 4, receivers: all, pattern: broadcast, rate: 1 %, sizes: 128, frames: 10, start_ms: 10}}
+sweep: {{list: [{{one.frames: 30}}, {{one.frames: 7}}]}}
+"""
+    run = send(tmp_path, text)
+    found = [(row["flooded_frames"], row["misdirected_frames"]) for row in rows(run, "classes")]
+    assert found == [(60, 0), (40, 0), (0, 0), (14, 0), (40, 0), (0, 0)]
+    assert [row["flooded_frames"] for row in rows(run, "runs")] == [100, 54]
+
+
 def test_shares_of_a_mix_are_exact_and_equal_ones_leave_in_turn(tmp_path: Path) -> None:
     text = f"""\
 name: mixes

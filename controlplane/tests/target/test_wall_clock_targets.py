@@ -20,10 +20,12 @@ from p4mesh.run.options import RunOptions
 from p4mesh.run.single import run
 from p4mesh.target.simple_switch import PROGRAM
 from p4mesh.topology import load_topology
-from p4mesh.traffic.patterns import FullMesh
+from p4mesh.traffic.patterns import FullMesh, Pairs
 from p4mesh.traffic.stream import Stream
+from p4mesh.trial.faults import FaultRequest, Faults
 from p4mesh.trial.opening import open_measurer
 from p4mesh.trial.result import Status
+from p4mesh.trial.samples import Onlooker
 from p4mesh.trial.spec import Learning, Reset, ResetAction, TrialSpec
 
 TOPOLOGY = TOPOLOGIES / "bridge-4x10m.yaml"
@@ -51,6 +53,25 @@ def test_full_mesh_of_four_ports_over_a_linux_bridge(target: str) -> None:
     assert len(result.flows) == 12
     assert {flow.tx_frames for flow in result.flows} == {166, 167}
     assert result.latency is not None and result.latency.min_ns > 0
+
+
+@pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])
+def test_flooded_frames_are_captured_as_they_came(target: str) -> None:
+    """Goal: of frames for a station that the bridge does not know, the first ones on the ports they were not for."""
+    found: list[Faults] = []
+    stream = Stream("s", 128, Fraction(200), 100, Pairs(), (1,), (2,))
+    spec = TrialSpec(
+        "flooded", (stream,), 500_000_000, Learning(enabled=False), settle_ns=300_000_000, restabilise_ns=0
+    )
+    with open_measurer(load_topology(TOPOLOGY), target) as measurer:
+        result = measurer.measure(spec, Onlooker(lambda _: None, faults=FaultRequest(3, found.append)))
+    (faults,) = found
+    flooded = [frame for frame in faults.frames if frame.reason == "flooded"]
+    assert result.flooded_frames > 100, result.reason
+    assert len(flooded) == 3
+    assert {frame.flow for frame in flooded} == {"s 1->2"}
+    assert all(frame.port in (3, 4) and len(frame.frame) == 124 and b"PM" in frame.frame for frame in flooded)
+    assert [frame.sequence for frame in flooded] == sorted(frame.sequence or 0 for frame in flooded)
 
 
 @pytest.mark.parametrize("target", ["live", pytest.param("bmv2", marks=without_bmv2)])

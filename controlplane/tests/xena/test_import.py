@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,7 +223,7 @@ def mutations(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from mutations(data[0], (*path, 0))
 
 
-@pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True], ids=repr)
+@pytest.mark.parametrize("value", [None, "", "seven", -1, [], {}, True, math.inf, 10**400], ids=repr)
 def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> None:
     whole = with_roles(config(), "BLOCKS", "BIDIR", ["EAST", "WEST", "WEST"])
     whole["PortHandler"]["EntityList"] = whole["PortHandler"]["EntityList"][:3]
@@ -250,7 +251,9 @@ def test_a_file_with_anything_anywhere_is_imported_or_refused(value: Any) -> Non
         ("other.x2889", '{"PortHandler": {}}', "no configuration of RFC 2889 tests"),
         ("empty.x2889", '{"PortHandler": {}, "TestOptions": {}}', "no ports in PortHandler.EntityList"),
         ("deep.x2889", "[" * 100_000, "nested too deeply"),
-        ("bytes.x2889", "\udc80", "not a text file"),
+        ("bytes.x2889", "\udc80", "not text in UTF-8 or UTF-16"),
+        ("latin.x2889", '{"Comments": "M\udcfcnchen"}', "not text in UTF-8 or UTF-16"),
+        ("cut.x2889", '{"PortHandler": {"EntityList": [', "not JSON"),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_a_hint(
@@ -262,6 +265,14 @@ def test_a_file_that_is_none_is_refused_with_a_hint(
     assert shown.startswith(f"error: {name}: {message}")
     assert "\n hint: name a file of Xena2889 or Valkyrie2889" in shown
     assert [path.name for path in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_every_encoding_of_json_is_read(encoding: str, folder: Path) -> None:
+    text = SWITCH.read_text(encoding="utf-8-sig").encode(encoding)
+    (folder / "lab.x2889").write_bytes(text)
+    found = import_file(folder / "lab.x2889", "topology.yaml", "run.yaml")
+    assert len(found.tests) == len(import_file(SWITCH, "topology.yaml", "run.yaml").tests)
 
 
 def test_no_file_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,3 +333,28 @@ def test_both_files_run_on_sim(path: Path, tests: int, settings: tuple[str, ...]
     assert header.startswith("Packet Size,Result,Tx Rate (Percent),Tx Rate (L1 Bit/s),Tx Rate (Fps),Rx Rate (Percent)")
     sweep = Path("tables/full-mesh/xena_forwarding.csv").read_text().splitlines()[0]
     assert sweep == "Tx Rate (Percent),512 B Rx Rate (Percent),512 B Loss Rate (Percent)"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected", "reasons"),
+    [
+        ({"CustomPacketSizes": [64, 64, 9000, 16000, 63, 100.5, "x", True, 10**400]}, [64, 9000], 7),
+        (
+            {"PacketSizeType": "Range", "SwPacketStartSize": 60, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
+            [64, 66],
+            1,
+        ),
+        (
+            {"PacketSizeType": "Range", "SwPacketStartSize": 64, "SwPacketEndSize": 66, "SwPacketStepSize": 2},
+            [64, 66],
+            0,
+        ),
+    ],
+)
+def test_sizes_that_no_test_can_have_are_listed(sizes: dict[str, Any], expected: list[int], reasons: int) -> None:
+    data = config()
+    data["TestOptions"]["PacketSizes"].update({"PacketSizeType": "CustomSizes", **sizes})
+    found = imported(data)
+    assert yaml.safe_load(found.run)["sizes"] == expected
+    assert sum(item.count for item in found.left_out if "of 64 to 9216 bytes" in item.reason) == reasons
+    assert found.mapped + sum(item.count for item in found.left_out) == found.total

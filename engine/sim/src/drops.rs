@@ -80,6 +80,8 @@ drop_causes! {
     FloodLimit = "flood_limit",
     /// The queue of the input port was full.
     InputQueueFull = "input_queue_full",
+    /// The queue of the input in front of the fabric was full.
+    FabricQueueFull = "fabric_queue_full",
     /// The buffer that all ports share was full.
     BufferFull = "buffer_full",
     /// A multicast group without members.

@@ -7,14 +7,12 @@
 
 use p4mesh_pipeline::{IdlePass, IdleProbe, LoopPass, Switch};
 
-use crate::recirculation::Returning;
-
 /// Executed passes that cost about as much as a proof.
 const WORTH_PASSES: u32 = 10;
 /// Executed passes before the next proof, after proofs that were not worth it.
 const MOST_PASSES: u32 = 1_024;
 
-/// What is known about the next pass of a packet, and whether proofs were worth it so far.
+/// Knowledge about the next pass of a packet, and whether proofs were worth it so far.
 pub(crate) struct Known {
     proof: Option<Box<IdlePass>>,
     /// Number of changes by the controller before the proof.
@@ -47,7 +45,7 @@ impl Known {
         }
     }
 
-    /// What outlasts an executed pass: the frame may have changed.
+    /// Keeps the part that outlasts an executed pass: the frame may have changed.
     pub fn after_execution(mut self) -> Known {
         self.forget();
         self.executed = self.executed.saturating_add(1);
@@ -79,25 +77,24 @@ impl Knowledge {
         self.passes
     }
 
-    /// Whether a packet need not be executed, whose egress follows at once and gets this time stamp.
+    /// Whether a pass need not be executed, by what is known of its packet; its egress follows at once.
     #[inline]
-    pub fn is_idle(&mut self, switch: &Switch, returning: &mut Returning, stamp_ps: u64) -> bool {
+    pub fn is_idle(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
         if !self.enabled {
             return false;
         }
-        let Returning { known, stamp_ps: last_stamp_ps, .. } = returning;
         let proof = known.proof();
-        let in_time = proof.is_none_or(|proof| proof.is_in_time(*last_stamp_ps, stamp_ps));
+        let in_time = proof.is_none_or(|proof| proof.is_in_time(pass.last_stamp_ps, pass.stamp_ps));
         let same =
             known.changes == self.changes && proof.is_some_and(|proof| switch.has_same_registers(proof));
         if !(in_time && same) {
             known.forget();
             // Where a proof has run out of time, this pass is the one that it told.
-            if !in_time || known.executed < known.wait || !self.prove(switch, returning, stamp_ps) {
+            if !in_time || known.executed < known.wait || !self.prove(switch, known, pass) {
                 return false;
             }
         }
-        returning.known.used += 1;
+        known.used += 1;
         self.passes += 1;
         true
     }
@@ -117,12 +114,10 @@ impl Knowledge {
     }
 
     #[cold]
-    fn prove(&mut self, switch: &Switch, returning: &mut Returning, stamp_ps: u64) -> bool {
+    fn prove(&mut self, switch: &Switch, known: &mut Known, pass: &LoopPass) -> bool {
         let probe = self.probe.get_or_insert_default();
-        let pass = LoopPass { packet: &returning.packet, last_stamp_ps: returning.stamp_ps, stamp_ps };
-        let known = &mut returning.known;
         known.executed = 0;
-        match switch.probe_idle(probe, &pass) {
+        match switch.probe_idle(probe, pass) {
             Ok(proof) => {
                 known.proof = Some(Box::new(proof));
                 known.changes = self.changes;

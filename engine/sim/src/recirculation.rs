@@ -20,7 +20,7 @@ pub(crate) struct Returning {
     pub stamp_ps: u64,
     ticket: Ticket,
     pub packet: IngressPacket,
-    /// What its next pass does.
+    /// Knowledge about its next pass.
     pub known: Known,
 }
 

@@ -14,16 +14,18 @@ from p4mesh.methods.messages.latency import MEASURED, row_of
 from p4mesh.methods.messages.results import MessageRows
 from p4mesh.methods.messages.tables import findings_of, position_table, state_of, times_table
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import ParameterSet, decimal, integer
+from p4mesh.methods.options.parameters import ParameterSet, choice, decimal, integer
 from p4mesh.methods.results.latency import Definition, require_definition
 from p4mesh.methods.results.outcome import Figure, Outcome, Series
 from p4mesh.methods.sweeps import sweep_loads
+from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Burst, Stream
 from p4mesh.trial.spec import TrialSpec
 
 _MIN_PORTS = 3
+_OTHERS, _ALL = "other_outputs", "all_outputs"
 
 
 class MessageBackground(MethodOf[MessageRows]):
@@ -48,6 +50,15 @@ class MessageBackground(MethodOf[MessageRows]):
             "priority of background frames, in their VLAN tag and as DSCP class; measured ones have 0",
             (0, 7),
         ),
+        choice(
+            "background_receivers",
+            _OTHERS,
+            options.SECTION,
+            "ports that get background: all but the measured receiver, so that only what the inputs share is loaded, "
+            "or all but the measured sender, so that the measured output is loaded, too",
+            (_OTHERS, _ALL),
+        ),
+        options.PHASES,
         decimal("load_start_pct", "10", "% of MBL", options.SECTION, "first background load", ("0.1", "100")),
         decimal("load_end_pct", "100", "% of MBL", options.SECTION, "last background load", ("0.1", "100")),
         decimal("load_step_pct", "10", "% of MBL", options.SECTION, "step of the background load", ("0.1", "100")),
@@ -85,7 +96,8 @@ class MessageBackground(MethodOf[MessageRows]):
         """Send the messages of one frame size at every background load."""
         size, frames = unit.frame_size_bytes, parameters.integer("message_frames")
         loads = _loads(parameters)
-        specs = [self._spec(bed, parameters, size, load) for load in loads]
+        repeat = int(unit.part.rpartition(" ")[2])
+        specs = [self._spec(bed, parameters, size, load, repeat) for load in loads]
         session.announce(specs)
         rows, flooded = [], 0
         for number, (load, spec) in enumerate(zip(loads, specs, strict=True), 1):
@@ -94,7 +106,7 @@ class MessageBackground(MethodOf[MessageRows]):
             flooded += result.flooded_frames
         return MessageRows(rows=tuple(rows), flooded_frames=flooded)
 
-    def _spec(self, bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction) -> TrialSpec:
+    def _spec(self, bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction, repeat: int) -> TrialSpec:
         sender, receiver = options.require_measured_ports(self.name, bed, parameters)
         frames, rate = parameters.integer("message_frames"), parameters.number(options.MESSAGE_RATE.name)
         options.require_room(self.name, bed, sender, (size,), frames, rate)
@@ -102,7 +114,9 @@ class MessageBackground(MethodOf[MessageRows]):
         measured = options.message_stream(MEASURED, parameters, size, Pairs(), (sender,), (receiver,), rate)
         measured = replace(measured, start_offset_ns=(before_ns,)) if before_ns else measured
         length_ns = before_ns + int(measured.frame_count * NS_PER_S / measured.rate_fps)
-        background = _background(bed, parameters, size, load_pct, sender, length_ns)
+        background = _background(bed, parameters, size, load_pct, length_ns)
+        if parameters.text(options.PHASES.name) == options.INDEPENDENT:
+            background = with_independent_phases(background, repeat)
         spec = options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (measured, background))
         return replace(spec, duration_ns=length_ns - before_ns)
 
@@ -130,8 +144,9 @@ class MessageBackground(MethodOf[MessageRows]):
             (figure,),
             findings_of(results.values()),
             (
-                "Maximum background load (MBL): every port but the measured sender at line rate, each to the next one "
-                "of them, so that no output gets more than one background stream, and the measured output gets one.",
+                "Maximum background load (MBL): every port but the measured sender at line rate, so that no output "
+                f"gets more than one background stream. {_NOTES[parameters.text('background_receivers')]} Background "
+                f"senders: {parameters.text(options.PHASES.name)}.",
             ),
         )
 
@@ -144,12 +159,19 @@ def _loads(parameters: ParameterSet) -> tuple[Fraction, ...]:
     return sweep_loads(start, end, step)
 
 
-def _background(
-    bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction, sender: int, length_ns: int
-) -> Stream:
-    """Return bursts from every port but the measured sender, each to the next of these ports."""
-    senders = tuple(port for port in bed.port_numbers if port != sender)
-    receivers = (*senders[1:], senders[0])
+_NOTES = {
+    _OTHERS: "The measured receiver sends to the next port, that one to the next, and the last one to the measured "
+    "sender: the measured output gets none.",
+    _ALL: "Each sends to the next one of them: the measured output gets one.",
+}
+
+
+def _background(bed: Bed, parameters: ParameterSet, size: int, load_pct: Fraction, length_ns: int) -> Stream:
+    """Return bursts from every port but the measured sender."""
+    sender, receiver = parameters.integer(options.SENDER.name), parameters.integer(options.RECEIVER.name)
+    senders = (receiver, *(port for port in bed.port_numbers if port not in (sender, receiver)))
+    last = sender if parameters.text("background_receivers") == _OTHERS else receiver
+    receivers = (*senders[1:], last)
     slot = max(options.slot_ns(bed, port, size) for port in senders)
     rate_fps = load_pct / 100 * NS_PER_S / slot
     burst = parameters.integer("background_frames")

@@ -11,7 +11,7 @@ from p4mesh.methods.base import MethodOf, Session, TrialNote, Unit
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.messages import parameters as options
 from p4mesh.methods.messages.fairness import LoadRow, LoadRows, load_row
-from p4mesh.methods.options.parameters import ParameterSet, choice, shortened, show, text
+from p4mesh.methods.options.parameters import ParameterSet, integer, shortened, show, text
 from p4mesh.methods.results.outcome import Column, Outcome, State, Table
 from p4mesh.traffic.derived import with_independent_phases
 from p4mesh.traffic.line_rate import NS_PER_S
@@ -21,7 +21,6 @@ from p4mesh.trial.spec import TrialSpec
 
 FULL = "full"
 _DEFAULT_LOADS = "99.76,100.32,120,full"
-_INDEPENDENT, _IN_STEP = "independent", "in_step"
 _MIN_PORTS = 3
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of output", 2))
 _LOADS = (
@@ -48,13 +47,14 @@ _INPUTS = (
     Column("lost_frames", "Lost", "frames"),
     Column("frame_loss_ratio", "Frame loss", "ratio", 6),
     Column("messages", "Messages"),
+    Column("complete_messages", "Complete", "messages"),
     Column("damaged_messages_min", "Damaged", "messages, at least"),
     Column("damaged_messages_max", "Damaged", "at most"),
 )
 
 
 class NToOne(MethodOf[LoadRows]):
-    """Every port but one sends messages to that one."""
+    """Several ports, by default all others, send messages to one."""
 
     name = "messages.n_to_one"
     title = "Messages from n inputs to one output"
@@ -64,6 +64,9 @@ class NToOne(MethodOf[LoadRows]):
         options.message_frames(106),
         options.messages(50),
         options.RECEIVER,
+        integer(
+            "inputs", 0, "ports", options.SECTION, "ports that send, the lowest numbers first; 0 = all others", (0, 511)
+        ),
         replace(
             text(
                 "loads_pct",
@@ -73,14 +76,7 @@ class NToOne(MethodOf[LoadRows]):
             default=_DEFAULT_LOADS,
             unit="% of line",
         ),
-        choice(
-            "phases",
-            _INDEPENDENT,
-            options.SECTION,
-            "start of each input: a moment of its own within one message, or all in step, which lets tail drop meet "
-            "the same inputs in every round",
-            (_INDEPENDENT, _IN_STEP),
-        ),
+        options.PHASES,
         *options.phase_parameters(),
     )
 
@@ -116,9 +112,10 @@ class NToOne(MethodOf[LoadRows]):
         rows = [row for unit in results.values() for row in unit.rows]
         state = State.worst((row.status.value for row in rows), State.DONE)
         note = (
-            f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame; the losses of each "
-            "position bound how many are. Fairness of message loss is that of the least numbers. Conservation: the "
-            "mean loss is 1 - 1/load or more, but for what the queue of the output holds at the end."
+            f"Senders: {parameters.text('phases')}. A message is damaged when it lost a frame. Where the data plane "
+            "does not count messages, the losses of each position bound how many are, and fairness of message loss is "
+            "that of the least numbers. Conservation: the mean loss is 1 - 1/load or more, but for what the queue of "
+            "the output holds at the end."
         )
         loads = tuple(row.cells(_LOADS) for row in rows)
         inputs = tuple(item.cells(_INPUTS) | _where(row) for row in rows for item in row.inputs)
@@ -144,7 +141,14 @@ class NToOne(MethodOf[LoadRows]):
                 f"{self.name}: receiver={receiver}: there is no such port",
                 hint=f"ports are 1 to {max(bed.port_numbers)}",
             )
-        return tuple(port for port in bed.port_numbers if port != receiver)
+        others = tuple(port for port in bed.port_numbers if port != receiver)
+        wanted = parameters.integer("inputs")
+        if wanted > len(others):
+            raise ParameterError(
+                f"{self.name}: inputs={wanted}: there are {len(others)} ports beside the receiver",
+                hint=f"use 1 to {len(others)}, or 0 for all of them",
+            )
+        return others[:wanted] if wanted else others
 
     def _loads(self, bed: Bed, parameters: ParameterSet) -> tuple[Fraction, ...]:
         most = Fraction(100 * len(self._inputs(bed, parameters)))
@@ -170,7 +174,7 @@ class NToOne(MethodOf[LoadRows]):
         stream = options.message_stream("inputs", parameters, size, Rotate(), inputs, (receiver,), rate_fps / frames)
         # Every position by itself: its losses bound the number of damaged messages.
         stream = replace(stream, pattern=Message(Rotate(), frames))
-        if parameters.text("phases") == _INDEPENDENT:
+        if parameters.text("phases") == options.INDEPENDENT:
             stream = with_independent_phases(stream)
         return options.message_trial(parameters, f"{self.name} {size} B {float(load_pct):g} %", (stream,))
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from p4mesh.errors import ParameterError
 from p4mesh.methods.bed import Bed
 from p4mesh.methods.options import shared
-from p4mesh.methods.options.parameters import Parameter, ParameterSet, decimal, integer
+from p4mesh.methods.options.parameters import Parameter, ParameterSet, choice, decimal, integer
 from p4mesh.traffic.line_rate import NS_PER_S, PREAMBLE_BYTES
 from p4mesh.traffic.patterns import Message, Pattern, PositionClass
 from p4mesh.traffic.stream import Burst, Stream
@@ -36,6 +36,16 @@ MESSAGE_RATE = decimal(
 )
 SENDER = integer("sender", 1, "port", SECTION, "port that sends the measured messages", (1, 512))
 RECEIVER = integer("receiver", 2, "port", SECTION, "port that receives the measured messages", (1, 512))
+
+INDEPENDENT, IN_STEP = "independent", "in_step"
+PHASES = choice(
+    "phases",
+    INDEPENDENT,
+    SECTION,
+    "start of each sender of several: a moment of its own within one message or burst, or all in step, which lets tail "
+    "drop meet the same ones in every round",
+    (INDEPENDENT, IN_STEP),
+)
 
 
 def phase_parameters() -> tuple[Parameter, ...]:

@@ -32,7 +32,8 @@ class Direction(Record):
     to_ports: str
     tx_frames: int
     rx_frames: int
-    lost_frames: int
+    lost_frames: int | None
+    """None where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,23 +80,29 @@ def advertised_value(results: Sequence[MeshThroughput], protocol: str) -> str:
 
 
 def directions(legs: Iterable[tuple[Sequence[int], Sequence[int]]], result: TrialResult) -> tuple[Direction, ...]:
-    """Return the frames sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports."""
+    """Return the frames sent and received in each direction of a trial; ``legs`` are (transmit, receive) ports.
+
+    A port counts a frame that came twice as two: without flows, duplicates hide how many were lost in a direction.
+    """
     rows = []
+    lost: int | None
     for tx_ports, rx_ports in legs:
         flows = [flow for flow in result.flows if flow.tx_port in tx_ports and flow.rx_port in rx_ports]
         ports = {port.port: port for port in result.ports}
         if flows:
             sent, received = sum(flow.tx_frames for flow in flows), sum(flow.rx_frames for flow in flows)
+            lost = sum(flow.lost_frames for flow in flows)
         else:
             sent = sum(ports[port].tx_frames for port in tx_ports if port in ports)
             received = sum(ports[port].rx_frames for port in rx_ports if port in ports)
+            lost = None if result.duplicate_frames else sent - received
         rows.append(
             Direction(
                 from_ports=", ".join(map(str, tx_ports)),
                 to_ports=", ".join(map(str, rx_ports)),
                 tx_frames=sent,
                 rx_frames=received,
-                lost_frames=sent - received,
+                lost_frames=lost,
             )
         )
     return tuple(rows)

@@ -70,7 +70,7 @@ class PortThroughput(Record):
     excluded_loss_ppm: float | None = field(default=None, metadata=OMITTED)
     """Loss ratio that the trial of the result excludes with 95 % confidence; None without a result."""
     rare_loss: RareLoss | None = field(default=None, metadata=OMITTED)
-    """Losses that are no lack of capacity; None when all of them may be."""
+    """Losses that do not come from a lack of capacity; None when all of them may come from it."""
 
 
 @dataclass(frozen=True, kw_only=True)

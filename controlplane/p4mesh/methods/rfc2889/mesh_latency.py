@@ -40,6 +40,8 @@ from p4mesh.trial.spec import TrialSpec
 
 _WHERE = (Column("frame_size_bytes", "Frame size", "B"), Column("load_pct", "Load", "% of line", 4))
 _RATE = Column("offered_fps", "Rate, all ports", "frames/s", 0)
+MOST_FLOWS_SHOWN = 20_000
+"""A report has a heat map of no more pairs of ports."""
 _OF_HISTOGRAMS = ("p50_us", "p99_us", "p99_9_us", "percentile_error_us")
 PERCENTILES = boolean(
     "latency_percentiles", False, "RFC 8239 2.3", "count all frames in histograms: of their flows, or of their streams"
@@ -52,13 +54,14 @@ def counts_flows(bed: Bed, parameters: ParameterSet, mesh: Mesh) -> bool:
 
 
 class MeshLatency:
-    """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted."""
+    """Adds the latency of a trial to its row; every flow is kept where wires are to be subtracted, or to be shown."""
 
     def __init__(self, bed: Bed, frame_size_bytes: int, parameters: ParameterSet, mesh: Mesh) -> None:
         self._bed = bed
         self._size = frame_size_bytes
         self._definition = Definition(parameters.text(LATENCY_DEFINITION.name))
         self._name = definition_text(bed, parameters)
+        self._few_flows = len(mesh.pairs) <= MOST_FLOWS_SHOWN
         self._of_flows = counts_flows(bed, parameters, mesh)
         counted = HistogramPer.FLOW if self._of_flows else HistogramPer.STREAM
         self._histograms = counted if parameters.flag(PERCENTILES.name) else None
@@ -67,9 +70,10 @@ class MeshLatency:
     def asked(self, spec: TrialSpec, *, sweep: bool) -> TrialSpec:
         """Return the trial with departures as exact as asked for, and with histograms where percentiles are wanted.
 
-        Flows are kept where each needs a correction of its own: for wires, and between ports of different rates.
+        Flows are kept where each needs a correction of its own, for wires and between ports of different rates, and at
+        the throughput, for reports that show each pair of ports.
         """
-        per_flow = self._bed.calibration is not None or self._bed.mixed_rates
+        per_flow = self._bed.calibration is not None or self._bed.mixed_rates or (self._few_flows and not sweep)
         error_ns = departure_error_ns(self._parameters, sweep=sweep)
         return replace(spec, per_flow=per_flow, histograms=self._histograms, departure_error_ns=error_ns)
 
@@ -147,14 +151,15 @@ def mesh_latency_tables(
     ):
         if not trials:
             continue
-        rows = [_place(size, row) | cells.data() for size, row in trials for cells in row.latency or ()]
+        measured = [(_place(size, row), cells) for size, row in trials for cells in row.latency or ()]
+        rows = [place | cells.data() for place, cells in measured]
         detail = name == "latency_sweep"
         counted = parameters.flag(PERCENTILES.name)
         kept = (item for item in tables.LATENCY_COLUMNS if counted or item.key not in _OF_HISTOGRAMS)
         columns = (*_WHERE, _RATE, *kept)
         shown = tuple({column.key: row.get(column.key) for column in columns} for row in rows)
         found.append(Table(name, title, columns, shown, tables.latency_note(bed), detail, keys=(*keys, "calibrated")))
-        raw = [row for row in rows if row["calibrated"] == RAW]
+        raw = [place | cells.data() for place, cells in measured if cells.latency.calibrated == RAW]
         varied = tables.variation_table(bed, f"{name}_variation", _WHERE, keys, raw, of_flows=of_flows, counted=counted)
         found.append(replace(varied, detail=detail or not of_flows))
         if bed.defines_latency:

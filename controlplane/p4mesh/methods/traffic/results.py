@@ -62,10 +62,13 @@ class ClassResult(Record):
     loss_ratio_below: float | None
     """Upper bound at 95 % confidence; None where frames were lost."""
     delay: Delay = field(metadata=INLINE)
+    flooded_frames: int | None
+    misdirected_frames: int | None
+    """At ports that they were not for; None where the target counts them per port alone."""
     departure_error_ns: float | None
     """How late its frames may have left; None where that is not known."""
     queues: str | None
-    """Whether a queue on its way filled meanwhile; None where nobody watched."""
+    """Whether a queue on its way filled meanwhile; None where queues were not watched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,6 +242,11 @@ def _summaries(found: Sequence[Found], bed: Bed, definition: Definition) -> list
     return [summary for summary in summaries if summary is not None]
 
 
+def _strays(item: LaidClass, result: TrialResult, kind: str) -> int | None:
+    names = {stream.name for stream in item.streams}
+    return sum(getattr(found, kind) for found in result.strays if found.stream in names) if result.strays else None
+
+
 def _class_result(
     run: LaidRun, item: LaidClass, found: Sequence[Found], result: TrialResult, bed: Bed, definition: Definition
 ) -> ClassResult:
@@ -258,6 +266,8 @@ def _class_result(
         counts=counts,
         loss_ratio=None if ratio is None else float(ratio),
         loss_ratio_below=None if ratio else excluded_ratio(0, counts.expected_frames),
+        flooded_frames=_strays(item, result, "flooded_frames"),
+        misdirected_frames=_strays(item, result, "misdirected_frames"),
         delay=delay,
         departure_error_ns=_departure_error_ns(item, result),
         queues=_queues(found, result),

@@ -40,6 +40,7 @@ _RATIOS = (
     Column("loss_ratio", "Loss ratio", "of expected"),
     Column("loss_ratio_below", "Below, 95 %", "of expected"),
 )
+_STRAYS = (Column("flooded_frames", "Flooded", "frames"), Column("misdirected_frames", "Misdirected", "frames"))
 _LOSS_NOTE = (
     "Loss ratio: lost frames of all frames of the class that its receivers expect; a frame to many is expected at each "
     "of them. Where none was lost, the true ratio is below 3/n with 95 % confidence."
@@ -72,6 +73,7 @@ def _class_table(rows: Sequence[ClassResult], bed: Bed, definition: str, *, seve
         Column("state", "State"),
         *_COUNTS,
         *_RATIOS,
+        *(_STRAYS if any(row.flooded_frames is not None for row in rows) else ()),
         *_LATENCY,
         *percentiles,
         *_JITTER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4mesh.methods.results.outcome import Figure, Series
+from p4mesh.methods.results.outcome import Figure, Series, State
 from p4mesh.report.compare.differences import (
     Difference,
     Measured,
@@ -14,7 +14,7 @@ from p4mesh.report.compare.differences import (
     differences,
     require_comparable,
 )
-from p4mesh.report.document import Badge, Block, Chapter, Document, Facts, Grid, GridRow, Head, Paragraph, Tone
+from p4mesh.report.document import Badge, Block, Bullets, Chapter, Document, Facts, Grid, GridRow, Head, Paragraph, Tone
 from p4mesh.report.line_charts import line_chart
 from p4mesh.report.numbers import cell_text
 
@@ -31,7 +31,7 @@ def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
     found = list(differences(runs))
     config = runs[0].run.config
     shown = [item for item in found if item.column.key in item.table.headline] or found
-    cover: list[Block] = [_configuration(runs), *_grids(shown, folded=False), Paragraph(_HOW)]
+    cover: list[Block] = [*_without_result(runs), _configuration(runs), *_grids(shown, folded=False), Paragraph(_HOW)]
     chapters = [Chapter("Figures", "figures", _figures(runs)), Chapter("Every number", "numbers", _grids(found))]
     document = Document(
         f"Comparison: {config['title']}",
@@ -43,6 +43,13 @@ def comparison(runs: Sequence[Measured]) -> tuple[Document, list[Difference]]:
         tuple(chapter for chapter in chapters if chapter.blocks),
     )
     return document, found
+
+
+def _without_result(runs: Sequence[Measured]) -> tuple[Block, ...]:
+    """Return which runs have numbers that are no result."""
+    bad = [item for item in runs if item.outcome.state in (State.ABORT, State.INVALID)]
+    lines = tuple(f"{item.name}: {item.outcome.state.value}, its numbers are no result" for item in bad)
+    return (Bullets("Runs without a result", lines, Tone.BAD),) if lines else ()
 
 
 def _badge(found: Sequence[Difference]) -> Badge:

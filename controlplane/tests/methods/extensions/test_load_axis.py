@@ -111,6 +111,62 @@ def test_a_cap_that_cannot_be_meant_is_refused(topology: str, message: str) -> N
         prepare(find_test(options.test), parsed(topology), options)
 
 
+@pytest.mark.parametrize(
+    ("full_load", "fps"),
+    [
+        ("100000 frames/s", {64: 100_000, 512: 100_000}),
+        ("40 Mbit/s L1", {64: Fraction(40_000_000, 8 * 84), 512: Fraction(40_000_000, 8 * 532)}),
+        ("40 Mbit/s L2", {64: Fraction(40_000_000, 8 * 64), 512: Fraction(40_000_000, 8 * 512)}),
+        ("40 Mbit/s no FCS", {64: Fraction(40_000_000, 8 * 60), 512: Fraction(40_000_000, 8 * 508)}),
+        ("10 %", {64: Fraction(100_000_000, 8 * 84), 512: Fraction(100_000_000, 8 * 532)}),
+    ],
+)
+def test_a_rate_in_any_unit_can_be_the_full_load(full_load: str, fps: dict[int, Fraction], tmp_path: Path) -> None:
+    """The sweep sends 50 and 100 % of the rate at each frame size."""
+    settings = (
+        *("parts=forwarding", "sweep_step_pct=50", "sweep_start_pct=50", "scaled_frames=2000", "ppm_below=0"),
+        f"full_load={full_load}",
+    )
+    out = tmp_path / "run"
+    run(
+        RunOptions(
+            "rfc2889.fully_meshed", parsed(FOUR), "64,512", settings, out, jobs=1, opener="support.fakes:open_wire"
+        )
+    )
+    sent: dict[int, list[Fraction]] = {}
+    for trial in trials(out):
+        (stream,) = trial["spec"]["streams"]
+        sent.setdefault(stream["frame_size_bytes"], []).append(Fraction(stream["rate_fps"]))
+    assert {size: sorted(rates) for size, rates in sent.items()} == {size: [f / 2, f] for size, f in fps.items()}
+    for row in rows(out, "forwarding_rate"):
+        assert float(row["mfr_offered_of_cap_pct"]) == pytest.approx(100, abs=0.1)
+
+
+def test_a_share_of_a_rate_of_a_cap(tmp_path: Path) -> None:
+    settings = ("parts=forwarding", "sweep_start_pct=100", "scaled_frames=2000", "ppm_below=0")
+    axis = ("port_rate_cap_mbps=900", "full_load=50 % of cap", "rate_fraction_pct=10")
+    out = ran(tmp_path / "run", "rfc2889.fully_meshed", *settings, *axis)
+    assert [trial["load_pct"] for trial in trials(out)] == [pytest.approx(4.5)]
+    stored = json.loads((out / "results.json").read_text())["outcome"]
+    expected = "100 % of a load is 10 % of 50 % of cap on each port: 4.5 % of line rate at 64 B."
+    assert expected in stored["deviations"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("full_load=10 Mbit/s",), "full_load=10 Mbit/s: not a rate"),
+        (("full_load=800 Mbit/s L2",), "full_load=800 Mbit/s L2: 105 % of the line at 64 B"),
+        (("full_load=50 % of cap",), "full_load=50 % of cap: there is no cap"),
+        (("full_load=10 %", "port_rate_cap_mbps=900"), "full_load=10 %: goes with no cap"),
+    ],
+)
+def test_a_full_load_that_cannot_be_meant_is_refused(settings: tuple[str, ...], message: str) -> None:
+    options = RunOptions("rfc2889.fully_meshed", parsed(FOUR), "512,64", settings)
+    with pytest.raises(ParameterError, match=message):
+        prepare(find_test(options.test), parsed(FOUR), options)
+
+
 def test_frame_loss_begins_at_the_highest_load_of_the_axis() -> None:
     tenth = Fraction(1, 10)
     assert list(frame_loss_loads(tenth, Fraction(1))) == [Fraction(n, 10) for n in range(10, 0, -1)]

@@ -27,7 +27,7 @@ def test_names_are_given_once_in_each_test() -> None:
 
 @pytest.mark.parametrize(("test", "parameter"), ALL, ids=ids)
 def test_every_parameter_says_what_it_is_and_its_default_is_valid(test: object, parameter: Parameter) -> None:
-    assert parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ")) and any(
+    assert parameter.section.startswith(("RFC ", "ATM Forum ", "Recirculated packets ", "GSI ")) and any(
         sign.isdigit() for sign in parameter.section
     )
     assert parameter.summary and parameter.valid

@@ -15,12 +15,13 @@ from p4mesh import RunOptions, run
 from p4mesh.methods.options.parameters import resolve
 from p4mesh.methods.results.forwarding import MeshSweep, MeshThroughput
 from p4mesh.methods.results.metrics import rate_metrics
+from p4mesh.methods.results.throughput_tables import directions
 from p4mesh.methods.rfc2889.fully_meshed import FullyMeshed
 from p4mesh.traffic.line_rate import max_rate_fps
 from p4mesh.traffic.patterns import Pairs
 from p4mesh.traffic.stream import Stream
 from p4mesh.trial.not_measured import not_measured
-from p4mesh.trial.result import PortCounts, Status, TrialResult
+from p4mesh.trial.result import FlowCounts, PortCounts, Status, TrialResult
 from p4mesh.trial.spec import TrialSpec
 
 FOUR_LAYERS = Path(__file__).parents[4] / "topologies" / "wrs-4-layers.yaml"
@@ -134,3 +135,17 @@ def test_offered_load_is_the_intended_one_where_it_was_delivered(tmp_path: Path)
     rows = sweep_rows(found.directory)
     assert len(rows) == 4
     assert [row["offered_pct"] for row in rows] == [row["load_pct"] for row in rows]
+
+
+def test_losses_of_a_direction_are_those_of_its_flows_and_unknown_behind_duplicates() -> None:
+    """Three of ten frames are lost and four come twice: one more is received than sent."""
+    ports = (PortCounts(1, tx_frames=10), PortCounts(2, rx_frames=11))
+    result = TrialResult(Status.VALID, "", "", 0, *(0,) * 13)
+    twice = replace(result, ports=ports, duplicate_frames=4)
+    (hidden,) = directions([((1,), (2,))], twice)
+    assert (hidden.tx_frames, hidden.rx_frames, hidden.lost_frames) == (10, 11, None)
+    flow = FlowCounts("s", 1, 2, tx_frames=10, rx_frames=11, duplicate_frames=4)
+    (known,) = directions([((1,), (2,))], replace(twice, flows=(flow,)))
+    assert known.lost_frames == 3
+    (plain,) = directions([((1,), (2,))], replace(result, ports=(ports[0], replace(ports[1], rx_frames=7))))
+    assert plain.lost_frames == 3

@@ -6,6 +6,7 @@
 mod broadcast;
 mod buffer;
 mod changes;
+mod chassis;
 mod ethernet_switch;
 mod flood_limit;
 mod groups;
@@ -27,6 +28,7 @@ mod size_table;
 mod snooping;
 mod station;
 mod switch_config;
+mod switching_fabric;
 mod tap;
 mod vlan;
 
@@ -43,6 +45,7 @@ use crate::rng::Rng;
 pub use broadcast::BroadcastConfig;
 pub use buffer::SharedBufferConfig;
 pub use changes::{Change, When};
+pub use chassis::ChassisConfig;
 pub use ethernet_switch::EthernetSwitch;
 pub use flood_limit::FloodLimitConfig;
 pub use host::{Host, HostFrame};
@@ -56,11 +59,12 @@ pub use p4_config::P4Config;
 pub use p4_device::P4Device;
 pub use pause_sender::PauseSenderConfig;
 pub use router::{Router, RouterConfig};
-pub use simultaneous::SimultaneousConfig;
+pub use simultaneous::{FrameClass, SimultaneousConfig};
 pub use size_table::{SizePoint, SizeTable};
 pub use snooping::SnoopingConfig;
 pub use station::{Received, Station, Stream};
 pub use switch_config::{EthernetSwitchConfig, Forwarding};
+pub use switching_fabric::FabricConfig;
 pub use tap::{Tap, TapConfig};
 pub use vlan::{VlanConfig, VlanMode, VlanPort};
 
@@ -128,6 +132,12 @@ impl DevicePorts<'_> {
 
     pub fn rate_bps(&self, port: usize) -> u64 {
         self.fabric.port(self.base + port).line.rate_bps()
+    }
+
+    /// Frames that may wait for a port.
+    #[inline]
+    pub fn queue_frames(&self, port: usize) -> usize {
+        self.fabric.port(self.base + port).queue_frames
     }
 
     #[inline]
@@ -256,7 +266,7 @@ pub(crate) fn build(place: &Place, entry: &DeviceConfig, seed: u64) -> Result<Bo
         }
         "router" => {
             let config: RouterConfig = place.read(model)?;
-            Ok(Box::new(Router::new(&config, latency, place, &ports)?))
+            Ok(Box::new(Router::new(&config, latency, place, (name, seed), &ports)?))
         }
         "tap" => {
             let config: TapConfig = place.read(model)?;

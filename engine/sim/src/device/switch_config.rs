@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::broadcast::BroadcastConfig;
 use super::buffer::SharedBufferConfig;
+use super::chassis::ChassisConfig;
 use super::flood_limit::FloodLimitConfig;
 use super::impairments::ImpairmentsConfig;
 use super::input_queue::InputQueueConfig;
@@ -16,6 +17,7 @@ use super::pause_sender::PauseSenderConfig;
 use super::simultaneous::SimultaneousConfig;
 use super::size_table::SizeTable;
 use super::snooping::SnoopingConfig;
+use super::switching_fabric::FabricConfig;
 use super::vlan::VlanConfig;
 use crate::config::{ConfigError, Place, Ppb, Whole};
 
@@ -55,6 +57,8 @@ pub struct EthernetSwitchConfig {
     pub max_frame_bytes: Whole<64, 16_384, 16_384>,
     /// Further latency by length, interpolated.
     pub latency_by_size: SizeTable,
+    /// Modules of ports, and the fabric between them; without it every port is as near as any other.
+    pub chassis: Option<ChassisConfig>,
     /// Further latency from a seeded distribution, one of four.
     pub jitter: Option<JitterConfig>,
     /// Learning in software; without it addresses are learned at once.
@@ -64,6 +68,9 @@ pub struct EthernetSwitchConfig {
     /// One queue per input, so that a frame blocks those behind it; of those whose first frames wait for one output,
     /// the oldest goes first; without it virtual output queues.
     pub input_queue: Option<InputQueueConfig>,
+    /// The fabric between inputs and outputs, which the inputs that have frames share evenly, with a queue for each input;
+    /// without it there is room for all lines.
+    pub fabric: Option<FabricConfig>,
     /// One buffer for all ports, beside their queues; without it unlimited.
     pub shared_buffer: Option<SharedBufferConfig>,
     /// PAUSE frames to inputs whose frames fill the device; without it none.
@@ -93,10 +100,12 @@ impl Default for EthernetSwitchConfig {
             min_frame_bytes: Whole::default(),
             max_frame_bytes: Whole::default(),
             latency_by_size: SizeTable::default(),
+            chassis: None,
             jitter: None,
             learning_path: None,
             flood_limit: None,
             input_queue: None,
+            fabric: None,
             shared_buffer: None,
             pause: None,
             vlans: None,
@@ -119,11 +128,17 @@ impl EthernetSwitchConfig {
         }
         self.mac_table.check(&place.key("mac_table"))?;
         self.latency_by_size.check(&place.key("latency_by_size"))?;
+        if let Some(chassis) = &self.chassis {
+            chassis.check(&place.key("chassis"), ports.len())?;
+        }
         if let Some(broadcast) = &self.broadcast {
             broadcast.check(&place.key("broadcast"))?;
         }
         if let Some(pause) = &self.pause {
             pause.check(&place.key("pause"))?;
+        }
+        if let Some(simultaneous) = &self.simultaneous_arrivals {
+            simultaneous.check(&place.key("simultaneous_arrivals"))?;
         }
         if let Some(vlans) = &self.vlans {
             vlans.check(&place.key("vlans"), ports)?;

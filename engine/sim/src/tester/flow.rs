@@ -1,7 +1,8 @@
 //! The way of packets through the tester: passes, queues, wires, and the loop.
 
 use p4mesh_pipeline::{
-    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, Passes, Preserved, QueueTimes,
+    Dispatch, DropReason, EgressPacket, Frame, IngressPacket, InstanceType, LoopPass, Passes, Preserved,
+    QueueTimes,
 };
 
 use crate::drops::DropCause;
@@ -60,7 +61,8 @@ impl Tester {
             return Some(returning);
         }
         let stamp_ps = port.line.next_first_bit_ps(from_ps) - self.egress_latency_ps;
-        if !self.knowledge.is_idle(switch, &mut returning, stamp_ps) {
+        let pass = LoopPass { packet: &returning.packet, last_stamp_ps: returning.stamp_ps, stamp_ps };
+        if !self.knowledge.is_idle(switch, &mut returning.known, &pass) {
             return Some(returning);
         }
         let Returning { mut packet, known, .. } = returning;

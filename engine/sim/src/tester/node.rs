@@ -86,7 +86,7 @@ pub struct Tester {
     pub(super) ports: Vec<TesterPort>,
     pub(super) recirculation: Recirculation,
     pub(super) knowledge: Knowledge,
-    /// What is known of the packet of the loop whose pass is in work.
+    /// Knowledge about the packet of the loop whose pass is in work.
     pub(super) executed: Known,
     pub(super) packet_ins: VecDeque<Frame>,
     pub(super) packet_ins_total: u64,

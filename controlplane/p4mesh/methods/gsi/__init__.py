@@ -1,0 +1,1 @@
+"""Tests of the GSI timing network (2025): data master broadcasts, bunch-to-bucket measurements, and both mixed."""

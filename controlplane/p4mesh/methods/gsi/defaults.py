@@ -1,0 +1,28 @@
+"""What the tests of the timing network share: frame sizes of 1 to 16 messages, and defaults of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from p4mesh.methods.options.parameters import Parameter, Value
+
+MESSAGE_SIZES_BYTES = (90, 134, 222, 398, 574, 750)
+"""Frames of 1, 2, 4, 8, 12 and 16 timing messages."""
+
+
+SEARCH: Mapping[str, Value] = {
+    "search_initial_pct": Fraction("0.1"),
+    "search_min_pct": Fraction("0.01"),
+    "search_resolution_pct": Fraction(1),
+    "search_try_max_first": False,
+}
+
+
+def with_defaults(parameters: Iterable[Parameter], defaults: Mapping[str, Value]) -> tuple[Parameter, ...]:
+    """Return the parameters, some of them with another default."""
+    found = tuple(replace(item, default=defaults[item.name]) if item.name in defaults else item for item in parameters)
+    missing = defaults.keys() - {item.name for item in found}
+    assert not missing, f"no parameters {missing}"
+    return found

@@ -1,0 +1,97 @@
+"""Tests of the timing network on its simulated topology: rates and losses of the report, roles, VLANs, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.networks import shipped
+
+from p4mesh.errors import ParameterError
+from p4mesh.methods.options.parameters import resolve
+from p4mesh.methods.registry import find_test
+from p4mesh.run.options import RunOptions
+from p4mesh.run.single import FinishedRun, run
+
+PHASES = ("learning_wait_ms=1", "settle_ms=5", "restabilise_ms=0")
+MIXED = (
+    "dm_rates_mbps=2",
+    "dm_sizes=90",
+    "b2b_rates_mbps=1",
+    "run_s=0.35",
+)
+
+
+def measure(tmp_path: Path, test: str, topology: str, size: int, *settings: str) -> FinishedRun:
+    return run(RunOptions(test, shipped(topology), str(size), settings, tmp_path / "run", jobs=1))
+
+
+def rows(finished: FinishedRun, name: str) -> list[dict[str, Any]]:
+    return [dict(row) for table in finished.outcome.tables if table.name == name for row in table.rows]
+
+
+def test_broadcasts_of_the_data_master_pass_up_to_the_published_share_of_the_cap(tmp_path: Path) -> None:
+    """750 bytes: 98.4 % of 900 Mbit/s. The queue of 64 frames is 0.9 % of a trial of 50 ms."""
+    found = measure(
+        tmp_path,
+        "gsi.dm_broadcast",
+        "gsi-4-layers",
+        750,
+        *PHASES,
+        "parts=throughput",
+        "duration_ms=50",
+        "search_initial_pct=95",
+    )
+    (row,) = rows(found, "broadcast")
+    assert row["tx_pct"] / 0.9 == pytest.approx(98.4, abs=1.5)
+    assert row["lost_frames"] == 0
+
+
+def test_measurements_of_ports_in_step_fail_at_every_load_and_those_of_two_ports_pass(tmp_path: Path) -> None:
+    settings = (*PHASES, "parts=throughput", "duration_ms=3000", "search_max_pct=2")
+    (all_ports,) = rows(measure(tmp_path / "all", "gsi.b2b", "gsi-4-layers", 90, *settings), "throughput")
+    (two,) = rows(measure(tmp_path / "two", "gsi.b2b", "gsi-4-layers", 90, *settings, "west_ports=2"), "throughput")
+    assert all_ports["state"] == "FAIL" and 0 < all_ports["loss_pct"] < 5
+    # The report fails at the same load: 125 frames/s of all ports.
+    assert all_ports["tx_fps"] == pytest.approx(125, abs=0.5)
+    # Up to 2 % of 1 % of 900 Mbit/s.
+    assert two["state"].startswith("PASS") and 0.017 < two["tx_pct"] <= 2 * 0.01 * 0.9
+
+
+def test_mixed_traffic_has_a_verdict_per_class_and_stays_in_its_vlan(tmp_path: Path) -> None:
+    found = measure(tmp_path, "gsi.mixed", "gsi-4-layers-vlans", 90, *MIXED)
+    classes = {row["traffic_class"]: row for row in rows(found, "classes")}
+    assert list(classes) == ["dm", "b2b", "service", "service-downstream"]
+    assert classes["dm"]["state"] == "PASS"
+    # Seven timing ports get the broadcasts: six bunch-to-bucket ports, and the one that only listens.
+    assert classes["dm"]["expected_frames"] == 7 * classes["dm"]["sent_frames"]
+    assert classes["service"]["expected_frames"] == 8 * classes["service"]["sent_frames"]
+    assert all(row["received_frames"] == row["expected_frames"] for name, row in classes.items() if name != "b2b")
+    sent = {(row["traffic_class"], row["tx_port"]) for row in rows(found, "pairs")}
+    assert not [port for _, port in sent if port == 3], "the snooping port sends nothing"
+    layers = {(row["traffic_class"], row["layer"]) for row in rows(found, "layers")}
+    assert {("dm", "layer1"), ("dm", "layer4"), ("b2b", "layer1")} <= layers
+
+
+def test_every_combination_is_a_run() -> None:
+    test = find_test("gsi.mixed")
+    settings = ("dm_rates_mbps=10, 20", "dm_sizes=134", "b2b_rates_mbps=2", "b2b_sizes=90,222")
+    units = test.units(resolve(test.name, test.parameters, settings), test.frame_sizes_bytes)
+    assert len(units) == 4
+    assert units[0].part == "dm.rate=10 Mbit/s L1, dm.sizes=134, b2b.rate=2 Mbit/s L1, b2b.sizes=90"
+
+
+@pytest.mark.parametrize(
+    ("test", "setting", "message"),
+    [
+        ("gsi.mixed", "dm_rates_mbps=10,fast", r"dm_rates_mbps=10,fast: 'fast' is not valid"),
+        ("gsi.mixed", "b2b_sizes=63", r"b2b_sizes=63: '63' is not valid"),
+        ("gsi.b2b", "west_ports=18", r"west_ports=18: topology 'gsi-4-layers-vlans' has 17 ports beside the receiver"),
+        ("gsi.b2b", "receiver=19", r"receiver=19: topology 'gsi-4-layers-vlans' has no such port"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(test: str, setting: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=message):
+        measure(tmp_path, test, "gsi-4-layers-vlans", 90, setting)
+    assert not (tmp_path / "run").exists()

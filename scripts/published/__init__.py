@@ -1,0 +1,1 @@
+"""Comparisons of published tables with what P4Mesh measures on the shipped topologies."""
